@@ -1,5 +1,5 @@
-//! Nanoseconds per arrival of every receiver classifier, about one arrival in twenty revealing a gap, and per
-//! acknowledgement of every sender classifier, about one in 200 revealing a loss.
+//! Nanoseconds per arrival of every receiver classifier, about one arrival in twenty revealing a
+//! gap, and per acknowledgement of every sender classifier, about one in 200 revealing a loss.
 //!
 //! `cargo bench -p whyloss-bench --bench classifiers`. Goal: below 10 ns.
 

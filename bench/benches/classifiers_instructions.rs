@@ -1,7 +1,9 @@
-//! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a gap, and of every
-//! sender classifier over 10 000 acknowledgements, about one in 200 revealing a loss.
+//! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a
+//! gap, and of every sender classifier over 10 000 acknowledgements, about one in 200 revealing a
+//! loss.
 //!
-//! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and gungraun-runner. Divide by 10 000.
+//! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and
+//! gungraun-runner. Divide by 10 000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
 
 use std::hint::black_box;
@@ -14,11 +16,11 @@ use whyloss::{receiver as at_receiver, sender as at_sender};
 use whyloss_bench::{acks, feed, stream};
 
 const ARRIVALS: u64 = 10_000;
-/// Instructions per arrival or acknowledgement, the feed loop's included: what fits into 10 ns at a few instructions per
-/// cycle.
+/// Instructions per arrival or acknowledgement, the feed loop's included: what fits into 10 ns at a
+/// few instructions per cycle.
 const BUDGET: u64 = 250;
-/// The same for the trees of either end, which keep many signals up to date and ask dozens of trees at each loss: they have no
-/// aim of 10 ns.
+/// The same for the trees of either end, which keep many signals up to date and ask dozens of trees
+/// at each loss: they have no aim of 10 ns.
 const BUDGET_OF_TREES: u64 = 400;
 
 type Arrivals = Vec<(Arrival, u64)>;

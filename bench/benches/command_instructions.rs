@@ -1,8 +1,10 @@
-//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport, counted by callgrind.
+//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport,
+//! counted by callgrind.
 //!
-//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs valgrind and
-//! gungraun-runner. A limit is so many instructions per delivered packet, the start of the process included; how many
-//! packets seed 1 delivers is part of the results that never change, and of the golden files.
+//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs
+//! valgrind and gungraun-runner. A limit is so many instructions per delivered packet, the start of
+//! the process included; how many packets seed 1 delivers is part of the results that never change,
+//! and of the golden files.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
 
@@ -23,7 +25,7 @@ fn at_most(instructions: u64, packets: u64) -> BinaryBenchmarkConfig {
 #[binary_benchmark]
 #[bench::newreno(args = (""), config = at_most(1_100, 159_252))]
 #[bench::sack(args = (r#"{ kind = "tcp" }"#), config = at_most(1_200, 162_873))]
-#[bench::cubic(args = (r#"{ kind = "tcp", controller = "cubic" }"#), config = at_most(1_310, 164_324))]
+#[bench::cubic(args = (r#"{ kind = "tcp", controller = "cubic" }"#), config = at_most(1_300, 164_324))]
 #[bench::bbr(args = (r#"{ kind = "tcp", controller = "bbr" }"#), config = at_most(2_900, 161_926))]
 #[bench::tfrc(args = (r#"{ kind = "tfrc" }"#), config = at_most(1_150, 160_065))]
 #[bench::iftp(args = (r#"{ kind = "iftp" }"#), config = at_most(1_900, 157_923))]

@@ -1,5 +1,6 @@
-//! Nanoseconds per acknowledgement of every controller of the registry, its estimator included, about one in twenty a
-//! duplicate. A controller that wants delivery rates gets one before each acknowledgement that delivers something.
+//! Nanoseconds per acknowledgement of every controller of the registry, its estimator included,
+//! about one in twenty a duplicate. A controller that wants delivery rates gets one before each
+//! acknowledgement that delivers something.
 //!
 //! `cargo bench -p whyloss-bench --bench controllers`.
 
@@ -15,7 +16,8 @@ const SEGMENT: u64 = 1500;
 /// Segments under way.
 const FLIGHT: u64 = 80;
 
-/// Acknowledgements of a path of 10 Mbit/s and 100 ms, whose queueing delay goes up and down, with the rates they show.
+/// Acknowledgements of a path of 10 Mbit/s and 100 ms, whose queueing delay goes up and down, with
+/// the rates they show.
 fn acks(count: u64) -> Vec<(AckEvent, Option<RateSample>)> {
     let mut path = DeliveryRate::default();
     let mut under_way: Vec<_> = (0..FLIGHT)

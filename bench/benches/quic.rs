@@ -1,10 +1,13 @@
-//! Nanoseconds per acknowledgement of a QUIC controller: two packets leave, and two are acknowledged together.
+//! Nanoseconds per acknowledgement of a QUIC controller: two packets leave, and two are
+//! acknowledged together.
 //!
-//! `cargo bench -p whyloss-bench --bench quic`. Goal: at most 100 ns per acknowledgement above the stack's own controller;
-//! what is measured is all that ours costs, the sending of both packets included, so it is met if that stays below. (The
-//! stacks' own cannot be measured by themselves: their callbacks take a round-trip estimator that only a connection makes.)
+//! `cargo bench -p whyloss-bench --bench quic`. Goal: at most 100 ns per acknowledgement above the
+//! stack's own controller; what is measured is all that ours costs, the sending of both packets
+//! included, so it is met if that stays below. (The stacks' own cannot be measured by themselves:
+//! their callbacks take a round-trip estimator that only a connection makes.)
 //!
-//! The time is the thread's own on its processor, so that whatever else runs on the machine counts for little.
+//! The time is the thread's own on its processor, so that whatever else runs on the machine counts
+//! for little.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

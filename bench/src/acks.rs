@@ -1,7 +1,8 @@
-//! The acknowledgements that the benchmarks feed: a NewReno flow of 1000-byte segments on a path of 100 ms at 1.6 Mbit/s,
-//! whose queue holds half of what the path does, in its saw tooth between 15 and 30 segments; up to 0.5 ms of noise on
-//! the round-trip times, and a random loss for every 300 acknowledgements. A loss brings three duplicates, a loss event
-//! and a recovery with a partial acknowledgement.
+//! The acknowledgements that the benchmarks feed: a NewReno flow of 1000-byte segments on a path of
+//! 100 ms at 1.6 Mbit/s, whose queue holds half of what the path does, in its saw tooth between 15
+//! and 30 segments; up to 0.5 ms of noise on the round-trip times, and a random loss for every 300
+//! acknowledgements. A loss brings three duplicates, a loss event and a recovery with a partial
+//! acknowledgement.
 
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier};
@@ -80,7 +81,8 @@ impl Flow {
             }
             return;
         }
-        // In a recovery the first acknowledgement covers half of what was under way, the next the rest.
+        // In a recovery the first acknowledgement covers half of what was under way, the next the
+        // rest.
         let acked = match self.recover {
             None => SEGMENT,
             Some(recover) if recover - self.acknowledged > self.window => self.window,

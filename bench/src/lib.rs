@@ -1,6 +1,8 @@
 //! What the benchmarks feed classifiers. They have a package of their own, so that tests need not build what only they need.
 
 pub mod acks;
+#[allow(unsafe_code, reason = "calls C")]
+pub mod through_c;
 
 use whyloss::Time;
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};

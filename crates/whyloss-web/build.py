@@ -2,15 +2,17 @@
 """Build the page of Whyloss in the browser: one file that opens from disk and needs no server.
 
     python3 crates/whyloss-web/build.py
+    python3 crates/whyloss-web/build.py --package
 
 Needs the Rust target wasm32-wasip1 (`rustup target add wasm32-wasip1`).
-Writes `target/web/whyloss.html`.
+Writes `target/web/whyloss.html`, or what the package of npm has besides its TypeScript.
 """
 
 import base64
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,18 +41,37 @@ def module(path: Path) -> str:
     return "data:text/javascript;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
+def package() -> None:
+    """Put the program and its calls into the package."""
+    version = json.loads((HERE / "npm" / "package.json").read_text())["version"]
+    if f'version = "{version}"\n' not in (ROOT / "Cargo.toml").read_text():
+        sys.exit(f"npm/package.json has version {version}, which Cargo.toml has not")
+    out = HERE / "npm" / "dist"
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "whyloss.wasm").write_bytes(build())
+    shutil.copy(HERE / "page" / "calls.js", out)
+    for licence in ROOT.glob("LICENSE-*"):
+        shutil.copy(licence, out)
+
+
 def main() -> None:
     """Put the parts together."""
+    if sys.argv[1:] == ["--package"]:
+        return package()
+    if sys.argv[1:]:
+        sys.exit(f"{sys.argv[1]} is unknown; there is --package")
     page = HERE / "page"
     wasm = gzip.compress(build(), 9, mtime=0)
     if len(wasm) > MOST:
         sys.exit(f"the WebAssembly has {len(wasm):,} bytes compressed, more than {MOST:,}")
     shared = ROOT / "crates" / "whyloss-study" / "src" / "report" / "page.css"
-    modules = {f"whyloss/{path.stem}": module(path) for path in sorted(page.glob("*.js")) if path.stem != "worker"}
+    worker = ("calls", "worker")
+    modules = {f"whyloss/{path.stem}": module(path) for path in sorted(page.glob("*.js")) if path.stem not in worker}
     parts = {
         "style": shared.read_text() + (page / "page.css").read_text(),
         "wasm": base64.b64encode(wasm).decode(),
-        "worker": (page / "worker.js").read_text(),
+        # A worker from disk is a script, which imports nothing and exports nothing.
+        "worker": "".join((page / f"{part}.js").read_text() for part in worker).replace("export ", ""),
         "modules": json.dumps({"imports": modules}),
     }
     html = (page / "index.html").read_text()

@@ -5,6 +5,7 @@ use std::ptr::{null, null_mut};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use whyloss_capi::media::*;
 use whyloss_capi::receiver::*;
 use whyloss_capi::scheme::*;
 use whyloss_capi::{ABI, Status, Why};
@@ -15,6 +16,7 @@ enum Call {
     Drop,
     Sent(u64, u32, u64, i32),
     Acked(Vec<u64>, u64),
+    AckedThrough(u64, Vec<u64>, u64),
     Lost(Vec<u64>, u64, bool),
     Timeout(u64),
     Persistent(u64),
@@ -28,6 +30,12 @@ enum Call {
     Packet(u64, u64, u64, u32),
     Finish(Option<u64>, u64),
     Late(u64),
+    Estimate(f64, f64, f64),
+    HangUp,
+    Reports(u64, Vec<(u64, u64, u64, u32, i8, i8, i8)>),
+    Quiet(u64),
+    Due,
+    Target(bool),
 }
 
 /// Zeros, aligned as `malloc` aligns.
@@ -35,10 +43,26 @@ fn zeros(size: usize) -> Vec<u128> {
     vec![0; size.div_ceil(16)]
 }
 
+fn report(
+    (id, departed_ns, received_ns, bytes, fate, ecn, cause): (u64, u64, u64, u32, i8, i8, i8),
+) -> MediaReport {
+    MediaReport {
+        id,
+        departed_ns,
+        received_ns,
+        bytes,
+        fate: fate.into(),
+        ecn: ecn.into(),
+        cause: cause.into(),
+    }
+}
+
 fuzz_target!(|calls: Vec<Call>| {
     let (size, room) = (whyloss_scheme_size(), whyloss_receiver_size());
     let (mut one, mut other) = (zeros(size), zeros(room));
     let (scheme, receiver) = (one.as_mut_ptr().cast(), other.as_mut_ptr().cast());
+    let mut third = zeros(whyloss_media_size());
+    let media = third.as_mut_ptr().cast();
     let empty = Loss {
         first: 0,
         count: 0,
@@ -93,6 +117,10 @@ fuzz_target!(|calls: Vec<Call>| {
                 }
                 Call::Acked(numbers, now) => {
                     whyloss_scheme_on_acked(scheme, numbers.as_ptr(), numbers.len(), now)
+                }
+                Call::AckedThrough(through, missing, now) => {
+                    let (missing, count) = (missing.as_ptr(), missing.len());
+                    whyloss_scheme_on_acked_through(scheme, through, missing, count, now)
                 }
                 Call::Lost(numbers, now, told) => {
                     let verdict = if told { &raw mut verdict } else { null_mut() };
@@ -152,6 +180,36 @@ fuzz_target!(|calls: Vec<Call>| {
                 Call::Late(now) => {
                     whyloss_receiver_on_timeout(receiver, now, losses, MOST_LOSSES, &raw mut count)
                 }
+                Call::Estimate(initial, least, most) => {
+                    whyloss_media_drop(media);
+                    let options = MediaOptions {
+                        abi: ABI,
+                        initial,
+                        least,
+                        most,
+                    };
+                    let size = whyloss_media_size();
+                    whyloss_media_init(media, size, &options, text, room_of_text)
+                }
+                Call::HangUp => whyloss_media_drop(media),
+                Call::Reports(now, reports) => {
+                    let reports: Vec<_> = reports.into_iter().map(report).collect();
+                    whyloss_media_on_reports(media, now, reports.as_ptr(), reports.len())
+                }
+                Call::Quiet(now) => whyloss_media_on_timeout(media, now),
+                Call::Due => {
+                    let mut due = 0;
+                    whyloss_media_next_timeout(media, &raw mut due)
+                }
+                Call::Target(told) => {
+                    let mut state = std::mem::zeroed::<MediaState>();
+                    let place = if told { &raw mut state } else { null_mut() };
+                    let status = whyloss_media_target(media, place);
+                    if told && status == Status::Ok {
+                        assert!((0.0..=1e12).contains(&state.target), "{}", state.target);
+                    }
+                    status
+                }
             }
         };
         assert_ne!(status, Status::Broken);
@@ -161,5 +219,6 @@ fuzz_target!(|calls: Vec<Call>| {
     unsafe {
         whyloss_scheme_drop(scheme);
         whyloss_receiver_drop(receiver);
+        whyloss_media_drop(media);
     }
 });

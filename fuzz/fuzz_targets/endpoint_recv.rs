@@ -1,5 +1,6 @@
-//! A receiving end and peers that say anything, legal or not, in any order and from any address: nothing ends it but its own
-//! session where it has one only, it answers no more than it is asked, and never in more bytes before a cookie came back.
+//! A receiving end and peers that say anything, legal or not, in any order and from any address:
+//! nothing ends it but its own session where it has one only, it answers no more than it is asked,
+//! and never in more bytes before a cookie came back.
 #![no_main]
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};

@@ -1,5 +1,6 @@
-//! A sending end against a receiver that says anything, legal or not, in any order: no second has more bytes than
-//! `max_rate` allows, no data leaves after `time`, and the session ends by `time` and `patience`.
+//! A sending end against a receiver that says anything, legal or not, in any order: no second has
+//! more bytes than `max_rate` allows, no data leaves after `time`, and the session ends by `time`
+//! and `patience`.
 #![no_main]
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -36,8 +37,8 @@ enum Operation {
     Accept(bool),
     Ended(u64, u64),
     Reset(u8, bool),
-    /// A report of one of the last packets, so many times. What is not given is as an honest receiver has it; a hold
-    /// may also be a share of the time since the packet left.
+    /// A report of one of the last packets, so many times. What is not given is as an honest
+    /// receiver has it; a hold may also be a share of the time since the packet left.
     Feedback {
         back: u8,
         stamp: Option<u64>,

@@ -1,4 +1,5 @@
-//! A link with any queue, channel and changes of its delay, offered packets of any size at any times that do not decrease.
+//! A link with any queue, channel and changes of its delay, offered packets of any size at any
+//! times that do not decrease.
 #![no_main]
 
 use arbitrary::Arbitrary;

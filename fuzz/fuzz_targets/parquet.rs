@@ -1,4 +1,5 @@
-//! Any bytes as a Parquet file: the log of an emulated link, a table of a simulated run, a part of a sweep.
+//! Any bytes as a Parquet file: the log of an emulated link, a table of a simulated run, a part of
+//! a sweep.
 //!
 //! The first byte says which.
 #![no_main]

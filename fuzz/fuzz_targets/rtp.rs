@@ -1,7 +1,8 @@
 //! Any datagrams as RTP and RTCP: a diagnosis or nothing, in bounded memory.
 //!
-//! The input is a list of datagrams, each behind a byte that says which way it goes and how long after the last, and two for
-//! its length; so the fuzzer need not find out about captures and headers of IP.
+//! The input is a list of datagrams, each behind a byte that says which way it goes and how long
+//! after the last, and two for its length; so the fuzzer need not find out about captures and
+//! headers of IP.
 #![no_main]
 
 use std::io::Cursor;

@@ -1,5 +1,5 @@
-//! Any scenario file and any override: the parser answers with a scenario that passes its checks, or with an error that
-//! can be shown.
+//! Any scenario file and any override: the parser answers with a scenario that passes its checks,
+//! or with an error that can be shown.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! A TCP receiver with any options, through any order of segments and timers, against a set of what arrived.
+//! A TCP receiver with any options, through any order of segments and timers, against a set of what
+//! arrived.
 #![no_main]
 
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! A TCP sender with any options, classifier and scheme, through any order of acknowledgements, timers and losses.
+//! A TCP sender with any options, classifier and scheme, through any order of acknowledgements,
+//! timers and losses.
 #![no_main]
 
 use arbitrary::Arbitrary;

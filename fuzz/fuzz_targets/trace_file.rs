@@ -1,4 +1,5 @@
-//! Any bytes as a trace file: reading never panics, and what was read is written and read back the same.
+//! Any bytes as a trace file: reading never panics, and what was read is written and read back the
+//! same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -163,7 +163,8 @@ impl Classifier {
         verdicts.table()
     }
 
-    /// Takes arrivals that go on from those of the last call; answers a verdict for each gap that counts by now.
+    /// Takes arrivals that go on from those of the last call; answers a verdict for each gap that
+    /// counts by now.
     fn feed(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
         let receiver = self.receiver("feed")?;
         let mut stream = receiver.stream.take();

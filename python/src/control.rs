@@ -74,7 +74,8 @@ impl<'a> Acks<'a> {
         Some(Duration::from_nanos(nanos(rtt.value(row))))
     }
 
-    /// The acknowledgement of a row, after which `acknowledged` bytes have been acknowledged in all.
+    /// The acknowledgement of a row, after which `acknowledged` bytes have been acknowledged in
+    /// all.
     fn ack(&self, row: usize, segment_size: u32, acknowledged: u64) -> AckEvent {
         AckEvent::new(self.at(row), segment_size)
             .acked(self.acked.whole(row))
@@ -135,7 +136,8 @@ impl Estimator {
     }
 }
 
-/// What a sender tells, and what comes of it: a controller under its policy, or one with a classifier.
+/// What a sender tells, and what comes of it: a controller under its policy, or one with a
+/// classifier.
 trait Told {
     fn on_sent(&mut self, sent: &SentEvent);
     fn on_ack(&mut self, ack: &AckEvent);
@@ -213,8 +215,8 @@ told!(
     CongestionControl::control
 );
 
-/// A sender's side of a connection, with the ledger that rate samples need: packets are acknowledged in the order in which
-/// they left, and a loss is that of the oldest one.
+/// A sender's side of a connection, with the ledger that rate samples need: packets are
+/// acknowledged in the order in which they left, and a loss is that of the oldest one.
 struct Live<T> {
     name: String,
     control: T,

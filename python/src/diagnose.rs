@@ -47,7 +47,8 @@ pub(crate) fn diagnose(
     ))
 }
 
-/// The system's error about a file, which Python makes a `FileNotFoundError` or whatever it is, with the file's name.
+/// The system's error about a file, which Python makes a `FileNotFoundError` or whatever it is,
+/// with the file's name.
 fn unreadable(path: &str, error: &std::io::Error) -> PyErr {
     let words = error.to_string();
     // Python adds the number itself.

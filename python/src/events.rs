@@ -8,8 +8,8 @@ use whyloss::{Duration, Time, receiver};
 /// A clock that starts late enough for whatever was sent before it.
 pub(crate) const EPOCH: i64 = 1 << 60;
 
-/// Seconds as the whole nanoseconds nearest to them, without a call per value: 1.5 · 2⁵² more, and the last bits count.
-/// Beyond 2⁵¹ ns (26 days), where that ends, as usual.
+/// Seconds as the whole nanoseconds nearest to them, without a call per value: 1.5 · 2⁵² more, and
+/// the last bits count. Beyond 2⁵¹ ns (26 days), where that ends, as usual.
 #[inline]
 pub(crate) fn nanos(seconds: f64) -> i64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;

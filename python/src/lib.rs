@@ -1,8 +1,8 @@
-//! `whyloss._whyloss`: what the Python package calls. Its documentation for users is in `whyloss/_whyloss.pyi` and
-//! `docs/guides/python.md`; here is how it is done.
+//! `whyloss._whyloss`: what the Python package calls. Its documentation for users is in
+//! `whyloss/_whyloss.pyi` and `docs/guides/python.md`; here is how it is done.
 //!
-//! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is copied on the way to
-//! Polars, pandas or DuckDB, and none of them is needed to build or to run.
+//! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is
+//! copied on the way to Polars, pandas or DuckDB, and none of them is needed to build or to run.
 
 mod arena;
 mod classify;

@@ -1,7 +1,8 @@
 //! Classifiers written in Python: at the ends of a scenario's flows, or under names in a registry.
 //!
-//! The object is asked at every arrival or acknowledgement, with Python's lock taken each time. What it raises ends the
-//! run: the first error is kept, and the flag that it sets stops whatever runs.
+//! The object is asked at every arrival or acknowledgement, with Python's lock taken each time.
+//! What it raises ends the run: the first error is kept, and the flag that it sets stops whatever
+//! runs.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +47,8 @@ impl Raised {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// The flag that an error sets, for whoever looks at flags. Whatever else stops the work may set it, too.
+    /// The flag that an error sets, for whoever looks at flags. Whatever else stops the work may
+    /// set it, too.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.0.stop
     }
@@ -177,7 +179,8 @@ fn at_sender(maker: Maker) -> OutsideSender {
     OutsideSender::new(move || Box::new(Asked::new(&maker, "on_ack", "on_loss")))
 }
 
-/// Puts what `make` makes to the flows of that name that classify: one flow, or all copies of one that the file has as one.
+/// Puts what `make` makes to the flows of that name that classify: one flow, or all copies of one
+/// that the file has as one.
 pub(crate) fn install(
     scenario: &mut Scenario,
     flow: &str,
@@ -226,7 +229,8 @@ fn matching<'a>(names: impl Iterator<Item = &'a str>, is: impl Fn(&str) -> bool)
     found.map(|(index, _)| index).collect()
 }
 
-/// Whether a flow is a copy of what the file calls `of`: `video-3` of `video` with a count, or of `video-{i}`.
+/// Whether a flow is a copy of what the file calls `of`: `video-3` of `video` with a count, or of
+/// `video-{i}`.
 fn is_copy(name: &str, of: &str) -> bool {
     let (before, after) = match of.split_once("{i}") {
         Some((before, after)) => (before.to_owned(), after),
@@ -238,7 +242,8 @@ fn is_copy(name: &str, of: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Classifiers of Python's under names, each with what makes one; and what tells their versions apart.
+/// Classifiers of Python's under names, each with what makes one; and what tells their versions
+/// apart.
 pub(crate) struct Names {
     own: Vec<(String, Py<PyAny>)>,
     version: String,

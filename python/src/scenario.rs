@@ -81,7 +81,8 @@ pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     raised
 }
 
-/// Tables of a run: results as JSON, flows, frames, transfers, links, and the trace if it was asked for.
+/// Tables of a run: results as JSON, flows, frames, transfers, links, and the trace if it was asked
+/// for.
 type Tables = (
     String,
     Table,
@@ -93,7 +94,8 @@ type Tables = (
 
 #[pymethods]
 impl Parsed {
-    /// `own`: classifiers of Python's by name, each with what makes one; `version` tells them from earlier ones.
+    /// `own`: classifiers of Python's by name, each with what makes one; `version` tells them from
+    /// earlier ones.
     #[new]
     fn new(
         py: Python<'_>,
@@ -167,7 +169,8 @@ impl Parsed {
         let raised = Raised::default();
         let mut scenario = self.file.scenario.clone();
         if !self.own.is_empty() {
-            // Read again, so that what they raise in this run is told from what they raise in another.
+            // Read again, so that what they raise in this run is told from what they raise in
+            // another.
             let registry = self.own.registry(py, &raised)?;
             let read = Scenario::from_toml_with(&self.text, &self.name, &self.sets, &registry);
             scenario = read.map_err(|error| refuse(py, &error))?;

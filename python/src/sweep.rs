@@ -227,6 +227,13 @@ impl Engine {
     /// All rows of the plan as a table.
     fn rows(&self, py: Python<'_>) -> PyResult<Table> {
         let rows = py.detach(|| self.sweep.rows());
+        let several = rows.networks.len() > 1;
+        let files = several.then(|| {
+            rows.files(0..rows.points.len())
+                .map(str::to_owned)
+                .collect()
+        });
+        let files: Option<Vec<String>> = files;
         let mut columns = vec![(
             "point".to_owned(),
             "",
@@ -248,16 +255,23 @@ impl Engine {
             "",
             Arc::new(UInt64Array::from(rows.seeds)),
         ));
-        for (column, values) in rows.metrics {
-            let unit = column.unit();
-            let array = match column.kind {
+        let (metrics, values): (Vec<_>, Vec<_>) = rows.metrics.into_iter().unzip();
+        for (metric, values) in metrics.iter().zip(values) {
+            let array = match metric.kind {
                 Kind::Count => counts(values),
                 Kind::Real => reals(values),
             };
-            columns.push((column.name, unit, array));
+            columns.push((metric.id.clone(), metric.unit.as_str(), array));
         }
         columns.push(("error".to_owned(), "", texts(rows.errors)));
         columns.push(("set".to_owned(), "", texts(rows.sets.into_iter().map(Some))));
+        if let Some(files) = files {
+            columns.push((
+                "scenario".to_owned(),
+                "",
+                texts(files.into_iter().map(Some)),
+            ));
+        }
         Table::of(columns)
     }
 }

@@ -1,7 +1,8 @@
 //! Arrow tables on their way to Python and from it, through the Arrow C data interface.
 //!
-//! A table is handed over in a capsule (`__arrow_c_stream__`), by whose name the other side knows what is in it. The
-//! only `unsafe` of the package is where such a capsule of somebody else's is opened.
+//! A table is handed over in a capsule (`__arrow_c_stream__`), by whose name the other side knows
+//! what is in it. The only `unsafe` of the package is where such a capsule of somebody else's is
+//! opened.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,8 +69,9 @@ impl Table {
         }
         let capsule = object.call_method0(stream)?.cast_into::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: a capsule of that name holds a stream, says the Arrow PyCapsule interface; the stream is moved out, and
-        // what is left behind is marked as released, which the capsule's destructor looks for.
+        // SAFETY: a capsule of that name holds a stream, says the Arrow PyCapsule interface; the
+        // stream is moved out, and what is left behind is marked as released, which the capsule's
+        // destructor looks for.
         #[expect(unsafe_code, reason = "a capsule is opened")]
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
         let reader = RecordBatchStreamReader::try_new(stream).map_err(refuse)?;
@@ -310,7 +312,8 @@ pub(crate) fn flags(values: impl IntoIterator<Item = Option<bool>>) -> ArrayRef 
     Arc::new(values.into_iter().collect::<BooleanArray>())
 }
 
-/// Half the width of the confidence interval of the mean (Student's t); None with fewer than two values.
+/// Half the width of the confidence interval of the mean (Student's t); None with fewer than two
+/// values.
 #[pyfunction]
 #[pyo3(signature = (values, confidence = 0.95))]
 #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]

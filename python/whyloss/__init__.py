@@ -2,7 +2,7 @@
 
 >>> import whyloss
 >>> scenario = whyloss.Scenario.from_file("scenarios/wlh.toml")
->>> results = scenario.set("flow.video.classifier", "zbs2").run(seed=1, trace=True)
+>>> results = scenario.set("flow.video.classifier", "trees").run(seed=1, trace=True)
 >>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
 >>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
 

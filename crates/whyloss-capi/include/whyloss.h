@@ -205,6 +205,35 @@ typedef int32_t whyloss_found;
 #endif // __cplusplus
 
 /**
+ * Fate of a packet in a report.
+ */
+enum whyloss_fate
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  /**
+   * It did not arrive.
+   */
+  WHYLOSS_FATE_LOST = 0,
+  /**
+   * It arrived, at the time that the report tells.
+   */
+  WHYLOSS_FATE_ARRIVED = 1,
+  /**
+   * It arrived, at a time that is not known.
+   */
+  WHYLOSS_FATE_ARRIVED_UNTIMED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum whyloss_fate whyloss_fate;
+#else
+typedef int32_t whyloss_fate;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
  * An estimator, in memory of the caller.
  */
 typedef struct whyloss_media whyloss_media;
@@ -604,6 +633,17 @@ whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        const uint64_t *numbers,
                                        size_t count,
                                        uint64_t now_ns);
+
+/**
+ * An acknowledgement arrives, by which every packet up to number `through` has arrived but the
+ * `count` in `missing`, whose numbers rise. It stands for `on_acked` in a stack that keeps a list
+ * of packets under way, but does not say which ones an acknowledgement removed from it.
+ */
+whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
+                                               uint64_t through,
+                                               const uint64_t *missing,
+                                               size_t count,
+                                               uint64_t now_ns);
 
 /**
  * These packets are lost, by acknowledgements of later ones or by time. Writes the verdict if

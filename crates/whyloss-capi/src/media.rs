@@ -62,7 +62,7 @@ pub struct MediaReport {
 
 /// State behind the bitrate, for logs. No decision should rest on it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaState {
     /// Bit/s to send at.
     pub target: f64,

@@ -290,6 +290,35 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked(
     unsafe { held::with(scheme.cast(), act) }
 }
 
+/// An acknowledgement arrives, by which every packet up to number `through` has arrived but the
+/// `count` in `missing`, whose numbers rise. It stands for `on_acked` in a stack that keeps a list
+/// of packets under way, but does not say which ones an acknowledgement removed from it.
+///
+/// # Safety
+/// `missing` points to `count` numbers; the rest as the contract says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
+    scheme: *mut Scheme,
+    through: u64,
+    missing: *const u64,
+    count: usize,
+    now_ns: u64,
+) -> Status {
+    let act = |live: &mut Live| {
+        // SAFETY: the caller says so.
+        let missing = unsafe { held::inputs(missing, count)? };
+        if !missing.is_sorted() {
+            return Err(Status::Order);
+        }
+        let now = live.advance(now_ns)?;
+        live.connection
+            .on_packets_acked_through(through, missing.iter().copied(), now);
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(scheme.cast(), act) }
+}
+
 /// These packets are lost, by acknowledgements of later ones or by time. Writes the verdict if
 /// that is a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
 ///

@@ -3,27 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where cargo puts the library of C that it has built for this test.
-fn library() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let beside = program.parent().unwrap();
-    let places = [beside, beside.parent().unwrap()];
-    let files = places.map(|place| place.join("libwhyloss_capi.a"));
-    let found = files.into_iter().find(|file| file.exists());
-    found.expect("cargo builds the static library with the test")
-}
+mod compile;
 
 /// Compiles an example and returns what it prints.
 fn output(example: &str, compiler: &str, dialect: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{example}-{compiler}"));
-    let status = Command::new(compiler)
+    // With clang and its sanitizers, say: CC=clang CXX=clang++
+    // WHYLOSS_C_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all".
+    let flags = std::env::var("WHYLOSS_C_FLAGS").unwrap_or_default();
+    let variable = if compiler == "cc" { "CC" } else { "CXX" };
+    let compiler = std::env::var(variable).unwrap_or_else(|_| compiler.to_owned());
+    let status = Command::new(&compiler)
         .args(dialect)
+        .args(flags.split_whitespace())
         .args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-I"])
         .arg(root.join("include"))
         .arg(root.join(format!("examples/{example}.c")))
         .args(["-x", "none"])
-        .arg(library())
+        .arg(compile::library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program)
         .status()
@@ -56,16 +54,24 @@ const CPP17: &[&str] = &["-std=c++17", "-x", "c++"];
 
 #[test]
 fn examples_run_in_c_and_in_cpp() {
-    for example in ["sender", "receiver"] {
+    for example in ["sender", "receiver", "media"] {
         let c = output(example, "cc", C99);
         assert_eq!(c, output(example, "c++", CPP17));
         assert!(c.ends_with('\n'), "{c}");
         match example {
             "sender" => assert!(c.contains(" 0 in flight, 80 losses"), "{c}"),
-            _ => assert!(
+            "receiver" => assert!(
                 c.ends_with(" by the radio\n") && !c.contains(", 0 by"),
                 "{c}"
             ),
+            _ => {
+                let target = c.strip_prefix("target ").and_then(|c| c.split(' ').next());
+                let target: u32 = target.unwrap().parse().unwrap();
+                assert!(
+                    (1600..2200).contains(&target) && c.contains(" 0 % refused"),
+                    "{c}"
+                );
+            }
         }
     }
 }

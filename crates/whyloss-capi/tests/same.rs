@@ -3,23 +3,30 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::CString;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use whyloss::connection::Connection;
 use whyloss::losses::LossTracker;
 use whyloss::receiver::Arrival;
-use whyloss::{Time, receiver, schemes};
+use whyloss::{Cause, Time, receiver, schemes};
+use whyloss_capi::media::{
+    Media, MediaOptions, MediaReport, MediaState, whyloss_media_drop, whyloss_media_init,
+    whyloss_media_next_timeout, whyloss_media_on_reports, whyloss_media_on_timeout,
+    whyloss_media_size, whyloss_media_target,
+};
 use whyloss_capi::receiver::{
-    Loss, MOST_LOSSES, ReceiverOptions, whyloss_receiver_drop, whyloss_receiver_init,
+    Loss, MOST_LOSSES, NEVER, ReceiverOptions, whyloss_receiver_drop, whyloss_receiver_init,
     whyloss_receiver_on_packet, whyloss_receiver_size,
 };
 use whyloss_capi::scheme::{
     Allowance, Found, Scheme, SchemeOptions, UNPACED, Verdict, whyloss_scheme_allowance,
-    whyloss_scheme_drop, whyloss_scheme_init, whyloss_scheme_on_acked, whyloss_scheme_on_ecn,
-    whyloss_scheme_on_lost, whyloss_scheme_on_sent, whyloss_scheme_on_spurious,
-    whyloss_scheme_on_timeout, whyloss_scheme_size, whyloss_scheme_verdict,
+    whyloss_scheme_drop, whyloss_scheme_init, whyloss_scheme_on_acked,
+    whyloss_scheme_on_acked_through, whyloss_scheme_on_ecn, whyloss_scheme_on_lost,
+    whyloss_scheme_on_sent, whyloss_scheme_on_spurious, whyloss_scheme_on_timeout,
+    whyloss_scheme_size, whyloss_scheme_verdict,
 };
 use whyloss_capi::{ABI, Status, Why, whyloss_status_text};
+use whyloss_rtc::{Ecn, Estimator, Fate, Report};
 
 /// Draws whole numbers, the same ones in every run.
 struct Draws(u64);
@@ -109,8 +116,17 @@ fn event(
             }
             0..95 => {
                 let some = (draws.below(4) as usize).min(open.len());
-                let acked: Vec<u64> = open.drain(..some).collect();
-                let status = whyloss_scheme_on_acked(c, acked.as_ptr(), acked.len(), *now);
+                let first = (draws.below(3) as usize).min(open.len() - some);
+                let acked: Vec<u64> = open.drain(first..first + some).collect();
+                let status = match acked.last() {
+                    // The numbers in between that are not open were settled before.
+                    Some(&through) if draws.below(2) == 0 => {
+                        let missing = &open[..first];
+                        let (missing, count) = (missing.as_ptr(), missing.len());
+                        whyloss_scheme_on_acked_through(c, through, missing, count, *now)
+                    }
+                    _ => whyloss_scheme_on_acked(c, acked.as_ptr(), acked.len(), *now),
+                };
                 assert_eq!(status, Status::Ok);
                 rust.on_packets_acked(acked, at);
             }
@@ -282,6 +298,110 @@ fn every_receiver_decides_alike() {
     }
 }
 
+/// A packet's report in Rust and in C: lost or arrived, late or marked, with a cause or without.
+fn reported(id: u64, departed: u64, draws: &mut Draws) -> (Report, MediaReport) {
+    let received = departed + 20_000_000 + draws.below(30_000_000);
+    let ecn = draws.below(40).saturating_sub(36) as u8;
+    let (fate, kind, cause) = match draws.below(60) {
+        0..3 => (Fate::Lost(None), 0, 0),
+        3 => (Fate::Lost(Some(Cause::Congestion)), 0, 1),
+        4 => (Fate::Lost(Some(Cause::Wireless)), 0, 2),
+        5 => (Fate::Arrived(None, Ecn::from_bits(ecn)), 2, 0),
+        _ => {
+            let at = Some(Time::from_nanos(received));
+            (Fate::Arrived(at, Ecn::from_bits(ecn)), 1, 0)
+        }
+    };
+    let size = 200 + draws.below(1000) as u32;
+    let rust = Report {
+        id,
+        departed: Time::from_nanos(departed),
+        size,
+        fate,
+    };
+    let c = MediaReport {
+        id,
+        departed_ns: departed,
+        received_ns: received,
+        bytes: size,
+        fate: kind,
+        ecn: ecn.into(),
+        cause,
+    };
+    (rust, c)
+}
+
+#[test]
+fn the_estimator_decides_alike_on_a_million_reports() {
+    let mut rust = Estimator::new(300e3, 50e3, 20e6);
+    let memory = Memory::<Media>::new(whyloss_media_size());
+    let (c, size) = (memory.object, whyloss_media_size());
+    let options = MediaOptions {
+        abi: ABI,
+        initial: 300e3,
+        least: 50e3,
+        most: 20e6,
+    };
+    // SAFETY: memory of the size, and options that live.
+    let status = unsafe { whyloss_media_init(c, size, &raw const options, null_mut(), 0) };
+    assert_eq!(status, Status::Ok);
+    let (mut draws, mut id, mut now) = (Draws(5), 0, 1_000_000_000);
+    let mut targets = std::collections::BTreeSet::new();
+    while id < 1_000_000 {
+        let mut both = vec![];
+        for _ in 0..draws.below(40) {
+            now += 500_000 + draws.below(4_000_000);
+            both.push(reported(id, now, &mut draws));
+            id += 1;
+        }
+        if draws.below(10) == 0 {
+            both.reverse();
+        }
+        now += draws.below(300) / 299 * 2_000_000_000;
+        let reports: Vec<_> = both.iter().map(|pair| pair.1).collect();
+        let at = now + 60_000_000;
+        let (mut due, mut state) = (0, MediaState::default());
+        // SAFETY: the estimator lives, and so do the places.
+        unsafe {
+            let status = whyloss_media_on_reports(c, at, reports.as_ptr(), reports.len());
+            assert_eq!(status, Status::Ok);
+            if draws.below(5) == 0 {
+                assert_eq!(whyloss_media_on_timeout(c, at), Status::Ok);
+                rust.on_reports(Time::from_nanos(at), both.iter().map(|pair| pair.0));
+                rust.timeout(Time::from_nanos(at));
+            } else {
+                rust.on_reports(Time::from_nanos(at), both.iter().map(|pair| pair.0));
+            }
+            assert_eq!(whyloss_media_next_timeout(c, &raw mut due), Status::Ok);
+            assert_eq!(whyloss_media_target(c, &raw mut state), Status::Ok);
+        }
+        assert_eq!(due, rust.poll_timeout().map_or(NEVER, Time::as_nanos));
+        let (stats, target) = (rust.stats(), rust.target());
+        let told = [
+            state.target,
+            state.queue,
+            state.trend,
+            state.capacity,
+            state.lost,
+        ];
+        let told = told.into_iter().chain([state.refused, state.trip]);
+        let expected = [target, stats.queue, stats.trend, stats.capacity, stats.lost];
+        let expected = expected.into_iter().chain([stats.refused, stats.trip]);
+        assert!(
+            told.map(f64::to_bits).eq(expected.map(f64::to_bits)),
+            "packet {id}"
+        );
+        targets.insert(target.to_bits());
+    }
+    assert!(
+        targets.len() > 1000,
+        "the target moved {} times",
+        targets.len()
+    );
+    // SAFETY: live.
+    assert_eq!(unsafe { whyloss_media_drop(c) }, Status::Ok);
+}
+
 /// What `init` says to options.
 fn refusal(options: &SchemeOptions, size: usize) -> (Status, String) {
     let memory = Memory::new(whyloss_scheme_size());
@@ -366,6 +486,11 @@ fn events_out_of_order_are_refused_and_change_nothing() {
         assert_eq!(whyloss_scheme_on_sent(c, 5, 1200, 1000, 0), Status::Order);
         assert_eq!(whyloss_scheme_on_sent(c, 6, 1200, 999, 0), Status::Order);
         assert_eq!(whyloss_scheme_on_acked(c, null(), 1, 1000), Status::Null);
+        let falling = [4_u64, 3];
+        assert_eq!(
+            whyloss_scheme_on_acked_through(c, 5, falling.as_ptr(), 2, 1000),
+            Status::Order
+        );
         let number = 5_u64;
         assert_eq!(
             whyloss_scheme_on_acked(c, &raw const number, 1, 999),

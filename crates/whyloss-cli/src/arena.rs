@@ -1,4 +1,5 @@
-//! `whyloss arena`: classifiers on networks drawn at random, beside the oracle on the same networks.
+//! `whyloss arena`: classifiers on networks drawn at random, beside the oracle on the same
+//! networks.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -32,12 +33,13 @@ const MOST_NETWORKS: u64 = 100_000;
     reason = "each is a switch of the command"
 )]
 pub(crate) struct ArenaArgs {
-    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }`; over TCP controllers, too, such as
-    /// `bbr`, which do without [default: every classifier that the transport can have, and over TCP `bbr` and `copa`]. The oracle
-    /// and the unaware one always compete.
+    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }`; over
+    /// TCP also controllers such as `bbr`, which need none [default: every classifier that the
+    /// transport can have, and over TCP `bbr` and `copa`]. The oracle and the unaware one always
+    /// compete.
     #[arg(value_name = "CLASSIFIER")]
     classifiers: Vec<String>,
-    /// How many networks.
+    /// Number of networks.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=MOST_NETWORKS))]
     networks: u64,
     /// Seed of the drawn networks.
@@ -52,10 +54,11 @@ pub(crate) struct ArenaArgs {
     /// The queues of the narrow links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let noisy links send again what their channels lost: 7 tries, 8 ms apart.
+    /// Let noisy links retransmit lost packets: 7 tries, 8 ms apart.
     #[arg(long)]
     arq: bool,
-    /// Let queues that drop early (RED, CoDel, FQ-CoDel, PIE) mark instead, and flows of TCP and TFRC be ECN-capable.
+    /// Let queues that drop early (RED, CoDel, FQ-CoDel, PIE) mark instead, and flows of TCP and
+    /// TFRC be ECN-capable.
     #[arg(long)]
     ecn: bool,
     /// Let noisy links have 1.5 times, once and half their rate, for a second each on average.
@@ -71,7 +74,8 @@ pub(crate) struct ArenaArgs {
     /// Leave out harm to a plain flow, which takes two thirds of the time.
     #[arg(long)]
     no_harm: bool,
-    /// Print differences from this competing classifier on the same networks, too [default: zbs-2003, if it competes].
+    /// Print differences from this competing classifier on the same networks, too [default:
+    /// zbs-2003, if it competes].
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
     /// Ask all receiver classifiers about the same arrivals instead, and draw their curves.
@@ -252,7 +256,7 @@ pub(crate) fn run(
         },
     })?;
     match print(&outcomes, args.format, out) {
-        // Nobody reads any more, but the report is still wanted.
+        // The reader closed the pipe, but the report is still wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
         printed => printed?,
     }

@@ -44,7 +44,8 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file, and print the results of each flow and link.
     Run(RunArgs),
-    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; existing rows are kept.
+    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; existing rows
+    /// are kept.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
     /// Let classifiers compete on networks drawn at random, beside the oracle.
@@ -75,10 +76,12 @@ pub(crate) enum Command {
     /// Receive from `whyloss send`, and tell why missing packets were lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
-    /// Compare simulations with emulated links, kernels and sockets, as docs/evidence/reality.md does (Linux, root).
+    /// Compare simulations with emulated links, kernels and sockets, as docs/evidence/reality.md
+    /// does (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
-    /// Load our congestion controls into this machine's kernel, and watch them decide (Linux, root).
+    /// Load our congestion controls into this machine's kernel, and watch them decide (Linux,
+    /// root).
     Kernel(KernelArgs),
     /// Between `link` and a command.
     #[cfg(target_os = "linux")]

@@ -9,8 +9,8 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 pub(crate) struct CacheArgs {
-    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in `$XDG_CACHE_HOME`, else
-    /// in `~/.cache`].
+    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in
+    /// `$XDG_CACHE_HOME`, else in `~/.cache`].
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }

@@ -1,12 +1,14 @@
-//! `whyloss compare`: how two runs or diagnoses differ, number by number.
+//! `whyloss compare`: how two runs, sweeps or diagnoses differ, number by number.
 //!
-//! Reads `results.json` or `diagnosis.json` from each directory and pairs the numbers that stand at
-//! the same place. Seeds pair as well: a network draws the same under the same seed, so that
-//! differences vary less than what they are taken of.
+//! Reads `results.json`, `sweep.json` or `diagnosis.json` from each directory and pairs the numbers
+//! that stand at the same place. Seeds pair as well: a network draws the same under the same seed,
+//! so that differences vary less than what they are taken of.
 //!
 //! ```text
 //! d_s = b_s − a_s for each seed s that both have;   difference d̄ ± half its 95 % interval
 //! ```
+
+mod overlay;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
 use whyloss_sim::text::one_line;
+use whyloss_study::Figure;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, counted};
 use whyloss_study::statistics::{Summary, mean};
@@ -27,7 +30,7 @@ use crate::error::CliError;
     after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % interval. A star marks an interval without 0."
 )]
 pub(crate) struct CompareArgs {
-    /// A directory that `whyloss run --out` or `whyloss diagnose --out` wrote.
+    /// A directory that `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out` wrote.
     #[arg(value_name = "A")]
     first: PathBuf,
     /// Another one, of the same kind.
@@ -36,7 +39,8 @@ pub(crate) struct CompareArgs {
     /// Show equal numbers, too.
     #[arg(long)]
     all: bool,
-    /// Write a page with a table that sorts into this directory.
+    /// Write a page with a table that sorts, and with the lines of both over each other, into this
+    /// directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Form of the output.
@@ -53,7 +57,7 @@ enum Format {
 }
 
 /// Files that are compared, one of which a directory has.
-const FILES: [&str; 2] = ["results.json", "diagnosis.json"];
+const FILES: [&str; 3] = ["results.json", "sweep.json", "diagnosis.json"];
 /// Bytes of the largest of them.
 const LARGEST: u64 = 256 << 20;
 
@@ -136,7 +140,12 @@ pub(crate) fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<(), CliErro
     }
     if let Some(dir) = &args.out {
         report::renew(dir).map_err(CliError::Out)?;
-        let html = page(paths, &shown, rows.len());
+        let series = paths.map(|path| parse(&path.join("series.json")).ok());
+        let figures = match &series {
+            [Some(a), Some(b)] => overlay::figures(a, b),
+            _ => Vec::new(),
+        };
+        let html = page(paths, &shown, rows.len(), &figures);
         report::write(dir, "index.html", &html).map_err(CliError::Out)?;
     }
     out.flush()?;
@@ -158,8 +167,8 @@ fn wrong(path: &Path, problem: String) -> CliError {
 fn read(dir: &Path) -> Result<Numbers, CliError> {
     let found = FILES.into_iter().find(|file| dir.join(file).is_file());
     let Some(file) = found else {
-        let problem = "it has neither results.json nor diagnosis.json; \
-                       `whyloss run --out` and `whyloss diagnose --out` write them";
+        let problem = "it has no results.json, sweep.json or diagnosis.json; `whyloss run`, \
+                       `whyloss sweep` and `whyloss diagnose` write them with --out";
         return Err(wrong(dir, problem.to_owned()));
     };
     let path = dir.join(file);
@@ -308,7 +317,7 @@ fn json_lines(out: &mut dyn Write, shown: &[&Row<'_>]) -> io::Result<()> {
     Ok(())
 }
 
-fn page(paths: [&PathBuf; 2], shown: &[&Row<'_>], all: usize) -> String {
+fn page(paths: [&PathBuf; 2], shown: &[&Row<'_>], all: usize, figures: &[Figure]) -> String {
     let mut page = Page::new("Two results beside each other");
     page.section("differences", "Differences");
     let [a, b] = paths.map(|path| name(path));
@@ -321,6 +330,12 @@ fn page(paths: [&PathBuf; 2], shown: &[&Row<'_>], all: usize) -> String {
         table.row(cells(row).map(Entry::from));
     }
     page.table(&table);
+    if !figures.is_empty() {
+        page.section("pictures", "Over each other");
+        for figure in figures {
+            page.figure(figure);
+        }
+    }
     page.finish(&format!(
         "Compared by whyloss {}.",
         env!("CARGO_PKG_VERSION")

@@ -26,9 +26,8 @@ pub(crate) struct DiagnoseArgs {
     /// Show one flow, with each of its losses.
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
-    /// Write a page with pictures, `diagnosis.json`, `losses.csv` and, of a capture,
-    /// `annotated.pcapng` for Wireshark into this directory; of several files, into one below it
-    /// each.
+    /// Write a page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng` for
+    /// Wireshark into this directory; with several files, into a directory for each below it.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Format of the output.
@@ -37,15 +36,15 @@ pub(crate) struct DiagnoseArgs {
     /// Replace addresses, keeping networks together, and write packets without payload.
     #[arg(long)]
     anonymise: bool,
-    /// Where `whyloss link --log` wrote what became of every packet: sets the truth beside each
-    /// verdict, and counts.
+    /// Directory that `whyloss link --log` wrote: print the true cause beside each verdict, and
+    /// score the verdicts.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
     /// Connections followed at a time.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Memory that the diagnosis may take, such as `512 MiB`: beyond it, what is oldest or quietest
-    /// is dropped, and the report says so.
+    /// Memory that the diagnosis may take, such as `512 MiB`. Beyond it, the quietest connections
+    /// are closed, and the report says so.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
     memory: u64,
 }

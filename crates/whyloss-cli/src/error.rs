@@ -32,7 +32,7 @@ pub(crate) enum CliError {
         did_you_mean(nearest)
     )]
     Unknown {
-        /// What was looked for.
+        /// The name that was looked for.
         kind: &'static str,
         name: String,
         /// The names most like it.
@@ -103,7 +103,7 @@ pub(crate) enum CliError {
     /// A trace or capture could not be written after all; the results were printed.
     #[error("{first}{}; the results were printed, these files are missing", of_seeds(*seeds))]
     Unwritten {
-        /// What went wrong first.
+        /// The first error.
         first: String,
         /// Seeds of which something is missing.
         seeds: usize,
@@ -136,7 +136,7 @@ pub(crate) enum CliError {
     NoContender {
         name: String,
         nearest: Vec<String>,
-        /// What competes.
+        /// The contenders.
         competing: Vec<String>,
     },
     /// No scheme of this name.
@@ -182,6 +182,13 @@ pub(crate) enum CliError {
     /// Ctrl-C could not be caught.
     #[error("cannot catch Ctrl-C: {0}")]
     Signal(#[source] io::Error),
+    /// A call has no page.
+    #[cfg(target_os = "linux")]
+    #[error("--live: calls (`--transport rtp`) have no page; use tfrc or iftp")]
+    NoPage,
+    /// No page can be served.
+    #[error("cannot serve a page on 127.0.0.1: {0}")]
+    Live(#[source] io::Error),
     /// A run failed.
     #[error("{id}: {source}")]
     Run {
@@ -412,8 +419,9 @@ impl CliError {
             // As shells have it.
             Self::Start(_) => 127,
             #[cfg(target_os = "linux")]
-            Self::NoEstimator(_) | Self::Packet(_) => 2,
+            Self::NoEstimator(_) | Self::Packet(_) | Self::NoPage => 2,
             Self::Signal(_)
+            | Self::Live(_)
             | Self::Engine(_)
             | Self::Run { .. }
             | Self::Bench(_)

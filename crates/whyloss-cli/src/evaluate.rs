@@ -58,7 +58,7 @@ pub(crate) struct EvaluateArgs {
     /// recorded links have one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// How many networks are drawn [default: 40; 2 with --quick].
+    /// Number of networks are drawn [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
     /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it
@@ -284,7 +284,7 @@ fn attack(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    files::prepare(&args.out).map_err(CliError::Out)?;
+    files::renew(&args.out).map_err(CliError::Out)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let pool = threads::pool(args.jobs)?;
     let effort = Effort {

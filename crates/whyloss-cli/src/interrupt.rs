@@ -21,7 +21,8 @@ const INTERRUPTED: i32 = 130;
 /// Whether there is nothing to keep yet.
 static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
-/// Lets requests end the process with an exit code instead of a death by signal, until [`stop_on_interrupt`].
+/// Lets requests end the process with an exit code instead of a death by signal, until
+/// [`stop_on_interrupt`].
 pub(crate) fn end_on_interrupt() -> io::Result<()> {
     for signal in requests() {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;
@@ -50,7 +51,8 @@ pub(crate) fn requests() -> impl Iterator<Item = i32> {
     [SIGINT, SIGTERM].into_iter().chain(hangup)
 }
 
-/// Whether a process of this `/proc/self/status` does not ignore a signal; false if it does not say.
+/// Whether a process of this `/proc/self/status` does not ignore a signal; false if it does not
+/// say.
 fn hears(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -45,7 +45,8 @@ enum What {
     Status,
     /// Print each loss of the sockets under loaded controls, with the verdict.
     Watch(WatchArgs),
-    /// Hold controls to the library: real transfers in namespaces of their own, and every decision compared.
+    /// Hold controls to the library: real transfers in namespaces of their own, and every decision
+    /// compared.
     Check(CheckArgs),
 }
 
@@ -67,7 +68,8 @@ pub(crate) struct WatchArgs {
     /// The controls [default: all that are loaded].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The log of the emulated link (`whyloss link --log DIR`) that the losses happen on: prints the truth beside the verdict.
+    /// The log of the emulated link (`whyloss link --log DIR`) that the losses happen on: prints
+    /// the truth beside the verdict.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
     /// Stop after this time.
@@ -89,7 +91,8 @@ pub(crate) struct CheckArgs {
     /// Seconds of transfers for each.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Go on, with the next seeds, until this many events were compared; fail if that takes more than eight rounds.
+    /// Go on, with the next seeds, until this many events were compared; fail if that takes more
+    /// than eight rounds.
     #[arg(long, default_value_t = 0, value_name = "N")]
     events: u64,
     /// The seed of the channels.
@@ -157,7 +160,7 @@ use self::{
     watch::watch,
 };
 
-/// What this build lacks.
+/// The part that this build lacks.
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod without {
     use super::{CheckArgs, CliError, Control, LoadArgs, WatchArgs, Write};

@@ -35,6 +35,7 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod link;
 mod list;
+mod live;
 mod manual;
 mod nearest;
 mod progress;
@@ -59,7 +60,8 @@ pub use whyloss_sim::registry::{OutsideController, OutsideScheme, Registry};
 use args::{Args, Command};
 use error::CliError;
 
-/// Does what the process's arguments say, where algorithms may have the names of `registry`, and returns the exit code.
+/// Does what the process's arguments say, where algorithms may have the names of `registry`, and
+/// returns the exit code.
 pub fn main(registry: &Registry) -> ExitCode {
     let args: Args = match terminal::parse() {
         Ok(args) => args,

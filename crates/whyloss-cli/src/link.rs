@@ -17,6 +17,8 @@ use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
 
+use whyloss_study::report::renew;
+
 use crate::error::CliError;
 use crate::interrupt::{requests, stop_on_interrupt};
 use crate::nearest::nearest;
@@ -131,7 +133,8 @@ pub(crate) struct LinkArgs {
     /// End the run after this time, whatever still runs.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Show rates, queues, losses and lateness while it runs, if standard error is a terminal.
+    /// Show rates, queues, losses and lateness while it runs: on a page that is served on this
+    /// machine alone, and on standard error if that is a terminal.
     #[arg(long)]
     live: bool,
     /// Do not ask for real-time priority, nor for cores that stay awake.
@@ -195,17 +198,15 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
         return Err(CliError::NeedsRoot);
     }
     options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    if let Some(directory) = &args.log {
-        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
-    }
-    let bar = view(args.live);
-    let mut last = (0.0, Vec::new());
+    begin_log(args, links)?;
+    let mut view = View::start(args.live)?;
     let done = whyloss_emulate::run(&links.plan(hosts), &options, &mut |snapshot| {
-        bar.set_message(line(snapshot, &mut last));
+        view.show(snapshot);
     });
-    bar.finish_and_clear();
+    view.bar.finish_and_clear();
     let done = done.map_err(CliError::Emulate)?;
     report(args, links, &done.summary)?;
+    view.end(args.log.as_deref());
     if options.stop.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted {
             cut_short: Vec::new(),
@@ -226,6 +227,18 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
         }),
         None => Ok(()),
     }
+}
+
+/// Begins the log, if there is one, without the pictures of an earlier run.
+fn begin_log(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
+    let Some(directory) = &args.log else {
+        return Ok(());
+    };
+    renew(directory).map_err(|source| CliError::Directory {
+        option: "--log",
+        source,
+    })?;
+    archive::begin(directory, links, args.seed).map_err(CliError::Archive)
 }
 
 /// Completes the log, and prints the summary.
@@ -372,15 +385,44 @@ fn hosts(args: &LinkArgs, links: &Links) -> Result<Vec<HostPlan>, CliError> {
     Ok(hosts)
 }
 
-fn view(live: bool) -> ProgressBar {
-    if !live || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
+/// The live view: a page, and lines on a terminal.
+struct View {
+    bar: ProgressBar,
+    /// Time and bytes of the lines before.
+    last: (f64, Vec<u64>),
+    page: Option<page::Watch>,
+}
+
+impl View {
+    fn start(live: bool) -> Result<Self, CliError> {
+        let terminal = live && std::io::stderr().is_terminal();
+        let bar = if terminal {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Ok(Self {
+            bar,
+            last: (0.0, Vec::new()),
+            page: live.then(page::Watch::start).transpose()?,
+        })
     }
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{msg}") {
-        bar.set_style(style);
+
+    fn show(&mut self, snapshot: &Snapshot<'_>) {
+        self.bar.set_message(line(snapshot, &mut self.last));
+        if let Some(page) = &mut self.page {
+            page.show(snapshot);
+        }
     }
-    bar
+
+    fn end(self, log: Option<&Path>) {
+        if let Some(page) = self.page {
+            page.end(log);
+        }
+    }
 }
 
 /// A line of the live view for each link. `last` has the time and the bytes of the one before.

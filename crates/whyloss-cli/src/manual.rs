@@ -1,4 +1,5 @@
-//! `whyloss completions` and `whyloss man`: what the command takes, for shells and for `man`, from its own description.
+//! `whyloss completions` and `whyloss man`: what the command takes, for shells and for `man`, from
+//! its own description.
 
 use std::io::Write;
 

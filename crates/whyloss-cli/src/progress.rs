@@ -65,7 +65,8 @@ impl Progress for Bar {
     }
 }
 
-/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how far it is.
+/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how
+/// far it is.
 pub(crate) struct Simulated(ProgressBar);
 
 impl Simulated {
@@ -81,6 +82,11 @@ impl Simulated {
         bar.set_message(format!("{name}, {times}{end_s} s"));
         bar.set_length(end.as_nanos().saturating_mul(seeds));
         Self(bar)
+    }
+
+    /// Returns how much was simulated, over all seeds.
+    pub(crate) fn simulated(&self) -> Duration {
+        Duration::from_nanos(self.0.position().cast_signed())
     }
 
     /// So much more was simulated.

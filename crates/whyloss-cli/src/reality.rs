@@ -1,4 +1,4 @@
-//! `whyloss reality`: every table of docs/evidence/reality.md, by one command.
+//! `whyloss reality`: every table of docs/evidence/data/reality.txt, by one command.
 
 use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;
@@ -147,7 +147,8 @@ fn own_scratch() -> Result<PathBuf, CliError> {
     }
 }
 
-/// The directory and the name of a file, if it can be written: a run takes too long to find out at its end.
+/// The directory and the name of a file, if it can be written: a run takes too long to find out at
+/// its end.
 fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
     let refuse = |kind: io::ErrorKind| {
         CliError::Out(ReportError::Write {

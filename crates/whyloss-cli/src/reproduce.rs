@@ -1,7 +1,8 @@
 //! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
 //!
-//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no further replication starts, and what
-//! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
+//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no
+//! further replication starts, and what has finished is printed and written with the number of
+//! seeds behind it; the second ends the command at once.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use crate::threads::{self, MOST_JOBS};
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Replications of each scenario [default: as many as the paper has, or its rule of precision asks for].
+    /// Replications of each scenario [default: as many as the paper has, or its rule of precision
+    /// asks for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Threads [default: one per core]. The results do not depend on it.
@@ -35,7 +37,8 @@ pub(crate) struct ReproduceArgs {
     /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plan and scenario.
+    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps
+    /// plans and scenarios.
     #[arg(long)]
     plan: bool,
 }
@@ -43,7 +46,8 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/guides/papers.md).
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own
+    /// (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Every experiment of one paper, such as `cen`.
@@ -77,22 +81,31 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     reproduce(&experiments, args, &stop, out)
 }
 
-/// Prints plans, or keeps each beside its scenario.
+/// Prints each experiment's own plan, or keeps all of its plans beside their scenarios.
 fn print_plans(
     experiments: &[&Experiment],
     dir: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     for experiment in experiments {
-        let Some(plan) = whyloss_papers::plan(experiment.id) else {
+        let Some(plans) = whyloss_papers::plans(experiment.id) else {
             continue;
         };
-        let (plan, name, scenario) = plan?;
-        write!(out, "{plan}")?;
+        let plans = plans?;
+        if let Some(own) = plans.first() {
+            for other in &plans[1..] {
+                writeln!(out, "# beside it, with --out: {}", other.file)?;
+            }
+            write!(out, "{}", own.text)?;
+        }
         if let Some(dir) = dir {
             report::prepare(dir).map_err(CliError::Out)?;
-            report::write(dir, &format!("{}.toml", experiment.id), &plan)?;
-            report::write(dir, &name, &scenario)?;
+            for plan in &plans {
+                report::write(dir, &plan.file, &plan.text)?;
+                for network in &plan.plan.networks {
+                    report::write(dir, &network.file, &network.text)?;
+                }
+            }
         }
     }
     Ok(())
@@ -199,7 +212,8 @@ fn reproduce(
             };
             let printed = bar.aside(|| printer.print(&outcome));
             outcomes.push(outcome);
-            // Each as soon as it is there: whatever ends the command, nothing that has finished is lost.
+            // Each as soon as it is there: whatever ends the command, nothing that has finished is
+            // lost.
             if let (Some(dir), [.., outcome]) = (&args.out, &outcomes[..]) {
                 report::write_outcome(dir, outcome)?;
                 report::write_page(dir, &outcomes, whyloss_papers::citation)?;

@@ -1,6 +1,7 @@
 //! `whyloss send` and `whyloss recv`: TFRC, IFTP, and video calls between two hosts.
 
 mod call;
+mod watch;
 
 use std::net::{Ipv4Addr, SocketAddrV4, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use whyloss::Duration;
 use whyloss_emulate::endpoint::EndpointError;
 use whyloss_emulate::endpoint::arrivals::Skew;
 use whyloss_emulate::endpoint::flow::{Flow, FlowError};
-use whyloss_emulate::endpoint::recv::{ReceiveOptions, receive};
+use whyloss_emulate::endpoint::recv::{ReceiveOptions, receive_watched};
 use whyloss_emulate::endpoint::send::{SendOptions, send};
 use whyloss_emulate::spec;
 
@@ -92,15 +93,21 @@ pub(crate) struct RecvArgs {
     at: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
+    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the
+    /// order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped and counted.
+    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped
+    /// and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
     /// Go on with other sessions after the first, one at a time; a session that fails ends alone.
     #[arg(long)]
     keep: bool,
+    /// Serve a page on this machine alone that shows rate and losses while packets arrive; its
+    /// address is printed.
+    #[arg(long)]
+    live: bool,
     /// Write every arrival and verdict as JSON Lines, `-` for standard output.
     #[arg(long, value_name = "FILE")]
     arrivals: Option<PathBuf>,
@@ -214,6 +221,9 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
             why: error.to_string(),
         })?;
     if args.flow.transport == call::TRANSPORT {
+        if args.live {
+            return Err(CliError::NoPage);
+        }
         return call::receive(args, at);
     }
     let options = ReceiveOptions {
@@ -233,7 +243,16 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
         truth: args.flow.truth.clone(),
         stop: stop_on_interrupt().map_err(CliError::Signal)?,
     };
-    receive(&options).map(|_| ()).map_err(endpoint)
+    let mut watch = args.live.then(watch::Watch::start).transpose()?;
+    let received = receive_watched(&options, &mut |now, received| {
+        if let Some(watch) = &mut watch {
+            watch.show(now, received);
+        }
+    });
+    if let (Some(watch), Ok(received)) = (&mut watch, &received) {
+        watch.end(received);
+    }
+    received.map(|_| ()).map_err(endpoint)
 }
 
 fn endpoint(error: EndpointError) -> CliError {

@@ -1,7 +1,11 @@
-//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run as Parquet.
+//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run
+//! as Parquet.
 //!
-//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs under way and writes
-//! what had finished, the second, or a kill, loses no more than what finished since the last part was written.
+//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs
+//! under way and writes what had finished, the second, or a kill, loses no more than what finished
+//! since the last part was written.
+
+mod page;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,6 +15,8 @@ use clap::Args;
 use whyloss::Duration;
 use whyloss_sim::Registry;
 use whyloss_sim::scenario::duration;
+use whyloss_sim::text::one_line;
+use whyloss_study::report::{self, counted};
 use whyloss_study::sweep::{Plan, Store, Sweep};
 
 use crate::error::CliError;
@@ -19,12 +25,16 @@ use crate::progress::Bar;
 use crate::run::read;
 use crate::threads::{self, MOST_JOBS};
 
+/// Points with missing runs that are printed.
+const MOST_SHOWN: usize = 5;
+
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
     /// The plan (docs/guides/sweeps.md).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`.
+    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`,
+    /// with a page that shows each point and what is missing.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Threads [default: one per core]. The rows do not depend on it.
@@ -42,7 +52,7 @@ pub(crate) fn run(
 ) -> Result<(), CliError> {
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
-    let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
+    let plan = Plan::parse(&text, &name).map_err(|error| CliError::Plan(error.into()))?;
     let pool = threads::pool(args.jobs)?;
     let sweep = pool.install(|| Sweep::with(plan, registry.clone()));
     let mut sweep = sweep.map_err(CliError::Plan)?;
@@ -58,13 +68,34 @@ pub(crate) fn run(
     bar.clear();
     ran.map_err(CliError::Sweep)?;
     let (finished, asked) = sweep.count();
-    let path = store.put_rows(&sweep.rows()).map_err(CliError::Sweep)?;
+    // Pages and pictures of an earlier plan go; parts and rows stay.
+    report::renew(&args.out).map_err(CliError::Out)?;
+    let rows = sweep.rows();
+    let path = store.put_rows(&rows).map_err(CliError::Sweep)?;
+    let unfinished = sweep.unfinished();
+    page::write(&args.out, &rows, &unfinished, (finished, asked), &name)?;
     writeln!(
         out,
         "{finished} runs in {}, {} of them new",
         path.display(),
         finished - before
     )?;
+    for (sets, missing) in unfinished.iter().take(MOST_SHOWN) {
+        writeln!(
+            out,
+            "missing: {} with {}",
+            counted(*missing as u64, "run"),
+            one_line(sets)
+        )?;
+    }
+    if unfinished.len() > MOST_SHOWN {
+        let more = unfinished.len() - MOST_SHOWN;
+        writeln!(
+            out,
+            "missing: runs of {}; index.html lists them",
+            counted(more as u64, "more point")
+        )?;
+    }
     if finished < asked {
         return Err(CliError::SweepStopped { finished, asked });
     }

@@ -13,7 +13,8 @@ pub(crate) fn output() -> Printable<Stdout> {
     Printable::new(io::stdout())
 }
 
-/// Parses the command line; help, and what is wrong with it, are printed, and the exit code says so.
+/// Parses the command line; help, and what is wrong with it, are printed, and the exit code says
+/// so.
 pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         if error.use_stderr() {

@@ -23,10 +23,12 @@ pub(crate) struct ValidateArgs {
     /// A few networks and replications, in the place of all.
     #[arg(long)]
     quick: bool,
-    /// Fail if a peer is missing, if a run of one fails, or if anything differs for no known reason.
+    /// Fail if a peer is missing, if a run of one fails, or if anything differs for no known
+    /// reason.
     #[arg(long)]
     require: bool,
-    /// Of the cases beside ns-2 and ns-3 those with this in their kind and name, such as "NewReno, dumbbell".
+    /// Of the cases beside ns-2 and ns-3 those with this in their kind and name, such as "NewReno,
+    /// dumbbell".
     #[arg(
         long,
         value_name = "TEXT",
@@ -125,7 +127,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
         Format::Markdown => report::markdown::render(&found),
     };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Nobody reads any more, but the page is still wanted.
+        // The reader closed the pipe, but the page is still wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
         printed => printed?,
     }
@@ -136,7 +138,8 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
 }
 
 impl ValidateArgs {
-    /// Those asked for, each once, in the order of presentation; the Python package is not compared unless named.
+    /// Those asked for, each once, in the order of presentation; the Python package is not compared
+    /// unless named.
     fn suites(&self) -> Vec<Suite> {
         let named = |suite| self.with.iter().any(|with| with.suite() == suite);
         let wanted =

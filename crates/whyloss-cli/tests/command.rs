@@ -162,7 +162,8 @@ fn a_failing_peer_leaves_the_rest() {
     }
 }
 
-/// Nothing on the path: no peer is found, which is said with the command that installs it, and fails only if required.
+/// Nothing on the path: no peer is found, which is said with the command that installs it, and
+/// fails only if required.
 #[test]
 fn a_missing_peer_is_named() {
     let cache = std::env::temp_dir().join(format!("whyloss-cache-{}", std::process::id()));

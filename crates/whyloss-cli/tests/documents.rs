@@ -1,7 +1,8 @@
-//! Documents that cannot fall behind: the examples in the README and in `docs/` run as they stand (with refusals too long
-//! for them), and the list of dependencies is complete.
+//! Documents that cannot fall behind: the examples in the README and in `docs/` run as they stand
+//! (with refusals too long for them), and the list of dependencies is complete.
 //!
-//! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes what is printed now into the documents.
+//! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes what is printed now into
+//! the documents.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,8 +21,8 @@ fn examples_print_what_they_say() {
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
 
-/// The message of a build without programs for the kernel, the one of a build that lacks something, and the page about it
-/// name the same packages.
+/// The message of a build without programs for the kernel, the one of a build that lacks something,
+/// and the page about it name the same packages.
 #[test]
 fn packages_for_the_kernel_are_one_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

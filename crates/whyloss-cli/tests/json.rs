@@ -1,5 +1,5 @@
-//! What programs may rely on in `--format json`: every key and its type, as `docs/reference/command.md` and `docs/reference/scenarios.md`
-//! have them.
+//! What programs may rely on in `--format json`: every key and its type, as
+//! `docs/reference/command.md` and `docs/reference/scenarios.md` have them.
 
 use std::path::Path;
 use std::process::Command;
@@ -245,7 +245,8 @@ fn bench_prints_one_object() {
     assert_eq!(keys(row), ["flows", "name", "ns2", "ns3", "whyloss"]);
     assert_eq!(row["name"], "one flow");
     assert!(row["flows"].is_null());
-    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with one event for each packet.
+    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with one event
+    // for each packet.
     let ours = row["whyloss"].as_object().expect("an object");
     assert_eq!(
         keys(ours),
@@ -269,7 +270,8 @@ fn bench_prints_one_object() {
         .expect("a spread");
     assert_eq!(keys(rate), ["max", "median", "min"]);
     assert!(rate["median"].as_f64().is_some_and(|rate| rate > 0.0));
-    // Peers may be missing. Those that are there do the same work: a packet arrives for each of ours, or nearly.
+    // Peers may be missing. Those that are there do the same work: a packet arrives for each of
+    // ours, or nearly.
     for peer in ["ns2", "ns3"] {
         let Some(side) = row[peer].as_object() else {
             continue;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use whyloss_emulate::archive;
-use whyloss_emulate::record::Record;
+use whyloss_emulate::record::{Fate, Record};
 
 /// An empty directory for one test.
 fn directory(name: &str) -> PathBuf {
@@ -119,6 +119,66 @@ fn large_packets_pass_whole() {
             &9_000
         );
     }
+}
+
+/// Links that answer at events of their own, one behind the other.
+const EVENTS: &str = r#"
+[[link]]
+from = "server"
+to = "a"
+rate = "20 Mbit/s"
+delay = "2 ms"
+queue = { packets = 500, aqm = "fq-codel" }
+jitter = { kind = "exponential", mean = "500 us", in_order = false }
+
+[[link]]
+from = "a"
+to = "b"
+rate = "20 Mbit/s"
+delay = "2 ms"
+queue = { packets = 500 }
+channel = { kind = "bernoulli", loss = 0.2 }
+arq = { tries = 2, turnaround = "1 ms" }
+handovers = [{ at = "800 ms", pause = "50 ms", waiting = "kept" }]
+
+[[link]]
+from = "b"
+to = "client"
+rate = "4 Mbit/s"
+delay = "2 ms"
+queue = { packets = 500, aqm = { kind = "codel", target = "2 ms", interval = "20 ms" } }
+"#;
+
+/// TCP crosses CoDel, FQ-CoDel, ARQ, jitter and a handover; the log replays fate for fate, and the
+/// losses are those of the links.
+#[test]
+#[ignore = "needs root"]
+fn links_with_events_run_in_real_time() {
+    let log = directory("events");
+    let file = log.join("links.toml");
+    fs::write(&file, EVENTS).unwrap();
+    let (server, client) = (python("bulk.py", "server"), python("bulk.py", "client"));
+    let (file, log_text) = (file.to_string_lossy(), log.to_string_lossy());
+    let arguments = ["--late-bound=1s", "--log", &log_text];
+    let run = [&[&*file][..], &arguments, &["--both", &server, &client]].concat();
+    succeed(&link(&run).output().unwrap());
+    let replayed = archive::replay_run(&log).unwrap();
+    assert_eq!(replayed.first, None);
+    let records = archive::records(&log).unwrap();
+    assert_eq!(replayed.offers, records.len() as u64);
+    let lost = |link: &str, fate: Fate| {
+        let here = records.iter().filter(|record| record.link == link);
+        here.filter(|record| record.fate == fate).count()
+    };
+    assert!(lost("client->b", Fate::Aqm) > 0, "CoDel drops");
+    assert!(
+        lost("a->b", Fate::Channel) > 0,
+        "two tries may both be lost"
+    );
+    assert_eq!(lost("client->b", Fate::Channel), 0);
+    assert_eq!(lost("a->b", Fate::Aqm), 0);
+    let whole = records.iter().all(|record| record.fate != Fate::Fault);
+    assert!(whole, "the emulator was late");
 }
 
 /// Runs a shell command on a machine of its own with a stand-in for the internet behind it

@@ -1,7 +1,8 @@
-//! The example `own_classifier`, run as a command: its classifier stands in scenario files, sweeps and the arena.
+//! The example `own_classifier`, run as a command: its classifier stands in scenario files, sweeps
+//! and the arena.
 //!
-//! This test has no harness: with `CHILD` in its environment it is the example, so that the program itself is tested, with
-//! its arguments and exit codes.
+//! This test has no harness: with `CHILD` in its environment it is the example, so that the program
+//! itself is tested, with its arguments and exit codes.
 
 use std::env;
 use std::fs;

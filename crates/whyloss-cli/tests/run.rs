@@ -1,4 +1,5 @@
-//! `whyloss run` as a process: what it prints in each format, what it refuses, and with which exit code.
+//! `whyloss run` as a process: what it prints in each format, what it refuses, and with which exit
+//! code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -241,7 +242,8 @@ fn traces_and_captures_are_written_below_each_seed() {
     }
 }
 
-/// The classifier of a TCP flow speaks at the sender: its verdicts are in the table, and are those that are counted.
+/// The classifier of a TCP flow speaks at the sender: its verdicts are in the table, and are those
+/// that are counted.
 #[test]
 fn senders_verdicts_are_traced() {
     let scratch = Scratch::new("verdicts");
@@ -304,7 +306,8 @@ fn many_flows_need_few_files() {
     assert_eq!(tables.count(), 4);
 }
 
-/// A write that fails, here for a limit on the size of files, takes the tables with it, not the results.
+/// A write that fails, here for a limit on the size of files, takes the tables with it, not the
+/// results.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_failing_disk_leaves_the_results() {
@@ -368,7 +371,8 @@ fn a_second_run_leaves_nothing_of_the_first() {
     assert_eq!(pictures(), ["flow-1.svg", "flow.txt"]);
 }
 
-/// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: the run ends and names the link, with either engine.
+/// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: the run ends and names the link,
+/// with either engine.
 #[test]
 fn too_many_packets_are_exit_one_and_say_where() {
     let scratch = Scratch::new("flood");

@@ -1,8 +1,9 @@
 //! Addresses replaced so that those of one network stay together.
 //!
-//! Each bit is flipped or not by a keyed hash of the bits before it, so two addresses share as long a prefix afterwards as
-//! before (Xu, Fan, Ammar & Moon, "Prefix-preserving IP address anonymization", 2002, with SipHash in the place of AES). The
-//! key is drawn anew each time and kept nowhere.
+//! Each bit is flipped or not by a keyed hash of the bits before it, so two addresses share as long
+//! a prefix afterwards as before (Xu, Fan, Ammar & Moon, "Prefix-preserving IP address
+//! anonymization", 2002, with SipHash in the place of AES). The key is drawn anew each time and
+//! kept nowhere.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

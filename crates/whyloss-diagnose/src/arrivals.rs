@@ -1,7 +1,9 @@
-//! Packets with numbers that are used once, as they arrive: what is missing among them was lost on its way here.
+//! Packets with numbers that are used once, as they arrive: what is missing among them was lost on
+//! its way here.
 //!
-//! That is how RTP counts, QUIC, and the logs of networks. Where the time at which each left is known, on any clock, its
-//! relative one-way delay goes to the receiver classifiers and to the combined verdict.
+//! That is how RTP counts, QUIC, and the logs of networks. Where the time at which each left is
+//! known, on any clock, its relative one-way delay goes to the receiver classifiers and to the
+//! combined verdict.
 
 use whyloss::Time;
 use whyloss::receiver::Arrival;
@@ -32,7 +34,7 @@ pub(crate) struct Arrived {
     pub(crate) sent: Option<(Time, u32)>,
 }
 
-/// What became of an arrival.
+/// The fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It is the one expected, or beyond a gap.
@@ -58,7 +60,8 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Makes a loss of each missing number: the packets of a network's own log are looked up one by one.
+    /// Makes a loss of each missing number: the packets of a network's own log are looked up one by
+    /// one.
     pub(crate) fn singly() -> Self {
         Self {
             missing: Missing::singly(),

@@ -86,8 +86,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     diagnosis
 }
 
-/// What is to be said of the whole: of streams that were closed early, of RTCP that could not be read, and of what memory was
-/// too short for.
+/// What is to be said of the whole: of streams that were closed early, of RTCP that could not be
+/// read, and of what memory was too short for.
 fn said<R: Read>(
     [early, unread, short]: [u64; 3],
     order: &Order<Waiting>,
@@ -137,7 +137,7 @@ fn said<R: Read>(
     said
 }
 
-/// What a capture is followed by.
+/// The readers that follow a capture.
 struct Followed {
     connections: Connections,
     streams: Streams,

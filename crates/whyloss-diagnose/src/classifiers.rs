@@ -1,7 +1,7 @@
 //! The library's classifiers, each fed with what a capture shows.
 //!
-//! Oracles and the random one are left out, since a capture has no truth to tell them, and the unaware, whose answer is
-//! known beforehand.
+//! Oracles and the random one are left out, since a capture has no truth to tell them, and the
+//! unaware, whose answer is known beforehand.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
@@ -28,7 +28,8 @@ pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
-/// The columns of their answers, senders' first: their ids. Of an id at both ends, the receiver's column is `receiver-` and the id.
+/// The columns of their answers, senders' first: their ids. Of an id at both ends, the receiver's
+/// column is `receiver-` and the id.
 pub fn columns() -> Vec<String> {
     let column = |entry: &receiver::Entry| {
         let both = senders().any(|sender| sender.id == entry.id);

@@ -1,4 +1,5 @@
-//! Delays of a path: their smallest value, their distribution, and what they were around each packet.
+//! Delays of a path: their smallest value, their distribution, and what they were around each
+//! packet.
 //!
 //! ```text
 //! delay    µs, from a packet to its acknowledgement (round trip, or the part of it behind the point of capture), or the
@@ -15,14 +16,15 @@ use crate::track::Track;
 const SHIFT: u32 = 8;
 /// Transmissions whose delays are remembered at most.
 const REMEMBERED: usize = 1 << 16;
-/// What was known long before those beside it is not remembered beyond this many of them: it would take their moving.
+/// What was known long before those beside it is not remembered beyond this many of them: it would
+/// take their moving.
 const MOVED: usize = 1 << 12;
 /// So many that move count as one step.
 const SHIFTED: usize = 64;
 /// How long the local extremes look back, ns: between one and two of these.
 const EPOCH: u64 = 4_000_000_000;
-/// Transmissions before a lost one among which the smallest delay is taken: acknowledgements that were held back
-/// lengthen some.
+/// Transmissions before a lost one among which the smallest delay is taken: acknowledgements that
+/// were held back lengthen some.
 const BEFORE: usize = 3;
 /// How far from a lost packet, in transmissions, a delay may be and still tell of it.
 pub(crate) const NEAR: u64 = 64;
@@ -122,7 +124,8 @@ pub struct Around {
     pub after: Option<u32>,
     /// The smallest and the largest of the seconds before.
     pub range: Option<(u32, u32)>,
-    /// How long, ns, and how many transmissions later than the one before it the one after it was heard of.
+    /// How long, ns, and how many transmissions later than the one before it the one after it was
+    /// heard of.
     pub spacing: Option<(u64, u64)>,
 }
 
@@ -231,7 +234,8 @@ type Known = (u64, u32, u64);
 pub(crate) struct Neighbours {
     /// Those before, the latest first.
     before: [Option<Known>; BEFORE],
-    /// The first that is not before, and the first behind: two if it has the order that is asked for.
+    /// The first that is not before, and the first behind: two if it has the order that is asked
+    /// for.
     next: Option<Known>,
     after: Option<Known>,
     range: Option<(u32, u32)>,

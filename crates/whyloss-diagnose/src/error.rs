@@ -1,9 +1,9 @@
-//! What can be wrong with an input.
+//! Errors of inputs.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why an input could not be read at all. What is damaged further in leaves a partial result instead.
+/// Why an input could not be read at all. Damage further in leaves a partial result instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,7 +41,7 @@ pub enum Error {
     Part {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// Its first bytes say what it is, what follows them is not that.
@@ -49,7 +49,7 @@ pub enum Error {
     Header {
         /// The kind of file.
         kind: &'static str,
-        /// What is wrong.
+        /// The mistake.
         problem: String,
     },
 }

@@ -45,9 +45,9 @@ impl Protocol {
 pub struct Flow {
     /// Among all flows, from 1.
     pub number: u64,
-    /// What carries it.
+    /// The protocol that carries it.
     pub protocol: Protocol,
-    /// What its network calls it; captures have no names.
+    /// The name that its network gives it; captures have none.
     pub name: Option<String>,
     /// Who sends the data; of a log without addresses, unspecified.
     pub source: SocketAddr,
@@ -57,25 +57,28 @@ pub struct Flow {
     pub span: (u64, u64),
     /// The number, on the wire, of what has offset 0.
     pub first_sequence: u32,
-    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements were seen.
+    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements
+    /// were seen.
     pub acknowledged: u64,
     /// Where the capture was taken.
     pub vantage: Vantage,
-    /// What was seen, and is no loss.
+    /// Events that look like losses and are none.
     pub counts: Counts,
-    /// What was lost, in the order in which it left, what was lost before the point of capture first.
+    /// What was lost, in the order in which it left, what was lost before the point of capture
+    /// first.
     pub losses: Vec<Loss>,
     /// Loss events.
     pub events: Vec<Event>,
     /// The path.
     pub portrait: Portrait,
-    /// What the data cannot tell, a sentence each.
+    /// Questions that the data leave open, a sentence each.
     pub cannot_tell: Vec<String>,
     /// Round trips, or without them one-way delays, over time, µs.
     pub delays: Track,
     /// Kilobytes delivered, over time; empty where acknowledgements were not seen.
     pub delivered: Track,
-    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go by.
+    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go
+    /// by.
     pub features: Vec<Option<Features>>,
 }
 

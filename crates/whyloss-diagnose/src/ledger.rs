@@ -1,4 +1,4 @@
-//! What one direction lost, and what only looked like it.
+//! The losses of one direction, and the events that only look like losses.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -86,7 +86,8 @@ impl Ledger {
         }
     }
 
-    /// A loss that stands for several packets, and goes on where the last one ends if that is of the same gap.
+    /// A loss that stands for several packets, and goes on where the last one ends if that is of
+    /// the same gap.
     pub(crate) fn keep_on(&mut self, loss: Loss) {
         if let Some(last) = self.losses.last_mut()
             && last.packets > 1

@@ -1,6 +1,7 @@
 //! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
 //!
-//! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and why.
+//! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and
+//! why.
 //!
 //! ```
 //! use whyloss_diagnose::{Options, diagnose, report};
@@ -70,15 +71,16 @@ use input::json::Record;
 use memory::Memory;
 use packet::Skipped;
 
-/// What bounds a diagnosis.
+/// The bounds of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Connections followed at a time. Beyond it those that were quiet for longest are closed.
     pub connections: usize,
     /// Flows that are kept, those with the most losses.
     pub flows: usize,
-    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections that were quiet for longest
-    /// are closed, and the flows with the fewest losses are dropped; [`Diagnosis::notes`] say so.
+    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections
+    /// that were quiet for longest are closed, and the flows with the fewest losses are dropped;
+    /// [`Diagnosis::notes`] say so.
     pub memory: u64,
     /// Bytes of [`Self::memory`] that something else takes, such as a [`Truth`](truth::Truth).
     pub taken: u64,
@@ -102,7 +104,7 @@ impl Default for Options {
     }
 }
 
-/// What a capture or log tells.
+/// The diagnosis of a capture or log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnosis {
     /// Flows, in the order of their beginning.
@@ -111,7 +113,7 @@ pub struct Diagnosis {
     pub frames: u64,
     /// Frames that tell nothing.
     pub skipped: Skipped,
-    /// What is to be known about the whole, a sentence each.
+    /// Notes about the whole, a sentence each.
     pub notes: Vec<String>,
     /// Why the input ended early, if it did: then this is what came before.
     pub partial: Option<String>,
@@ -122,7 +124,7 @@ pub struct Diagnosis {
 /// Reads a capture or log to its end.
 ///
 /// # Errors
-/// When it is of no known kind, or cannot be read from the start. What is damaged further in is in
+/// When it is of no known kind, or cannot be read from the start. Damage further in is in
 /// [`Diagnosis::partial`].
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
@@ -171,7 +173,8 @@ impl Diagnosis {
         self.flows = flows;
     }
 
-    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`, that flow alone.
+    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`,
+    /// that flow alone.
     pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
         let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
         let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
@@ -264,7 +267,7 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
 const DROPPED: &str = "more flows are not kept, those with the fewest losses";
 const FORGOTTEN: &str = "flows, those with the fewest losses, were dropped";
 
-/// What is to be said of what memory was too short for.
+/// Returns the notes on parts that memory was too short for.
 fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<String> {
     let budget = memory::name(options.memory);
     let said = notes(many).into_iter();
@@ -320,7 +323,8 @@ impl Kept {
         }
     }
 
-    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many; answers how many.
+    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many;
+    /// answers how many.
     fn truncate(&mut self, too_many: impl Fn(usize, usize) -> bool) -> u64 {
         let before = self.flows.len();
         self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));

@@ -9,15 +9,18 @@ use crate::truth::Fate;
 /// A transmission that never arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// When it passed the point of capture, or, lost before that, when the gap showed: ns since 1970.
+    /// When it passed the point of capture, or, lost before that, when the gap showed: ns since
+    /// 1970.
     pub time: u64,
-    /// Number of the frame in the capture (from 1) that was lost, or, lost before it, that showed the gap.
+    /// Number of the frame in the capture (from 1) that was lost, or, lost before it, that showed
+    /// the gap.
     pub frame: u64,
     /// Its first byte (QUIC, RTP: its packet number), counted from the first that was seen.
     pub offset: u64,
     /// Bytes of data.
     pub bytes: u32,
-    /// Packets it stands for: more than one for a piece that left as one and is longer than a segment.
+    /// Packets it stands for: more than one for a piece that left as one and is longer than a
+    /// segment.
     pub packets: u32,
     /// Where it was lost.
     pub side: Side,
@@ -31,7 +34,7 @@ pub struct Loss {
     pub order: u64,
     /// Delays around it.
     pub around: Around,
-    /// What it was part of: so many in a row.
+    /// The length of the run that it belongs to.
     pub run: u32,
     /// Its cause, and how sure that is; `None` if the data cannot tell.
     pub verdict: Option<Sure>,
@@ -75,7 +78,8 @@ pub enum Evidence {
     Sack,
     /// It was sent again, and acknowledged only after that.
     Retransmission,
-    /// It was missing at the point of capture, and came later with a later time stamp, or after more than a round trip.
+    /// It was missing at the point of capture, and came later with a later time stamp, or after
+    /// more than a round trip.
     Gap,
     /// A number is missing that is used once (QUIC, RTP), or a log says so.
     Number,
@@ -107,7 +111,7 @@ pub struct Event {
     pub time: u64,
     /// How the sender found it; `None` for a gap before the point of capture.
     pub detection: Option<Detection>,
-    /// What the classifiers say.
+    /// The classifiers' answers.
     pub votes: Votes,
 }
 
@@ -136,7 +140,7 @@ impl Votes {
     }
 }
 
-/// What else was seen, and is no loss.
+/// Events that look like losses and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets with data.
@@ -149,7 +153,8 @@ pub struct Counts {
     pub spurious: u64,
     /// Packets that came late without having been lost.
     pub reordered: u64,
-    /// Bytes that were acknowledged and are not in the capture: what the capture dropped, or what went another way.
+    /// Bytes that were acknowledged and are not in the capture: what the capture dropped, or what
+    /// went another way.
     pub uncaptured_bytes: u64,
     /// Packets that the capture shows another time: the capture's doing, or a copy made on the way.
     pub copies: u64,

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// What one diagnosis may take by default: 1 GiB.
+/// The memory that one diagnosis may take by default: 1 GiB.
 pub const DEFAULT: u64 = 1 << 30;
 
 /// The budget that all parts of a diagnosis share.

@@ -1,7 +1,8 @@
 //! Numbers that did not come so far: a gap is kept once, however many numbers it has.
 //!
-//! Only the numbers near a packet that came have delays beside them ([`NEAR`]), so they become a loss each; those between
-//! them, of which nothing more is known, become one loss that stands for all of them.
+//! Only the numbers near a packet that came have delays beside them ([`NEAR`]), so they become a
+//! loss each; those between them, of which nothing more is known, become one loss that stands for
+//! all of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -54,7 +55,8 @@ impl Missing {
         }
     }
 
-    /// A gap shows behind all others; the oldest numbers that are too many to wait for are lost for good.
+    /// A gap shows behind all others; the oldest numbers that are too many to wait for are lost for
+    /// good.
     pub(crate) fn open(&mut self, gap: &Gap, ledger: &mut Ledger) {
         self.numbers += gap.end - gap.first;
         self.pieces.push_back(Piece {
@@ -84,7 +86,8 @@ impl Missing {
         (self.pieces.get(at)?.from <= number).then_some(at)
     }
 
-    /// A number comes late. True if it is missing no more, false if it stays lost; `None` if it was not missing.
+    /// A number comes late. True if it is missing no more, false if it stays lost; `None` if it was
+    /// not missing.
     pub(crate) fn fill(&mut self, number: u64) -> Option<bool> {
         let at = self.place(number)?;
         if self.asked.contains(&number) {

@@ -1,14 +1,16 @@
 //! Packets put in the order of their times.
 //!
-//! Captures of several queues or interfaces are written in bunches, and those of an emulator when a packet's fate is known.
-//! How far packets are out of order is learnt from the capture: one that is in order waits for nothing.
+//! Captures of several queues or interfaces are written in bunches, and those of an emulator when a
+//! packet's fate is known. How far packets are out of order is learnt from the capture: one that is
+//! in order waits for nothing.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::steps::step;
 
-/// How far behind a packet may be and still be put in its place, ns. Farther back it is a clock that was set.
+/// How far behind a packet may be and still be put in its place, ns. Farther back it is a clock
+/// that was set.
 const FARTHEST: u64 = 2_000_000_000;
 /// Packets that wait at most.
 const WAITING: usize = 1 << 16;
@@ -17,7 +19,8 @@ const WAITING: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Order<T> {
     waiting: BinaryHeap<Reverse<Waiting<T>>>,
-    /// Where a packet that is to wait belongs: how often the clock was set back among those that wait, and how many came.
+    /// Where a packet that is to wait belongs: how often the clock was set back among those that
+    /// wait, and how many came.
     run: u64,
     came: u64,
     /// The latest time of this run.

@@ -1,4 +1,4 @@
-//! What a path looks like from one flow: delays, rate, buffer, losses.
+//! The portrait of a path from one flow: delays, rate, buffer, losses.
 
 use whyloss::Cause;
 
@@ -17,10 +17,10 @@ pub struct Portrait {
     pub base_rtt_ms: Option<f64>,
     /// Delay beyond the shortest: median, 90 %, 99 %, ms.
     pub queueing_ms: Option<[f64; 3]>,
-    /// What was delivered in nine of ten windows of a round trip, at most, Mbit/s: the bottleneck's rate if the flow filled
-    /// it, else less.
+    /// What was delivered in nine of ten windows of a round trip, at most, Mbit/s: the bottleneck's
+    /// rate if the flow filled it, else less.
     pub full_mbps: Option<f64>,
-    /// What was delivered on the whole, Mbit/s.
+    /// The rate of delivery on the whole, Mbit/s.
     pub mean_mbps: Option<f64>,
     /// The median queueing delay at losses by congestion, ms: how much the buffer holds.
     pub buffer_ms: Option<f64>,

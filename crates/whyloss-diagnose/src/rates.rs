@@ -17,7 +17,8 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in µs.
+    /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in
+    /// µs.
     pub(crate) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
         self.track
             .add(now, (delivered / 1000).min(u64::from(u32::MAX)) as u32);

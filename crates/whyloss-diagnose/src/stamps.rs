@@ -1,4 +1,5 @@
-//! A sender's time stamps of 32 bits: how many ticks have passed, and what they say once the length of a tick is known.
+//! A sender's time stamps of 32 bits: how many ticks have passed, and what they say once the length
+//! of a tick is known.
 
 use whyloss::{Duration, Time};
 
@@ -19,7 +20,8 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// A stamp passes at `at` ns; answers how long after the first one that is, in ns and in the sender's ticks.
+    /// A stamp passes at `at` ns; answers how long after the first one that is, in ns and in the
+    /// sender's ticks.
     pub(crate) fn pass(&mut self, at: u64, stamp: u32) -> (u64, i64) {
         let first = *self.first.get_or_insert_with(|| {
             self.now = (0, stamp);
@@ -33,8 +35,8 @@ impl Stamps {
         (at.saturating_sub(first), ticks)
     }
 
-    /// When the stamp that passed `elapsed` ns after the first one was set on the sender's clock, by which that is `sent` ns
-    /// after the first, and the relative delay in µs.
+    /// When the stamp that passed `elapsed` ns after the first one was set on the sender's clock,
+    /// by which that is `sent` ns after the first, and the relative delay in µs.
     pub(crate) fn set(&mut self, elapsed: u64, sent: i64) -> (Time, u32) {
         let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
         let delay = elapsed.saturating_sub(sent) / 1000;

@@ -1,4 +1,5 @@
-//! Steps of work on structures that grow with the input, counted in tests: twice the input must take about twice the steps.
+//! Steps of work on structures that grow with the input, counted in tests: twice the input must
+//! take about twice the steps.
 
 #[cfg(test)]
 thread_local! {
@@ -14,7 +15,8 @@ pub(crate) fn step(many: usize) {
     let _ = many;
 }
 
-/// Asserts that `work` on twice the input takes at most 2.5 times the steps, and at most `each` steps per element.
+/// Asserts that `work` on twice the input takes at most 2.5 times the steps, and at most `each`
+/// steps per element.
 #[cfg(test)]
 pub(crate) fn assert_linear(input: u64, each: u64, work: impl Fn(u64)) {
     let count = |input| {

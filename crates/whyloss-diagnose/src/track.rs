@@ -1,4 +1,5 @@
-//! A quantity over time in bounded memory: the least, mean and largest of each of a few hundred spans, which grow with the whole.
+//! A quantity over time in bounded memory: the least, mean and largest of each of a few hundred
+//! spans, which grow with the whole.
 
 /// Spans at most. An even number.
 const SPANS: usize = 256;
@@ -27,7 +28,7 @@ impl Span {
     }
 }
 
-/// What a quantity did over time.
+/// The course of a quantity over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     start: u64,

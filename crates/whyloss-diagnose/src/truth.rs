@@ -1,11 +1,12 @@
-//! What a network says it lost, beside what a diagnosis found.
+//! The losses that a network reports, beside those that a diagnosis found.
 //!
-//! A network that keeps a log (`whyloss link --log`) knows of every packet whether it arrived, and why not. [`Truth`] takes
-//! that log packet by packet; [`Diagnosis::compare`] finds the packet of each loss by addresses, sequence number and time, and
-//! counts.
+//! A network that keeps a log (`whyloss link --log`) knows of every packet whether it arrived, and
+//! why not. [`Truth`] takes that log packet by packet; [`Diagnosis::compare`] finds the packet of
+//! each loss by addresses, sequence number and time, and counts.
 //!
-//! Clocks need not agree. Sequence numbers that were lost once, and found once, tell how far they are apart (the median);
-//! of a number that was lost several times each loss found takes the one whose time is nearest by that.
+//! Clocks need not agree. Sequence numbers that were lost once, and found once, tell how far they
+//! are apart (the median); of a number that was lost several times each loss found takes the one
+//! whose time is nearest by that.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -19,7 +20,8 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::{Diagnosis, Error, Options};
 
-/// IP packets of at most so many bytes may be bare acknowledgements: IPv4's and TCP's headers with all of TCP's options.
+/// IP packets of at most so many bytes may be bare acknowledgements: IPv4's and TCP's headers with
+/// all of TCP's options.
 pub(crate) const BARE: u32 = 80;
 
 /// One packet at one link, as a network's log has it.
@@ -37,11 +39,11 @@ pub struct Passage {
     pub bytes: u32,
     /// When it reached the link, ns, on any clock.
     pub time: u64,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The network lost it.
@@ -75,7 +77,7 @@ struct Lost {
     found: bool,
 }
 
-/// What a network lost.
+/// The losses of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     connections: HashMap<[SocketAddr; 2], Packets>,
@@ -148,8 +150,8 @@ impl Truth {
 /// How a diagnosis did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Packets with data that the network lost while the flows were captured, and that were made up for before the end: first
-    /// transmissions and repeated ones.
+    /// Packets with data that the network lost while the flows were captured, and that were made up
+    /// for before the end: first transmissions and repeated ones.
     pub lost: [u64; 2],
     /// Those of them that were found.
     pub found: [u64; 2],

@@ -37,7 +37,7 @@ pub enum ArchiveError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file cannot be read.
@@ -45,7 +45,7 @@ pub enum ArchiveError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The links cannot be read.
@@ -56,7 +56,7 @@ pub enum ArchiveError {
     Log {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The mistake.
         source: LogError,
     },
     /// The log has no packets.

@@ -6,7 +6,7 @@ use whyloss::{Duration, Time};
 use crate::clock::Clock;
 use crate::header::{Headers, flip};
 use crate::log::{Ended, Entry, Log, SNAP_LENGTH, WriteError};
-use crate::network::{Hop, Network, Outcome, Transit, Watch};
+use crate::network::{Hop, Network, Outcome, Sent, Transit, Watch};
 use crate::record::{Fate, Fault};
 use crate::summary::Counter;
 
@@ -43,11 +43,18 @@ impl Forwarder {
     /// Takes a whole IP packet that host `from` sent to host `to`. All that is due by `now` must
     /// have been delivered.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
+        let headers = Headers::read(&data);
+        let (from, to) = ends;
+        let sent = Sent {
+            from,
+            to,
+            size: data.len() as u32,
+            flow: headers.as_ref().map_or(0, Headers::flow),
+        };
         let logged = self.recorder.log.as_ref().and_then(|_| {
             let start = data.len().min(SNAP_LENGTH);
-            Some((Headers::read(&data)?, data[..start].into()))
+            Some((headers?, data[..start].into()))
         });
-        let (size, (from, to)) = (data.len() as u32, ends);
         let packet = Packet {
             data,
             read: now,
@@ -58,7 +65,7 @@ impl Forwarder {
         };
         let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
         let recorder = &mut self.recorder;
-        if let Err(packet) = self.network.send(now, ends, size, packet, flip, recorder) {
+        if let Err(packet) = self.network.send(now, sent, packet, flip, recorder) {
             self.recorder.counter.strays += 1;
             self.buffers.push(packet.data);
         }
@@ -104,7 +111,9 @@ impl Forwarder {
 
     /// Counts all that is still under way, and closes the log.
     pub(crate) fn finish(mut self) -> Result<Counter, WriteError> {
-        for Transit { hop, payload, .. } in self.network.drain() {
+        let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
+        let left = self.network.drain(flip, &mut self.recorder);
+        for Transit { hop, payload, .. } in left {
             self.recorder
                 .ended(hop, payload, None, Fate::Unfinished, None);
         }

@@ -31,6 +31,25 @@ pub struct Headers {
 }
 
 impl Headers {
+    /// A number for the flow, by addresses, ports and protocol (FNV-1a): the same for the same
+    /// flow on every machine.
+    pub fn flow(&self) -> u32 {
+        let address = |address: IpAddr| match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        };
+        let ports = [self.source_port, self.destination_port];
+        let ports = ports.map(|port| port.unwrap_or(0).to_be_bytes());
+        let bytes = address(self.source).into_iter();
+        let bytes = bytes.chain(address(self.destination));
+        let bytes = bytes.chain(ports.into_iter().flatten());
+        bytes
+            .chain([self.protocol])
+            .fold(0x811c_9dc5, |hash: u32, byte| {
+                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+            })
+    }
+
     /// Reads the headers of an IPv4 or IPv6 packet; `None` if it is neither.
     pub fn read(packet: &[u8]) -> Option<Self> {
         // Lenient: a capture may have cut the packet short.

@@ -4,9 +4,10 @@
 //! emulator ── keeper ── first ── command ── …
 //! ```
 //!
-//! The *keeper* makes a process namespace, and the *first* is its process 1: when that ends, the kernel ends all others in
-//! it, and with them their network namespace. Each of the two asks the kernel to be killed when its parent dies. So a
-//! command and all it has started go with the emulator, also if that is killed.
+//! The *keeper* makes a process namespace, and the *first* is its process 1: when that ends, the
+//! kernel ends all others in it, and with them their network namespace. Each of the two asks the
+//! kernel to be killed when its parent dies. So a command and all it has started go with the
+//! emulator, also if that is killed.
 
 use std::env;
 use std::ffi::OsString;
@@ -49,7 +50,8 @@ impl Role {
 
 /// Whether this process may play a role: the first only as process 1 of its process namespace.
 ///
-/// Elsewhere its mounts would be everyone's, and its SIGTERM would go to every process of the machine.
+/// Elsewhere its mounts would be everyone's, and its SIGTERM would go to every process of the
+/// machine.
 ///
 /// # Errors
 /// If it may not.
@@ -62,9 +64,10 @@ pub fn may_play(role: Role) -> io::Result<()> {
     Ok(())
 }
 
-/// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a signal ended it.
-/// `again` calls this program in another role. `requests` lists the signals that ask to end, SIGTERM among them; a signal
-/// that is not listed and ignored stays so, also for the command.
+/// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a
+/// signal ended it. `again` calls this program in another role. `requests` lists the signals that
+/// ask to end, SIGTERM among them; a signal that is not listed and ignored stays so, also for the
+/// command.
 ///
 /// # Errors
 /// If the role may not be played here, a namespace cannot be made, or the command not be started.
@@ -79,8 +82,8 @@ pub fn play(
         return gateway::play(command).map(|()| 0);
     }
     set_pdeathsig(Signal::SIGKILL)?;
-    // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
-    // too, sends SIGTERM.
+    // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The
+    // emulator, which has SIGHUP too, sends SIGTERM.
     let mut signals = Signals::new(requests.chain([SIGCHLD]))?;
     let child = match role {
         Role::Keeper(parent) => {
@@ -136,8 +139,8 @@ fn own_mounts() {
     }
 }
 
-/// Waits for the child, hands SIGTERM on, and clears away whatever else ends. Process 1 hands it to everyone, since a shell
-/// would keep it to itself, and then waits for everyone.
+/// Waits for the child, hands SIGTERM on, and clears away whatever else ends. Process 1 hands it to
+/// everyone, since a shell would keep it to itself, and then waits for everyone.
 fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8> {
     let child = Pid::from_raw(child.id() as i32);
     let (mut ending, mut code) = (false, None);

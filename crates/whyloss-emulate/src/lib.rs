@@ -2,11 +2,12 @@
 //!
 //! ```
 //! use whyloss::Time;
-//! use whyloss_emulate::network::{LinkPlan, Service};
+//! use whyloss_emulate::network::{LinkPlan, Offer, Service};
 //! use whyloss_link::LinkSpec;
 //!
 //! let plan = LinkPlan { name: "air".to_owned(), spec: LinkSpec::default() };
-//! let (waiting, outcome, _) = Service::new(&plan, 1, 0).offer(Time::ZERO, 1500);
+//! let packet = Offer { ticket: 0, flow: 0, size: 1500 };
+//! let (waiting, outcome, _) = Service::new(&plan, 1, 0).offer(Time::ZERO, packet);
 //! println!("{waiting} packets waited; {outcome:?}");
 //! ```
 //!

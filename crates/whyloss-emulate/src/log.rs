@@ -51,7 +51,7 @@ const CHUNK: usize = 1 << 16;
 pub struct WriteError {
     /// The file or directory.
     pub path: PathBuf,
-    /// What the operating system says.
+    /// The system's error.
     pub source: io::Error,
 }
 

@@ -6,6 +6,9 @@
 //! one packet is not late at the next. The caller asks [`Network::next_due`] when to come again,
 //! and [`Network::take_due`] what has arrived by then.
 //!
+//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and tells its fate
+//! at an event of its own. [`Network::next_due`] counts these events, too.
+//!
 //! Each time a link answers, [`Hop`] says what it answered: what a log needs, and all that is
 //! needed to ask again.
 
@@ -13,9 +16,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whyloss::{Cause, Time};
-use whyloss_link::{AnsweringLink, EventLink, Fate, Link, LinkSpec, Streams};
+use whyloss_link::{Ecn, EventLink, Fate, Link, LinkSpec, Streams};
 
-/// What a link of the network is.
+/// A link of the network.
 #[derive(Clone, Debug)]
 pub struct LinkPlan {
     /// Its name in logs.
@@ -28,15 +31,17 @@ pub struct LinkPlan {
 #[derive(Clone, Debug)]
 pub struct Service(Kind);
 
+/// When a link answers.
 #[derive(Clone, Debug)]
 enum Kind {
-    Plain(Link),
-    /// A link whose rate is drawn, or that has ARQ or jitter.
-    Drawn(AnsweringLink),
+    /// As a packet is offered.
+    AtOnce(Box<Link>),
+    /// At events of its own.
+    Later(Box<EventLink>),
 }
 
-/// What a link said about a packet.
-#[derive(Clone, Debug, PartialEq)]
+/// A link's answer about a packet.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
     /// Counts the answers of all links, in order.
     pub offer: u64,
@@ -56,8 +61,8 @@ pub struct Hop {
     pub last: bool,
 }
 
-/// What becomes of a packet at a link.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The outcome of a packet at a link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// It arrives at the far end.
     Delivered(Time),
@@ -69,56 +74,81 @@ pub enum Outcome {
     Aqm(Time),
     /// The channel corrupted it.
     Channel(Time),
+    /// Not known yet: the link holds it, and [tells later](Service::poll).
+    #[default]
+    Held,
+}
+
+/// A packet as a link takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// The caller's name for it, which a link that answers later gives back.
+    pub ticket: u32,
+    /// A number for its flow, by which fair queues tell flows apart.
+    pub flow: u32,
+    /// Bytes of the IP packet.
+    pub size: u32,
 }
 
 impl Service {
     /// The idle link number `index`, whose channel and queue draw from their own streams.
     pub fn new(plan: &LinkPlan, seed: u64, index: usize) -> Self {
-        let (spec, streams, index) = (&plan.spec, Streams::new(seed), index as u64);
-        Self(if EventLink::is_needed(spec) {
-            Kind::Drawn(AnsweringLink::new(spec, streams, index))
-        } else {
-            Kind::Plain(Link::new(spec, streams, index))
-        })
+        let (streams, index) = (Streams::new(seed), index as u64);
+        if !EventLink::is_needed(&plan.spec) {
+            return Self(Kind::AtOnce(Box::new(Link::new(
+                &plan.spec, streams, index,
+            ))));
+        }
+        let mut link = EventLink::new(&plan.spec, streams, index);
+        link.keep_what_packets_meet();
+        Self(Kind::Later(Box::new(link)))
     }
 
-    /// Offers a packet of `size` bytes at `now`: how many waited, what becomes of it, the channel's
-    /// state. Times never decrease.
-    pub fn offer(&mut self, now: Time, size: u32) -> (usize, Outcome, Option<bool>) {
-        macro_rules! ask {
-            ($link:expr) => {{
-                let link = $link;
-                let (waiting, room) = (link.queue_len(now), link.has_room(now, size));
-                let fate = link.offer(now, size);
-                (
-                    waiting,
-                    room,
-                    fate,
-                    link.damaged_bits(),
-                    link.channel_is_bad(),
-                )
-            }};
-        }
-        let (waiting, room, fate, bits, bad) = match &mut self.0 {
-            Kind::Plain(link) => ask!(link),
-            Kind::Drawn(link) => ask!(link),
+    /// Offers a packet at `now`: how many waited, what becomes of it, the channel's state. Times
+    /// never decrease.
+    pub fn offer(&mut self, now: Time, offer: Offer) -> (usize, Outcome, Option<bool>) {
+        let Offer { ticket, flow, size } = offer;
+        let waiting = self.queue_len(now);
+        let link = match &mut self.0 {
+            Kind::AtOnce(link) => link,
+            Kind::Later(link) => {
+                link.offer(now, ticket, flow, size, Ecn::NotCapable);
+                return (waiting, Outcome::Held, None);
+            }
         };
-        let outcome = match fate {
-            Fate::Delivered(at) => Outcome::Delivered(at),
-            Fate::Damaged(at, _) => Outcome::Damaged(at, bits.to_vec()),
-            Fate::Lost(Cause::Wireless, at) => Outcome::Channel(at),
-            Fate::Lost(Cause::Congestion, at) if room => Outcome::Aqm(at),
-            Fate::Lost(Cause::Congestion, at) => Outcome::Overflow(at),
-        };
-        let crossed = !matches!(outcome, Outcome::Overflow(_) | Outcome::Aqm(_));
+        let room = link.has_room(now, size);
+        let fate = link.offer(now, size);
+        let (bits, bad) = (link.damaged_bits(), link.channel_is_bad());
+        let outcome = Outcome::of(fate, bits, !room);
+        let crossed = outcome.met_the_channel();
         (waiting, outcome, bad.filter(|_| crossed))
+    }
+
+    /// When [`Self::poll`] has something to tell; [`Time::MAX`] if it has not.
+    pub fn next_event(&self) -> Time {
+        match &self.0 {
+            Kind::AtOnce(_) => Time::MAX,
+            Kind::Later(link) => link.next_event(),
+        }
+    }
+
+    /// The ticket of the next packet whose fate has come by `now`, that, and the channel's state.
+    pub fn poll(&mut self, now: Time) -> Option<(u32, Outcome, Option<bool>)> {
+        let Kind::Later(link) = &mut self.0 else {
+            return None;
+        };
+        let (ticket, fate) = link.poll(now)?;
+        let met = link.take_met(ticket);
+        let outcome = Outcome::of(fate, &met.bits, link.overflowed());
+        let crossed = outcome.met_the_channel();
+        Some((ticket, outcome, met.bad.filter(|_| crossed)))
     }
 
     /// Packets waiting at `now`.
     pub fn queue_len(&mut self, now: Time) -> usize {
         match &mut self.0 {
-            Kind::Plain(link) => link.queue_len(now),
-            Kind::Drawn(link) => link.queue_len(now),
+            Kind::AtOnce(link) => link.queue_len(now),
+            Kind::Later(link) => link.queue_len(now),
         }
     }
 }
@@ -127,6 +157,8 @@ impl Service {
 #[derive(Debug)]
 pub struct Network<P> {
     links: Vec<Service>,
+    /// Those that answer later.
+    later: Vec<usize>,
     /// The links from each host to each other; `None` where there is no way.
     routes: Vec<Vec<Option<Vec<usize>>>>,
     /// Packets under way, by when and in which order.
@@ -141,7 +173,7 @@ pub struct Network<P> {
 /// A packet under way.
 #[derive(Debug)]
 pub struct Transit<P> {
-    /// What it carries.
+    /// Its contents.
     pub payload: P,
     /// Its number.
     pub packet: u64,
@@ -149,14 +181,28 @@ pub struct Transit<P> {
     pub from: usize,
     /// The host that it is for.
     pub to: usize,
-    /// What the link that it crosses now said.
+    /// The answer of the link that it crosses now.
     pub hop: Hop,
     /// How many links of its route are behind it.
     position: usize,
     size: u32,
+    flow: u32,
 }
 
-/// What a caller of [`Network`] hears.
+/// A packet that a host sends.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// The host that sends it.
+    pub from: usize,
+    /// The host that it is for.
+    pub to: usize,
+    /// Bytes of the IP packet.
+    pub size: u32,
+    /// See [`Offer::flow`].
+    pub flow: u32,
+}
+
+/// An answer to a caller of [`Network`].
 pub trait Watch<P> {
     /// A link answered, and the packet goes on to another link.
     fn passed(&mut self, hop: &Hop, payload: &mut P);
@@ -168,10 +214,13 @@ impl<P> Network<P> {
     /// Links without a packet. `routes[a][b]` has the links from host a to host b.
     pub fn new(plans: &[LinkPlan], routes: Vec<Vec<Option<Vec<usize>>>>, seed: u64) -> Self {
         let links = plans.iter().enumerate();
+        let links: Vec<_> = links
+            .map(|(index, plan)| Service::new(plan, seed, index))
+            .collect();
+        let is_later = |index: &usize| matches!(links[*index].0, Kind::Later(_));
         Self {
-            links: links
-                .map(|(index, plan)| Service::new(plan, seed, index))
-                .collect(),
+            later: (0..links.len()).filter(is_later).collect(),
+            links,
             routes,
             due: BinaryHeap::new(),
             transits: Vec::new(),
@@ -181,46 +230,49 @@ impl<P> Network<P> {
         }
     }
 
-    /// Takes a packet of `size` bytes that host `from` sends to host `to`; hands it back if there
-    /// is no way. All that is due by `now` must have been taken.
+    /// Takes a packet of a host; hands it back if there is no way. All that is due by `now` must
+    /// have been taken.
     ///
     /// # Errors
     /// The payload, if there is no route.
     pub fn send(
         &mut self,
         now: Time,
-        (from, to): (usize, usize),
-        size: u32,
-        mut payload: P,
+        sent: Sent,
+        payload: P,
         bits: impl FnOnce(&mut P, &[u32]),
         watch: &mut impl Watch<P>,
     ) -> Result<(), P> {
-        let first = self.routes[from][to].as_deref().and_then(<[usize]>::first);
-        let Some(&link) = first else {
+        let Sent {
+            from,
+            to,
+            size,
+            flow,
+        } = sent;
+        if self.routes[from][to].as_deref().is_none_or(<[_]>::is_empty) {
             return Err(payload);
-        };
+        }
         let packet = self.packets;
         self.packets += 1;
-        let hop = self.offer(now, packet, link, size, self.is_last((from, to), 0));
-        if let Outcome::Damaged(_, damaged) = &hop.outcome {
-            bits(&mut payload, damaged);
-        }
         let transit = Transit {
             payload,
             packet,
             from,
             to,
-            hop,
+            hop: Hop::default(),
             position: 0,
             size,
+            flow,
         };
-        self.keep(transit, watch);
+        self.enter(now, transit, bits, watch);
         Ok(())
     }
 
     /// When something is due; [`Time::MAX`] if nothing is under way.
     pub fn next_due(&self) -> Time {
-        self.due.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
+        let arrival = self.due.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
+        let events = self.later.iter().map(|&link| self.links[link].next_event());
+        events.fold(arrival, Time::min)
     }
 
     /// The next packet that has arrived at its host by `now`, with the time at which it should have
@@ -231,9 +283,19 @@ impl<P> Network<P> {
         mut bits: impl FnMut(&mut P, &[u32]),
         watch: &mut impl Watch<P>,
     ) -> Option<(Time, Transit<P>)> {
-        while let Some(&Reverse((at, _, place))) = self.due.peek()
-            && at <= now
-        {
+        loop {
+            let at = self.next_due();
+            if at > now || at == Time::MAX {
+                return None;
+            }
+            // At their own times, whenever the caller comes: what is offered then is still ahead.
+            self.ask_links(at, &mut bits, watch);
+            let Some(&Reverse((due, _, place))) = self.due.peek() else {
+                continue;
+            };
+            if due > at {
+                continue;
+            }
             self.due.pop();
             let mut transit = self.transits[place].take()?;
             self.free.push(place);
@@ -241,36 +303,55 @@ impl<P> Network<P> {
                 return Some((at, transit));
             }
             watch.passed(&transit.hop, &mut transit.payload);
-            let (position, ends) = (transit.position + 1, (transit.from, transit.to));
-            let route = self.routes[ends.0][ends.1].as_deref();
-            let link = *route.and_then(|route| route.get(position))?;
-            let last = self.is_last(ends, position);
-            let hop = self.offer(at, transit.packet, link, transit.size, last);
-            if let Outcome::Damaged(_, damaged) = &hop.outcome {
-                bits(&mut transit.payload, damaged);
-            }
-            self.keep(
-                Transit {
-                    hop,
-                    position,
-                    ..transit
-                },
-                watch,
-            );
+            transit.position += 1;
+            self.enter(at, transit, &mut bits, watch);
         }
-        None
+    }
+
+    /// Asks every link that answers later what it has to tell at `at`.
+    fn ask_links(
+        &mut self,
+        at: Time,
+        bits: &mut impl FnMut(&mut P, &[u32]),
+        watch: &mut impl Watch<P>,
+    ) {
+        for index in 0..self.later.len() {
+            let link = self.later[index];
+            if self.links[link].next_event() > at {
+                continue;
+            }
+            while let Some((ticket, outcome, bad_state)) = self.links[link].poll(at) {
+                let place = ticket as usize;
+                let Some(mut transit) = self.transits.get_mut(place).and_then(Option::take) else {
+                    continue;
+                };
+                self.free.push(place);
+                (transit.hop.outcome, transit.hop.bad_state) = (outcome, bad_state);
+                self.settle(transit, &mut *bits, watch);
+            }
+        }
     }
 
     /// Packets under way.
     pub fn under_way(&self) -> usize {
-        self.due.len()
+        self.transits.len() - self.free.len()
     }
 
-    /// Takes the packets that are still under way.
-    pub fn drain(&mut self) -> impl Iterator<Item = Transit<P>> {
+    /// Takes the packets that are still under way. Their links first tell what becomes of those
+    /// that they hold.
+    pub fn drain(
+        &mut self,
+        mut bits: impl FnMut(&mut P, &[u32]),
+        watch: &mut impl Watch<P>,
+    ) -> Vec<Transit<P>> {
+        let next = |links: &[Service]| links.iter().map(Service::next_event).min();
+        while let Some(at) = next(&self.links).filter(|at| *at < Time::MAX) {
+            self.ask_links(at, &mut bits, watch);
+        }
         self.due.clear();
         self.free.clear();
-        std::mem::take(&mut self.transits).into_iter().flatten()
+        let left = std::mem::take(&mut self.transits);
+        left.into_iter().flatten().collect()
     }
 
     /// Packets waiting at link `index` at `now`, or when the first of the packets is due that have
@@ -286,38 +367,89 @@ impl<P> Network<P> {
         route.is_some_and(|route| position + 1 == route.len())
     }
 
-    fn offer(&mut self, now: Time, packet: u64, link: usize, size: u32, last: bool) -> Hop {
-        let (waiting, outcome, bad_state) = self.links[link].offer(now, size);
-        let offer = self.offers;
-        self.offers += 1;
-        Hop {
-            offer,
-            packet,
+    /// Lets a packet enter the next link of its way.
+    fn enter(
+        &mut self,
+        now: Time,
+        mut transit: Transit<P>,
+        bits: impl FnOnce(&mut P, &[u32]),
+        watch: &mut impl Watch<P>,
+    ) {
+        let (ends, position) = ((transit.from, transit.to), transit.position);
+        let route = self.routes[ends.0][ends.1].as_deref();
+        let Some(&link) = route.and_then(|route| route.get(position)) else {
+            return;
+        };
+        let place = self.free.last().copied().unwrap_or(self.transits.len());
+        let (waiting, outcome, bad_state) = self.links[link].offer(
+            now,
+            Offer {
+                ticket: place as u32,
+                flow: transit.flow,
+                size: transit.size,
+            },
+        );
+        transit.hop = Hop {
+            offer: self.offers,
+            packet: transit.packet,
             link,
             enqueued: now,
             waiting,
             outcome,
             bad_state,
-            last,
-        }
+            last: self.is_last(ends, position),
+        };
+        self.offers += 1;
+        self.settle(transit, bits, watch);
     }
 
-    /// Lets a packet wait until it has crossed its link, or drops it.
-    fn keep(&mut self, transit: Transit<P>, watch: &mut impl Watch<P>) {
-        let Some(at) = transit.hop.outcome.arrival() else {
+    /// Lets a packet wait until it has crossed its link or the link knows its fate, or drops it.
+    fn settle(
+        &mut self,
+        mut transit: Transit<P>,
+        bits: impl FnOnce(&mut P, &[u32]),
+        watch: &mut impl Watch<P>,
+    ) {
+        if let Outcome::Damaged(_, damaged) = &transit.hop.outcome {
+            bits(&mut transit.payload, damaged);
+        }
+        let (offer, arrival) = (transit.hop.offer, transit.hop.outcome.arrival());
+        if arrival.is_none() && transit.hop.outcome != Outcome::Held {
             return watch.lost(&transit.hop, transit.payload);
-        };
-        let offer = transit.hop.offer;
+        }
         let place = self.free.pop().unwrap_or_else(|| {
             self.transits.push(None);
             self.transits.len() - 1
         });
         self.transits[place] = Some(transit);
-        self.due.push(Reverse((at, offer, place)));
+        if let Some(at) = arrival {
+            self.due.push(Reverse((at, offer, place)));
+        }
     }
 }
 
 impl Outcome {
+    /// Translates a fate for a log. These bits were damaged if any were, and a packet that was lost
+    /// for congestion found no room or was dropped early.
+    fn of(fate: Fate, bits: &[u32], overflowed: bool) -> Self {
+        match fate {
+            Fate::Delivered(at) => Self::Delivered(at),
+            Fate::Damaged(at, _) => Self::Damaged(at, bits.to_vec()),
+            Fate::Lost(Cause::Wireless, at) => Self::Channel(at),
+            Fate::Lost(Cause::Congestion, at) if overflowed => Self::Overflow(at),
+            Fate::Lost(Cause::Congestion, at) => Self::Aqm(at),
+            Fate::Held => Self::Held,
+        }
+    }
+
+    /// Whether the packet came as far as the channel.
+    fn met_the_channel(&self) -> bool {
+        matches!(
+            self,
+            Self::Delivered(_) | Self::Damaged(..) | Self::Channel(_)
+        )
+    }
+
     /// When the packet arrives at the far end; `None` if it does not.
     pub fn arrival(&self) -> Option<Time> {
         match self {
@@ -326,7 +458,7 @@ impl Outcome {
         }
     }
 
-    /// When it arrives at the far end, or is lost.
+    /// When it arrives at the far end, or is lost; [`Time::MAX`] as long as that is not known.
     pub fn at(&self) -> Time {
         match self {
             Self::Delivered(at)
@@ -334,6 +466,7 @@ impl Outcome {
             | Self::Overflow(at)
             | Self::Aqm(at)
             | Self::Channel(at) => *at,
+            Self::Held => Time::MAX,
         }
     }
 }
@@ -370,6 +503,16 @@ mod tests {
         }
     }
 
+    /// A packet of 1000 bytes.
+    fn sent(from: usize, to: usize) -> Sent {
+        Sent {
+            from,
+            to,
+            size: 1_000,
+            flow: 0,
+        }
+    }
+
     fn millis(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)
     }
@@ -383,12 +526,12 @@ mod tests {
         let mut heard = Heard::default();
         for _ in 0..4 {
             network
-                .send(Time::ZERO, (0, 1), 1_000, (), |(), _| {}, &mut heard)
+                .send(Time::ZERO, sent(0, 1), (), |(), _| {}, &mut heard)
                 .unwrap();
         }
         assert!(
             network
-                .send(Time::ZERO, (1, 0), 1, (), |(), _| {}, &mut heard)
+                .send(Time::ZERO, sent(1, 0), (), |(), _| {}, &mut heard)
                 .is_err()
         );
         assert_eq!(network.next_due(), millis(11));
@@ -416,7 +559,7 @@ mod tests {
         let mut heard = Heard::default();
         for _ in 0..4 {
             network
-                .send(Time::ZERO, (0, 1), 1_000, (), |(), _| {}, &mut heard)
+                .send(Time::ZERO, sent(0, 1), (), |(), _| {}, &mut heard)
                 .unwrap();
         }
         for at in 11..15 {

@@ -1,6 +1,7 @@
 //! The log of a run as a table: `packets.parquet`, a row for each packet at each link.
 //!
-//! `packets.jsonl` is written while the run goes on and survives whatever ends it; the table is made of it at the end.
+//! `packets.jsonl` is written while the run goes on and survives whatever ends it; the table is
+//! made of it at the end.
 
 use std::collections::HashMap;
 use std::path::Path;

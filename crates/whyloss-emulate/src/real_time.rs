@@ -1,4 +1,4 @@
-//! What a forwarder asks of the kernel to be in time.
+//! Requests of a forwarder to the kernel, so that it is in time.
 #![expect(
     unsafe_code,
     reason = "sched_setscheduler, once to ask and once to give back"
@@ -9,12 +9,13 @@ use std::io::Write;
 
 use nix::libc;
 
-/// Of the priorities from 1 to 99 a low one: it goes before all that has none, and behind whatever else asked for one.
+/// Of the priorities from 1 to 99 a low one: it goes before all that has none, and behind whatever
+/// else asked for one.
 const PRIORITY: libc::c_int = 10;
 
-/// Real-time priority of the calling thread, and idle cores that stay awake, as far as this process may have either, until it is
-/// dropped. Drop it as soon as the last packet has gone: as long as the thread works, its core runs nothing else, which may be what
-/// another link waits for.
+/// Real-time priority of the calling thread, and idle cores that stay awake, as far as this process
+/// may have either, until it is dropped. Drop it as soon as the last packet has gone: as long as
+/// the thread works, its core runs nothing else, which may be what another link waits for.
 #[derive(Debug)]
 pub(crate) struct RealTime {
     has_priority: bool,
@@ -47,13 +48,15 @@ impl Drop for RealTime {
 
 /// Schedules the calling thread by this policy; answers whether the kernel allowed it.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
-    // The system call itself, since musl's functions refuse; the kernel's parameters are the priority alone.
-    // SAFETY: the priority lives through the call, which changes nothing but this thread's scheduling.
+    // The system call itself, since musl's functions refuse; the kernel's parameters are the
+    // priority alone. SAFETY: the priority lives through the call, which changes nothing but this
+    // thread's scheduling.
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
-/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst): one that does takes tens of microseconds to
-/// wake, and in a virtual machine whose host has other work milliseconds.
+/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst): one that does
+/// takes tens of microseconds to wake, and in a virtual machine whose host has other work
+/// milliseconds.
 fn awake() -> Option<File> {
     let path = "/dev/cpu_dma_latency";
     let mut file = OpenOptions::new().write(true).open(path).ok()?;
@@ -71,7 +74,8 @@ mod tests {
         unsafe { libc::sched_getscheduler(0) }
     }
 
-    /// What follows a run (its log becomes a table and a page, which takes a fifth of a second) keeps no other link waiting.
+    /// What follows a run (its log becomes a table and a page, which takes a fifth of a second)
+    /// keeps no other link waiting.
     #[test]
     fn the_priority_ends_with_it() {
         let asked = RealTime::ask();

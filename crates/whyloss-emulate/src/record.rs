@@ -35,7 +35,7 @@ pub struct Record {
     pub from: String,
     /// The host that it is for.
     pub to: String,
-    /// What its headers say.
+    /// The fields of its headers.
     #[serde(flatten)]
     pub headers: Headers,
     /// Bytes of the IP packet.
@@ -48,7 +48,7 @@ pub struct Record {
     pub scheduled: u64,
     /// When it left the far end.
     pub departed: Option<u64>,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
     /// Damaged bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -56,7 +56,7 @@ pub struct Record {
     /// The state of a channel with two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// What the emulator did wrong.
+    /// The emulator's fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
@@ -68,7 +68,7 @@ impl Record {
     }
 }
 
-/// What became of a packet at a link.
+/// The fate of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -98,7 +98,7 @@ pub enum State {
     Bad,
 }
 
-/// What the emulator did wrong.
+/// The emulator's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -139,12 +139,13 @@ pub enum LogError {
     Line {
         /// Which line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The mistake in it.
         source: serde_json::Error,
     },
 }
 
-/// Reads a log. A last line without an end, which an emulator that was killed may leave, is left out.
+/// Reads a log. A last line without an end, which an emulator that was killed may leave, is left
+/// out.
 pub fn read(log: impl BufRead) -> impl Iterator<Item = Result<Record, LogError>> {
     let mut lines = log.split(b'\n').enumerate().peekable();
     std::iter::from_fn(move || {

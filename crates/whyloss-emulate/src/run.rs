@@ -52,7 +52,7 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Counts.
@@ -72,9 +72,9 @@ pub enum RunError {
         "cannot make {what}: {source}; this needs root (or a user namespace and access to /dev/net/tun)"
     )]
     Setup {
-        /// What could not be made.
+        /// The part that could not be made.
         what: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// No TUN devices.
@@ -115,7 +115,7 @@ pub enum RunError {
     Start {
         /// The host.
         host: String,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The device failed.
@@ -123,7 +123,7 @@ pub enum RunError {
     Device {
         /// The host.
         host: String,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The log could not be written.

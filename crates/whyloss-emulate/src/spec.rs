@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use whyloss::Duration;
-use whyloss_link::{AnsweringLink, EventLink};
+use whyloss_link::Backlog;
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Connection, Router, ScenarioError};
 
@@ -81,11 +81,11 @@ pub enum SpecError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A link that only the simulator has.
+    /// A handover that sends packets twice.
     #[error(
-        "link `{0}`: the emulator has no `aggregation`, no `handovers` and no `codel` or `fq-codel` queue; `whyloss run` simulates them"
+        "link `{0}`: the emulator sends no packet twice, as `handovers` with `waiting = \"copied\"` do; `waiting` can be \"kept\" or \"lost\" here, and `whyloss run` simulates copies"
     )]
-    NeedsEvents(String),
+    Copies(String),
     /// An option is wrong.
     #[error("`{value}` is no {what}: expected {expected}")]
     Option {
@@ -120,11 +120,12 @@ impl Links {
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, SpecError> {
         let text = whole(text);
         let scenario = Scenario::from_toml(&text, file, sets)?;
-        let needs_events = |link: &&Connection| {
-            EventLink::is_needed(&link.link) && !AnsweringLink::can_answer(&link.link)
+        let copies = |link: &&Connection| {
+            let mut handovers = link.link.handovers.iter();
+            handovers.any(|handover| handover.waiting == Backlog::Copied)
         };
-        if let Some(link) = scenario.links.iter().find(needs_events) {
-            return Err(SpecError::NeedsEvents(link.name.clone()));
+        if let Some(link) = scenario.links.iter().find(copies) {
+            return Err(SpecError::Copies(link.name.clone()));
         }
         let (sets, traces) = traces(&text, file, sets);
         Ok(Self {

@@ -8,7 +8,7 @@ use whyloss::{Duration, Time};
 
 use crate::record::{Fate, Fault};
 
-/// What one link did.
+/// The counts of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LinkCounts {
     /// Its name.
@@ -33,7 +33,7 @@ pub struct LinkCounts {
     pub most_waiting: u32,
 }
 
-/// What the emulator did wrong.
+/// The emulator's faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
     /// Packets that left later than the bound.
@@ -55,12 +55,12 @@ pub struct Lateness {
     pub max_ns: u64,
 }
 
-/// What a live view sees.
+/// The data of a live view.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
     /// Time since the run began.
     pub now: Time,
-    /// What the links have done so far.
+    /// The counts of the links so far.
     pub links: &'a [LinkCounts],
     /// Packets waiting at each.
     pub waiting: &'a [usize],
@@ -68,7 +68,7 @@ pub struct Snapshot<'a> {
     pub lateness: Lateness,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// How long it ran, in seconds.
@@ -77,13 +77,13 @@ pub struct Summary {
     pub seed: u64,
     /// Whether the forwarder ran with real-time priority.
     pub real_time: bool,
-    /// What the links did.
+    /// The counts of the links.
     pub links: Vec<LinkCounts>,
     /// How late packets left.
     pub lateness: Lateness,
     /// Packets later than this are faults, in nanoseconds.
     pub late_bound_ns: u64,
-    /// What went wrong.
+    /// The failure, if there was one.
     pub faults: Faults,
     /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before
     /// any link.

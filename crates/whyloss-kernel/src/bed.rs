@@ -1,7 +1,8 @@
 //! A test bed: the kernel's TCP through `whyloss link`, in network namespaces of its own.
 //!
-//! Each run is this program again (`whyloss link --both`), with iperf3 at both ends: nothing leaves the namespaces, and no
-//! default of the machine is changed. Each says of itself whether the emulator was at fault.
+//! Each run is this program again (`whyloss link --both`), with iperf3 at both ends: nothing leaves
+//! the namespaces, and no default of the machine is changed. Each says of itself whether the
+//! emulator was at fault.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -34,11 +35,12 @@ pub struct Transfer {
     pub flows: Vec<String>,
     /// Payload of a segment, if it is to be smaller than what fits.
     pub segment: Option<u32>,
-    /// Whether there is no SACK, no D-SACK and no other recent help, as far as this kernel lets that be turned off.
+    /// Whether there is no SACK, no D-SACK and no other recent help, as far as this kernel lets
+    /// that be turned off.
     pub plain: bool,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transferred {
     /// What arrived of each flow, payload, in Mbit/s.
@@ -59,7 +61,7 @@ pub enum BedError {
     Io {
         /// What.
         what: String,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The run failed.
@@ -67,7 +69,7 @@ pub enum BedError {
     Failed {
         /// Its exit code; −1: it took too long.
         code: i32,
-        /// What it said.
+        /// Its message.
         said: String,
     },
     /// A result is not what it should be.
@@ -98,7 +100,8 @@ const POLL: Duration = Duration::from_millis(20);
 const GRACE: u32 = 30;
 
 impl Bed {
-    /// Begins a run. `name` is a directory in the scratch directory; the link's log is in `log` therein.
+    /// Begins a run. `name` is a directory in the scratch directory; the link's log is in `log`
+    /// therein.
     ///
     /// # Errors
     /// If it cannot be begun.

@@ -1,4 +1,5 @@
-//! Holds every control to the core on this machine: real transfers through emulated links, each event compared.
+//! Holds every control to the core on this machine: real transfers through emulated links, each
+//! event compared.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub enum CheckError {
     Bed(#[from] BedError),
 }
 
-/// What came of a control's check.
+/// The outcome of a control's check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
     /// The comparison.
@@ -39,8 +40,8 @@ pub struct Checked {
     pub gone: bool,
 }
 
-/// The transfers of a check: a fast link with random losses, whose small segments make many events, and a slow one that loses
-/// in bursts, so that timers expire.
+/// The transfers of a check: a fast link with random losses, whose small segments make many events,
+/// and a slow one that loses in bursts, so that timers expire.
 fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
     let flows = |count| vec![name.to_owned(); count];
     let fast = Transfer {
@@ -67,7 +68,8 @@ fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
     [fast, slow]
 }
 
-/// Checks a control with transfers of so many seconds. The control has a name of its own meanwhile, which nobody else takes.
+/// Checks a control with transfers of so many seconds. The control has a name of its own meanwhile,
+/// which nobody else takes.
 ///
 /// # Errors
 /// If it cannot be loaded, or a transfer fails.

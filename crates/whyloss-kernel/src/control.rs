@@ -8,11 +8,11 @@ use whyloss::sender::trees::Trees;
 /// A congestion control that can be loaded into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// What the command calls it.
+    /// The command's name for it.
     pub id: &'static str,
-    /// What the kernel calls it: sockets and `tcp_congestion_control` take this name.
+    /// The kernel's name for it: sockets and `tcp_congestion_control` take this name.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// Its effect, in a few words.
     pub summary: &'static str,
     /// Whose it is.
     pub source: &'static str,

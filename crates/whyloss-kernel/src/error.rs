@@ -1,4 +1,4 @@
-//! What can go wrong, in sentences.
+//! Errors, in sentences.
 
 use std::fs;
 use std::sync::Mutex;
@@ -20,9 +20,9 @@ pub enum KernelError {
     /// A kernel that refuses BPF.
     #[error("this kernel refuses to {what}: {why}")]
     Refused {
-        /// What was asked.
+        /// The request.
         what: &'static str,
-        /// What it says.
+        /// Its message.
         why: String,
     },
     /// The name is taken.
@@ -30,7 +30,7 @@ pub enum KernelError {
     Loaded {
         /// The name.
         name: String,
-        /// Whoever holds it, if that is known.
+        /// The process that holds it, if that is known.
         holder: Option<u32>,
     },
     /// Nothing of that name.
@@ -62,7 +62,7 @@ pub enum KernelError {
     Pin {
         /// The pin.
         path: String,
-        /// What the operating system says.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -102,7 +102,8 @@ pub fn said() -> String {
     SAID.lock().map_or(String::new(), |lines| lines.concat())
 }
 
-/// Whether this process and this kernel can load programs, as far as can be told without loading one.
+/// Whether this process and this kernel can load programs, as far as can be told without loading
+/// one.
 ///
 /// # Errors
 /// What is missing.

@@ -12,7 +12,7 @@ pub const INTRODUCTION: usize = EVENT + 48;
 /// Bytes of a socket's state.
 pub const STATE: usize = 256;
 
-/// What happened.
+/// The kind of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A socket is told of for the first time in this watch.
@@ -62,13 +62,14 @@ pub enum Recovery {
 pub struct Event {
     /// The socket, counted by its control.
     pub id: u64,
-    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic clock.
+    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic
+    /// clock.
     pub now_us: u64,
     /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
     pub estimate: u64,
     /// Counts the socket's events of this watch, those that found no room among them.
     pub serial: u32,
-    /// What happened.
+    /// The kind of the event.
     pub kind: Kind,
     /// The verdict, of an answer.
     pub cause: Cause,
@@ -106,8 +107,8 @@ pub struct Event {
     pub fresh: bool,
     /// Whether the kernel had asked before and the program was not run, of an answer.
     pub late: bool,
-    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now. `None` during the warm-up, and
-    /// for controls without trees.
+    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now.
+    /// `None` during the warm-up, and for controls without trees.
     pub odds: Option<i32>,
     /// A digest of the signals behind the odds.
     pub digest: u32,

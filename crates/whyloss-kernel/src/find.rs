@@ -16,7 +16,7 @@ use crate::shared::{CONTROL, Shared};
 /// A control that is loaded, or was and still has sockets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// What the kernel calls it.
+    /// The kernel's name for it.
     pub name: String,
     /// What it does.
     pub algorithm: Algorithm,

@@ -1,8 +1,10 @@
-//! Holds a program to the core: the core's algorithms are fed with the events that the program tells, and must decide alike.
+//! Holds a program to the core: the core's algorithms are fed with the events that the program
+//! tells, and must decide alike.
 //!
-//! Classifiers compare whole numbers on both sides: their states after each acknowledgement and their verdicts must be the
-//! same. Estimates in fixed point may differ from the core's reals by what rounding makes of them; [`Bound`] follows that
-//! through each filter, sample by sample, as derived at the head of the filter's file in `src/bpf`.
+//! Classifiers compare whole numbers on both sides: their states after each acknowledgement and
+//! their verdicts must be the same. Estimates in fixed point may differ from the core's reals by
+//! what rounding makes of them; [`Bound`] follows that through each filter, sample by sample, as
+//! derived at the head of the filter's file in `src/bpf`.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +114,8 @@ impl Judge {
         &self.tally
     }
 
-    /// Takes an event; the core's verdict, if the event is an answer about a loss of a socket that is followed.
+    /// Takes an event; the core's verdict, if the event is an answer about a loss of a socket that
+    /// is followed.
     pub fn hear(&mut self, event: &Event) -> Option<Cause> {
         self.tally.events += 1;
         if event.kind == Kind::Socket {

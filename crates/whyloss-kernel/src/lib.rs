@@ -1,4 +1,5 @@
-//! Loss classifiers in the Linux kernel: congestion controls in BPF, and what holds them to the core.
+//! Loss classifiers in the Linux kernel: congestion controls in BPF, and what holds them to the
+//! core.
 //!
 //! ```
 //! use whyloss_kernel::control::CONTROLS;
@@ -20,8 +21,9 @@
 //! | `test_bed` | the figures of Martignon and Fratta's test bed, with this kernel (likewise) |
 //! | `check` | every control held to the core over such transfers (likewise) |
 //!
-//! The programs are in C (`src/bpf`), compiled where the feature `bpf` is on; without it nothing here needs clang, libelf
-//! or zlib. `docs/guides/kernel.md` says how to use them and what was measured.
+//! The programs are in C (`src/bpf`), compiled where the feature `bpf` is on; without it nothing
+//! here needs clang, libelf or zlib. `docs/guides/kernel.md` says how to use them and what was
+//! measured.
 
 pub mod control;
 pub mod event;

@@ -1,7 +1,8 @@
 //! Loads controls into the kernel, and takes them out again.
 //!
-//! A control is registered by a BPF link. It goes with the process that holds the link, however that ends, unless the link
-//! is pinned. Sockets that use a control which goes keep it until they close.
+//! A control is registered by a BPF link. It goes with the process that holds the link, however
+//! that ends, unless the link is pinned. Sockets that use a control which goes keep it until they
+//! close.
 
 use std::fs;
 use std::path::{Path, PathBuf};

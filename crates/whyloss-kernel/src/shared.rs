@@ -1,4 +1,5 @@
-//! What the loader, the programs and whoever looks at them share: `struct control` of `src/bpf/socket.h`.
+//! What the loader, the programs and whoever looks at them share: `struct control` of
+//! `src/bpf/socket.h`.
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use nix::time::{ClockId, clock_gettime};

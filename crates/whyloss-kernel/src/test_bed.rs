@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use whyloss_study::statistics::{jain, mean};
 use whyloss_study::{
-    Axis, Check, Claim, Context, ExperimentError, Line, Look, Metric, Outcome, Plan, Runs,
+    Axis, Check, Claim, Context, ExperimentError, Grid, Line, Look, Outcome, Runs,
 };
 
 use crate::bed::{Bed, Transfer, Transferred};
@@ -118,7 +118,7 @@ impl Place {
     fn run(
         &self,
         context: &Context<'_>,
-        plans: &[Plan<Transfer>],
+        plans: &[Grid<Transfer>],
     ) -> Result<Vec<Runs<Transferred>>, ExperimentError> {
         let work = |transfer: &Transfer, seed: u64| {
             let transfer = Transfer {
@@ -141,7 +141,7 @@ impl Place {
             let _ = std::fs::remove_dir_all(self.bed.scratch.join(name));
             done
         };
-        let runs = Plan::run_all_with(context, plans, |transfer| format!("{transfer:?}"), work)?;
+        let runs = Grid::run_all(context, plans, |transfer| format!("{transfer:?}"), work)?;
         let runs = runs.into_iter();
         Ok(runs.map(|runs| runs.with_confidence(CONFIDENCE)).collect())
     }
@@ -170,9 +170,9 @@ fn counted(run: &Transferred) -> Option<&Transferred> {
     (run.faults == 0.0).then_some(run)
 }
 
-const GOODPUT: Metric<Transferred> = Metric::new("goodput", "Mbit/s", |run| {
+fn goodput(run: &Transferred) -> Option<f64> {
     counted(run).and_then(|run| mean(&run.goodput))
-});
+}
 
 /// How many runs count for nothing, and of how many.
 fn faulty<'a>(runs: impl Iterator<Item = (&'a Runs<Transferred>, Vec<&'static str>)>) -> String {
@@ -233,7 +233,7 @@ impl Figure<'_> {
         let plan = |lines: &[(&'static str, &str)], plain: bool| {
             lines
                 .iter()
-                .fold(Plan::new(&self.axis, self.xs), |plan, (id, name)| {
+                .fold(Grid::new(&self.axis, self.xs), |plan, (id, name)| {
                     plan.line(id, name, |x| Transfer {
                         seconds: self.seconds,
                         ..place.transfer(id, (self.channel)(x), plain)
@@ -247,7 +247,10 @@ impl Figure<'_> {
         let runs = place.run(context, &plans)?;
         let lines: Vec<_> = runs
             .iter()
-            .map(|runs| runs.lines(&GOODPUT).labelled("goodput (Mbit/s)"))
+            .map(|runs| {
+                runs.lines(("goodput", "Mbit/s"), goodput)
+                    .labelled("goodput (Mbit/s)")
+            })
             .collect();
         let titles = BEDS
             .iter()
@@ -450,7 +453,7 @@ pub fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let counts: Vec<f64> = (0..=FLOWS).map(|n| n as f64).collect();
     let plans = PAIRS.map(|[one, other]| {
         let axis = Axis::named(format!("flows of {} among five", one.1));
-        Plan::new(&axis, &counts).line("all", "all", |n| {
+        Grid::new(&axis, &counts).line("all", "all", |n| {
             let flow = |index: usize| place.name(if index < n as usize { one.0 } else { other.0 });
             Transfer {
                 flows: (0..FLOWS).map(flow).collect(),
@@ -491,7 +494,8 @@ pub fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 .drawn(Look::Bars)
         };
         let fair = runs
-            .line("all", &GOODPUT)
+            .lines(("goodput", "Mbit/s"), goodput)
+            .line("all")
             .called("all", "mean of all five")
             .bare();
         let lines = [kind(*one, true), kind(*other, false), fair];

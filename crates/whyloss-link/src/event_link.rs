@@ -24,11 +24,7 @@
 //! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov), [`jitter`](crate::jitter) and
 //! [`handover`](crate::handover) have the formulas.
 
-mod answering;
-
-pub use answering::AnsweringLink;
-
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use whyloss::{Cause, Duration, Rate, Time};
 
@@ -62,8 +58,8 @@ pub struct EventLink {
     handovers: Vec<Handover>,
     /// When the packet in transmission has left, and the next may begin.
     busy_until: Time,
-    /// Lost without having been sent, in the order of their losses.
-    lost: VecDeque<(u32, Fate)>,
+    /// Lost without having been sent, in the order of their losses, and whether for want of room.
+    lost: VecDeque<(u32, Fate, bool)>,
     /// Under way, by the time of the fate, then in the order of service; new ones most often come last.
     under_way: VecDeque<Coming>,
     /// The one that begins to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when it begins, which
@@ -73,12 +69,25 @@ pub struct EventLink {
     /// Whether what is sent arrives, and in the order in which it is sent.
     is_orderly: bool,
     served: u64,
-    /// What was noted of the packet last given back, if it took the link's time.
+    /// The note about the packet last given back, if it took the link's time.
     told: Option<u8>,
+    /// Whether it was lost for want of room.
+    overflowed: bool,
+    /// By ticket, what the packets here have met of the channel, if the owner asks for that.
+    met: Option<BTreeMap<u32, Met>>,
     /// Packets that were copied and of which neither has been given back, with when the copy came.
     copied: VecDeque<(u32, Time)>,
     /// Of these, that of the packet last given back.
     again: Option<Time>,
+}
+
+/// The parts of a channel that a packet has met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Whether the channel was in its bad state, of a channel with two.
+    pub bad: Option<bool>,
+    /// The damaged bits, in order; they count only if the packet arrives damaged.
+    pub bits: Vec<u32>,
 }
 
 /// A packet under way: when its fate comes, its number in the order of service, its ticket, the kind of its fate and the
@@ -95,7 +104,7 @@ struct Server {
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// Nobody arrives earlier than this, unless order does not matter.
+    /// No packet arrives earlier than this, unless order does not matter.
     last_arrival: Time,
 }
 
@@ -183,6 +192,8 @@ impl EventLink {
             is_orderly: no_channel && in_order && spec.handovers.is_empty(),
             served: 0,
             told: None,
+            overflowed: false,
+            met: None,
             copied: VecDeque::new(),
             again: None,
         }
@@ -211,12 +222,14 @@ impl EventLink {
         self.advance(now);
         let mut damaged = None;
         if self.channel_before_queue {
-            match self.server.channel.harms(now, size) {
+            let harm = self.server.channel.harms(now, size);
+            self.note(ticket);
+            match harm {
                 Harm::None => {}
                 Harm::Damaged(first) => damaged = Some(first),
                 Harm::Lost => {
                     let fate = Fate::Lost(Cause::Wireless, now);
-                    self.lost.push_back((ticket, fate));
+                    self.lost.push_back((ticket, fate, false));
                     return;
                 }
             }
@@ -234,7 +247,7 @@ impl EventLink {
             self.busy_until = now;
         }
         if refused || (!room && !self.turns.makes_room()) {
-            self.lost.push_back((ticket, congestion));
+            self.lost.push_back((ticket, congestion, !room));
             return;
         }
         self.turns.push(Waiting {
@@ -251,15 +264,16 @@ impl EventLink {
             let Some(paid) = self.turns.make_room() else {
                 break;
             };
-            self.lost.push_back((paid.ticket, congestion));
+            self.lost.push_back((paid.ticket, congestion, true));
         }
         if idle {
             self.advance(now);
         }
     }
 
-    /// The fate of a packet that is there at `now`, if that is known at once, since the link [tells at turns](Self::tell_at_turns) and is idle; then
-    /// it need not be [offered](Self::offer). [`Fate::HELD`]: the channel loses it, which is told under its ticket when it is time.
+    /// Sends a packet at once if the link [tells at turns](Self::tell_at_turns) and is idle.
+    /// Returns its fate, or [`Fate::Held`] if the channel loses it: [`Self::poll`] tells of that
+    /// when it is time. Returns `None` if the packet must be [offered](Self::offer).
     #[inline]
     pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
         let idle = self.busy_until <= now
@@ -274,7 +288,7 @@ impl EventLink {
         self.busy_until = sent.departure;
         if sent.harm == Harm::Lost {
             self.track(ticket, false, &sent);
-            return Some(Fate::HELD);
+            return Some(Fate::Held);
         }
         Some(self.server.fate(&sent))
     }
@@ -282,7 +296,7 @@ impl EventLink {
     /// When [`Self::poll`] has something to tell, or the link something to do; [`Time::MAX`] if nothing is there.
     #[inline]
     pub fn next_event(&self) -> Time {
-        if let Some((_, fate)) = self.lost.front() {
+        if let Some((_, fate, _)) = self.lost.front() {
             return fate.when();
         }
         if let Some((turn, ..)) = self.begun {
@@ -315,8 +329,10 @@ impl EventLink {
     #[inline]
     fn give_back(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.told = None;
-        if let Some(lost) = self.lost.pop_front() {
-            return Some(lost);
+        self.overflowed = false;
+        if let Some((ticket, fate, overflowed)) = self.lost.pop_front() {
+            self.overflowed = overflowed;
+            return Some((ticket, fate));
         }
         let due = |first: &mut Coming| first.0 <= now;
         if let Some((when, _, ticket, kind, bit)) = self.under_way.pop_front_if(due) {
@@ -336,6 +352,23 @@ impl EventLink {
     /// Whether the packet that [`Self::poll`] gave last took the link's time.
     pub fn sent(&self) -> bool {
         self.told.is_some()
+    }
+
+    /// Whether the packet that [`Self::poll`] gave last was lost for want of room.
+    pub fn overflowed(&self) -> bool {
+        self.overflowed
+    }
+
+    /// Keeps from now on what packets meet of the channel. (No packet may be copied.)
+    pub fn keep_what_packets_meet(&mut self) {
+        self.met = Some(BTreeMap::new());
+    }
+
+    /// Takes what a packet has met that [`Self::poll`] gave; the default if that was not kept, or
+    /// if the packet did not come as far as the channel.
+    pub fn take_met(&mut self, ticket: u32) -> Met {
+        let met = self.met.as_mut().and_then(|met| met.remove(&ticket));
+        met.unwrap_or_default()
     }
 
     /// Whether the ticket that [`Self::poll`] gave last will be given once more, for a copy that came at this time.
@@ -402,14 +435,32 @@ impl EventLink {
     fn send(&mut self, turn: Time, free: Time) -> Option<(Waiting, Sent)> {
         let lost = &mut self.lost;
         let packet = self.turns.leave(turn, |dropped| {
-            lost.push_back((dropped.ticket, Fate::Lost(Cause::Congestion, turn)));
+            lost.push_back((dropped.ticket, Fate::Lost(Cause::Congestion, turn), false));
         })?;
         let sent = if self.channel_before_queue {
             self.server.pass(free, &packet)
         } else {
-            self.server.serve(free, packet.size)
+            let sent = self.server.serve(free, packet.size);
+            self.note(packet.ticket);
+            sent
         };
         Some((packet, sent))
+    }
+
+    /// Keeps what this packet has just met of the channel, if the owner asks for that.
+    #[inline]
+    fn note(&mut self, ticket: u32) {
+        if let Some(met) = &mut self.met {
+            let channel = &self.server.channel;
+            let bits = channel.damaged_bits().to_vec();
+            met.insert(
+                ticket,
+                Met {
+                    bad: channel.is_bad(),
+                    bits,
+                },
+            );
+        }
     }
 
     /// Sends a burst from `turn` on. Somebody waits, so the link has not been idle since.
@@ -444,7 +495,7 @@ impl EventLink {
         let (kind, bit) = match fate {
             Fate::Delivered(_) => (DELIVERED, 0),
             Fate::Damaged(_, bit) => (DAMAGED, bit),
-            Fate::Lost(..) => (LOST, 0),
+            Fate::Lost(..) | Fate::Held => (LOST, 0),
         };
         let kind = kind | if marked { MARKED } else { 0 };
         let entry = (fate.when(), self.served, ticket, kind, bit);
@@ -463,7 +514,7 @@ impl EventLink {
             Backlog::Lost => {
                 while let Some(packet) = self.turns.give_up() {
                     let fate = Fate::Lost(Cause::Wireless, handover.at);
-                    self.lost.push_back((packet.ticket, fate));
+                    self.lost.push_back((packet.ticket, fate, false));
                 }
             }
             Backlog::Copied => {
@@ -561,13 +612,13 @@ impl Server {
         }
     }
 
-    /// What becomes of a packet that was sent.
+    /// Decides the fate of a packet that was sent.
     #[inline]
     fn fate(&mut self, sent: &Sent) -> Fate {
         match sent.harm {
             Harm::None => Fate::Delivered(self.arrival(sent)),
             Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
-            // What is given up delays nobody behind it.
+            // An abandoned packet delays none behind it.
             Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
         }
     }

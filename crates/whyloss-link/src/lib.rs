@@ -39,7 +39,7 @@ pub use arq::ArqSpec;
 pub use bursts::BurstSpec;
 pub use channel::{Channel, ChannelSpec};
 pub use ecn::Ecn;
-pub use event_link::{AnsweringLink, EventLink};
+pub use event_link::{EventLink, Met};
 pub use handover::{Backlog, Handover};
 pub use jitter::{JitterLaw, JitterSpec};
 pub use link::{Fate, Link, LinkSpec};

@@ -56,16 +56,16 @@ pub enum Fate {
     Damaged(Time, u32),
     /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit left.
     Lost(Cause, Time),
+    /// Not known yet. An [`EventLink`](crate::EventLink) takes the packet and tells later.
+    Held,
 }
 
 impl Fate {
-    /// What a link says that cannot answer at once: not yet. The packet is for an [`EventLink`](crate::EventLink) to take.
-    pub const HELD: Self = Self::Lost(Cause::Congestion, Time::MAX);
-
-    /// When it is fulfilled.
+    /// When it is fulfilled: [`Time::MAX`] as long as that is not known.
     pub fn when(self) -> Time {
         match self {
             Self::Delivered(when) | Self::Damaged(when, _) | Self::Lost(_, when) => when,
+            Self::Held => Time::MAX,
         }
     }
 }
@@ -215,7 +215,7 @@ impl Link {
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
-            return Fate::HELD;
+            return Fate::Held;
         }
         if let Some(traced) = &mut self.rest.traced {
             return traced.offer(now, size);

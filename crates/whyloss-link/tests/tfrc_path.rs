@@ -41,7 +41,7 @@ impl Path {
             .iter_mut()
             .try_fold(at, |at, link| match link.offer(at, size) {
                 Fate::Delivered(then) => Some(then),
-                Fate::Damaged(..) | Fate::Lost(..) => None,
+                Fate::Damaged(..) | Fate::Lost(..) | Fate::Held => None,
             })
     }
 }

@@ -24,7 +24,7 @@ mod probes;
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-pub use form::{FILE, Paper, PaperError};
+pub use form::{FILE, Paper, PaperError, Printed};
 
 use whyloss_study::Experiment;
 use whyloss_study::report::summary::Why;
@@ -172,13 +172,12 @@ pub fn experiments(paper: &str) -> usize {
     self::paper(paper).map_or(0, |paper| paper.figures().count())
 }
 
-/// A figure as a plan for `whyloss sweep`: the plan, the name of its scenario, and the scenario. `None` if there is no such
-/// figure.
+/// A figure as plans for `whyloss sweep`, its own first. `None` if there is no such figure.
 ///
 /// # Errors
-/// If no scenario file and no plan can say what it runs.
-pub fn plan(id: &str) -> Option<Result<(String, String, String), PaperError>> {
-    known().find_map(|paper| paper.plan(id))
+/// If no plan can say what it runs.
+pub fn plans(id: &str) -> Option<Result<Vec<Printed>, PaperError>> {
+    known().find_map(|paper| paper.plans(id))
 }
 
 /// The experiment of this id.

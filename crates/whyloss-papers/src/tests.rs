@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use whyloss_sim::Scenario;
 use whyloss_study::experiment::Unwatched;
-use whyloss_study::{Context, statistics, sweep};
+use whyloss_study::{Context, Network, Plan, statistics, sweep};
 
 use super::*;
 
@@ -51,38 +51,50 @@ fn an_id_stands_in_one_place() {
 /// A printed plan has the scenarios of its figure, but for those that only a program makes.
 #[test]
 fn a_plan_is_its_figure() {
-    let mut compared = 0;
+    let (mut compared, mut several) = (0, 0);
     for paper in papers() {
         for (id, ..) in paper.figures() {
-            let Some(Ok((text, name, scenario))) = paper.plan(id) else {
+            let Some(Ok(plans)) = paper.plans(id) else {
                 continue;
             };
-            let own = paper.scenarios(id);
-            let whole = !text.contains("is left out");
-            let plan = sweep::Plan::of_scenario(&text, id, scenario.clone(), name.clone());
-            let plan = plan.unwrap_or_else(|error| panic!("{error}"));
-            let points = (0..plan.points()).map(|point| {
-                let (_, set) = plan.point(point);
-                let read = Scenario::from_toml(&scenario, &name, &set);
-                let mut read = read.unwrap_or_else(|error| panic!("{id}: {error}"));
-                read.title.clear();
-                format!("{read:?}")
-            });
-            let points: BTreeSet<String> = points.collect();
-            assert!(points.is_subset(&own), "{id}");
-            assert!(!whole || points == own, "{id}");
-            compared += 1;
+            for Printed { file, text, plan } in plans {
+                let whole = !text.contains("is left out");
+                // Read again as `whyloss sweep` reads it.
+                let folder = tempfile::tempdir().expect("a folder");
+                for network in &plan.networks {
+                    let path = folder.path().join(&network.file);
+                    std::fs::write(path, &network.text).expect("written");
+                }
+                let path = folder.path().join(&file).to_string_lossy().into_owned();
+                let read = Plan::parse(&text, &path).unwrap_or_else(|error| panic!("{error}"));
+                let points = (0..read.points()).map(|point| {
+                    let point = read.point(point);
+                    let network = &read.networks[point.network];
+                    let read = Scenario::from_toml(&network.text, &network.file, &point.set);
+                    let mut read = read.unwrap_or_else(|error| panic!("{file}: {error}"));
+                    read.title.clear();
+                    format!("{read:?}")
+                });
+                let points: BTreeSet<String> = points.collect();
+                let own = paper.scenarios(id, file.trim_end_matches(".toml"));
+                assert!(points.is_subset(&own), "{file}");
+                assert!(!whole || points == own, "{file}");
+                several += usize::from(read.networks.len() > 1);
+                compared += 1;
+            }
         }
     }
-    assert!(compared > 20, "{compared}");
+    assert!(compared > 60 && several > 10, "{compared}, {several}");
 }
 
 /// The main job through a sweep: the same numbers, seed by seed.
 #[test]
 fn a_sweep_gives_the_numbers_of_a_table() {
-    let (text, name, scenario) = plan("cen-table-2").expect("a table").expect("a plan");
-    let text = text.replace("seeds = 10", "seeds = 2");
-    let plan = sweep::Plan::of_scenario(&text, "plan", scenario, name).expect("a plan");
+    let plans = plans("cen-table-2").expect("a table").expect("a plan");
+    let Network { file, text } = plans[0].plan.networks[0].clone();
+    let plan = plans[0].text.replace("seeds = 10", "seeds = 2");
+    let plan = plan.replace(&format!("scenario = {file:?}\n"), "");
+    let plan = Plan::of_scenario(&plan, "plan", text, file).expect("a plan");
     let mut sweep = sweep::Sweep::new(plan).expect("a sweep");
     let (stop, every) = (AtomicBool::new(false), Duration::from_mins(1));
     let run = sweep.run(None, every, &Unwatched, &stop);
@@ -90,7 +102,7 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     let rows = sweep.rows();
     let metric = |name: &str| {
         let mut metrics = rows.metrics.iter();
-        let found = metrics.find(|(column, _)| column.name == name);
+        let found = metrics.find(|(column, _)| column.id == name);
         &found.expect("a metric").1
     };
     let table = find("cen-table-2").expect("a table");

@@ -1,4 +1,5 @@
-//! A connection that can be told anything, for benchmarks and tests of what that costs. Not part of the interface.
+//! A connection that can be told anything, for benchmarks and tests of what that costs. Not part of
+//! the interface.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -54,8 +55,8 @@ impl Acknowledgements {
         self.connection.window()
     }
 
-    /// Four packets leave, the oldest one is lost, and the next three are acknowledged: as noq tells it, if packets are named.
-    /// The loss is an ordinary one, …
+    /// Four packets leave, the oldest one is lost, and the next three are acknowledged: as noq
+    /// tells it, if packets are named. The loss is an ordinary one, …
     pub fn lose(&mut self, named: bool) {
         self.lose_for(named, false);
     }

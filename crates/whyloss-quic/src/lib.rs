@@ -1,8 +1,8 @@
-//! Loss differentiation in QUIC: any sender classifier with any controller and policy of [`whyloss`], as a congestion
-//! controller of quinn and noq.
+//! Loss differentiation in QUIC: any sender classifier with any controller and policy of
+//! [`whyloss`], as a congestion controller of quinn and noq.
 //!
-//! [`SchemeConfig`] is a factory for both stacks; each needs the feature of its name, or the compiler says that
-//! `ControllerFactory` is not implemented for it:
+//! [`SchemeConfig`] is a factory for both stacks; each needs the feature of its name, or the
+//! compiler says that `ControllerFactory` is not implemented for it:
 //!
 //! ```toml
 //! [dependencies]
@@ -23,12 +23,13 @@
 //! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
-//! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds it.
+//! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds
+//! it.
 //!
 //! With the feature `sim`, both stacks' protocol engines are hosts of
 //! `whyloss-sim` (`transport = { kind = "quic", stack = "quinn" }` in scenarios).
 //!
-//! # What the stacks tell, and what they do not
+//! # Reports of the stacks
 //!
 //! | | quinn-proto 0.11 | noq-proto 1 |
 //! |---|---|---|
@@ -43,14 +44,15 @@
 //! | a probe timeout | – | – |
 //! | pacing | by window and round-trip time; a controller's rate is for its log | by the controller's rate, if it has one |
 //!
-//! What quinn does not say, the ledger of [`whyloss::connection`] fills in; where it has to guess, a loss is taken for an earlier one than
-//! it was, by less than a burst. Round-trip times are measured here, from the newest packet of an acknowledgement, with the
-//! peer's delay: two packets are acknowledged at once, a lone one after up to 25 ms. Nothing is told of the receiver's clock,
+//! What quinn does not say, the ledger of [`whyloss::connection`] fills in; where it has to guess,
+//! a loss is taken for an earlier one than it was, by less than a burst. Round-trip times are
+//! measured here, from the newest packet of an acknowledgement, with the peer's delay: two packets
+//! are acknowledged at once, a lone one after up to 25 ms. Nothing is told of the receiver's clock,
 //! so controllers that need it (BaLDE) measure with the sender's.
 //!
-//! Losses are told once per recovery period (RFC 9002 §7.3.2), found by packets or time (§6.1), and at persistent congestion
-//! (§7.6); ECN marks are congestion. The window never falls below two packets. With quinn, BBR's rate is kept by its window
-//! alone.
+//! Losses are told once per recovery period (RFC 9002 §7.3.2), found by packets or time (§6.1), and
+//! at persistent congestion (§7.6); ECN marks are congestion. The window never falls below two
+//! packets. With quinn, BBR's rate is kept by its window alone.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(feature = "quinn", feature = "noq")),
@@ -76,7 +78,8 @@ use whyloss::sender::{Classifier, SenderClassifier};
 
 /// Makes the congestion controllers of connections: a classifier, a controller and a policy.
 ///
-/// With the feature `quinn` it is a `ControllerFactory` of quinn, with the feature `noq` one of noq.
+/// With the feature `quinn` it is a `ControllerFactory` of quinn, with the feature `noq` one of
+/// noq.
 #[derive(Clone, Debug)]
 pub struct SchemeConfig<S = Classifier> {
     classifier: S,
@@ -126,8 +129,8 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     epoch: Instant,
-    /// The last present, which most callbacks share with the one before: to tell time from an `Instant` takes longer than
-    /// much of what follows.
+    /// The last present, which most callbacks share with the one before: to tell time from an
+    /// `Instant` takes longer than much of what follows.
     last: (Instant, Time),
 }
 

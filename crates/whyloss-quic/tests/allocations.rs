@@ -1,4 +1,5 @@
-//! After the handshake nothing is allocated but the rings of the ledger, which grow with what is under way.
+//! After the handshake nothing is allocated but the rings of the ledger, which grow with what is
+//! under way.
 
 use allocation_counter::measure;
 use whyloss::congestion;
@@ -53,7 +54,8 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
     assert!(schemes.len() > 50, "{}", schemes.len());
     for (name, scheme) in schemes {
         let mut connection = begun(scheme);
-        // A ring holds two packets more at times than at the start, and has its size after the first loss.
+        // A ring holds two packets more at times than at the start, and has its size after the
+        // first loss.
         connection.lose(true);
         connection.one();
         let held = connection.held();
@@ -75,6 +77,7 @@ fn what_grows_is_counted() {
     let counted = measure(|| {
         begun(scheme());
     });
-    // 200 packets under way: rings of 4, 8, … 256 entries, one allocation each; and the test's own list.
+    // 200 packets under way: rings of 4, 8, … 256 entries, one allocation each; and the test's own
+    // list.
     assert!((7..=12).contains(&counted.count_total), "{counted:?}");
 }

@@ -1,4 +1,5 @@
-//! The stacks' engines in the simulator: whole transfers, scored verdicts, the same bytes for the same seed.
+//! The stacks' engines in the simulator: whole transfers, scored verdicts, the same bytes for the
+//! same seed.
 
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 
@@ -43,7 +44,8 @@ fn both_stacks_fill_a_link_without_losses() {
     }
 }
 
-/// A seed fixes every byte, in either engine of the simulator, over a path that loses in both directions.
+/// A seed fixes every byte, in either engine of the simulator, over a path that loses in both
+/// directions.
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for stack in ["quinn", "noq"] {
@@ -64,7 +66,8 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
-/// The ledger finds the packet that was lost: an oracle that is told of any other packet would be wrong now and then.
+/// The ledger finds the packet that was lost: an oracle that is told of any other packet would be
+/// wrong now and then.
 #[test]
 fn an_oracle_is_right_and_its_verdicts_are_scored() {
     for stack in ["quinn", "noq"] {
@@ -115,8 +118,9 @@ fn what_is_told_apart_keeps_the_link_busy() {
     }
 }
 
-/// A link that sends what waits twice, in both directions: a copy is a datagram of a number that the stack has had. The application has what the
-/// others brought, the sender takes no copy for a loss, and the two engines agree.
+/// A link that sends what waits twice, in both directions: a copy is a datagram of a number that
+/// the stack has had. The application has what the others brought, the sender takes no copy for a
+/// loss, and the two engines agree.
 #[test]
 fn copies_are_not_delivered_again() {
     whyloss_quic::sim::install();
@@ -166,8 +170,8 @@ fn a_stack_of_its_own_has_no_classifier() {
     assert!(refused(own, "packet = \"1000 B\"").contains("at least 1228 B"));
 }
 
-/// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s and three quarters of a second of handshake and slow start; each
-/// transfer ends, on both stacks and in both engines alike.
+/// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s and three quarters of a second of handshake
+/// and slow start; each transfer ends, on both stacks and in both engines alike.
 #[test]
 fn transfers_complete_and_are_timed() {
     for stack in ["quinn", "noq"] {

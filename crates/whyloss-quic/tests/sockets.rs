@@ -1,4 +1,5 @@
-//! Both stacks over real UDP sockets on the loopback, with real TLS: 100 MB arrive whole, whatever the controller.
+//! Both stacks over real UDP sockets on the loopback, with real TLS: 100 MB arrive whole, whatever
+//! the controller.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ fn file() -> Vec<u8> {
     file
 }
 
-/// Every controller, asking a classifier that keeps its window now and then; and every scheme that has a name.
+/// Every controller, asking a classifier that keeps its window now and then; and every scheme that
+/// has a name.
 fn schemes() -> Vec<(&'static str, Scheme)> {
     let controllers = congestion::REGISTRY.iter().map(|entry| {
         let scheme = Scheme::of(entry.id, "keep", "fqrtt");
@@ -68,7 +70,8 @@ macro_rules! transfers {
                 )
             }
 
-            /// Sends the file under a scheme, and holds what arrives to it. With a link, the client connects to that.
+            /// Sends the file under a scheme, and holds what arrives to it. With a link, the client
+            /// connects to that.
             async fn transfer(file: &[u8], name: &str, scheme: Scheme, link: Option<SocketAddr>) {
                 let port = if link.is_some() { LINKED } else { 0 };
                 let (server, client, mut config) = endpoints(port);

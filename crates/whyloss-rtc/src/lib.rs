@@ -44,8 +44,8 @@
 //! # Features
 //!
 //! `rtc-interceptor` implements the trait of webrtc-rs, and `rtcp` reads feedback from RTCP bytes.
-//! `media` has both ends of a call without its video, and `sim` puts them into `whyloss-sim`. All are
-//! off by default.
+//! `media` has both ends of a call without its video, and `sim` puts them into `whyloss-sim`. All
+//! are off by default.
 
 pub mod bandwidth;
 mod delay;

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! No share of lost packets is a threshold: a loss that no queue made says nothing about the rate,
-//! and one that a queue made says how much it refused. `docs/evidence/classifier.md` describes the trees.
+//! and one that a queue made says how much it refused. `docs/evidence/classifier.md` describes the
+//! trees.
 
 use crate::fates::Gap;
 use whyloss::Cause;

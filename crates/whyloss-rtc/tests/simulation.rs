@@ -1,4 +1,5 @@
-//! Calls in the simulator: both engines agree, feedback formats agree, and repairs keep the picture moving.
+//! Calls in the simulator: both engines agree, feedback formats agree, and repairs keep the picture
+//! moving.
 
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 

@@ -1,12 +1,14 @@
-//! A receiver's clock that stamps late, by exponential noise: what interrupts, batches and schedulers do to arrival times.
+//! A receiver's clock that stamps late, by exponential noise: what interrupts, batches and
+//! schedulers do to arrival times.
 //!
 //! ```text
 //! stamp_i = max(stamp_(i−1), arrival_i + e_i)      e_i exponential, independent; stamps never go back
 //! ```
 //!
-//! In a simulator packets arrive to the nanosecond, which flatters every rule that looks at inter-arrival times. Only the
-//! classifier hears the noise: transport, truth and measurement keep the exact time. A flow without it pays nothing, since
-//! the noise is a classifier from outside that hears the same arrivals later.
+//! In a simulator packets arrive to the nanosecond, which flatters every rule that looks at
+//! inter-arrival times. Only the classifier hears the noise: transport, truth and measurement keep
+//! the exact time. A flow without it pays nothing, since the noise is a classifier from outside
+//! that hears the same arrivals later.
 
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time};
@@ -76,7 +78,8 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// Far apart: mean and deviation of an exponential. Close together: no stamp before the one before.
+    /// Far apart: mean and deviation of an exponential. Close together: no stamp before the one
+    /// before.
     #[test]
     fn stamps_are_late_and_in_order() {
         let mean = Duration::from_micros(200);
@@ -98,7 +101,8 @@ mod tests {
         assert!(stamps.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 
-    /// Noise changes what a classifier says and nothing of an oracle's run; the same seed gives the same run.
+    /// Noise changes what a classifier says and nothing of an oracle's run; the same seed gives the
+    /// same run.
     #[test]
     fn only_the_classifier_hears_it() {
         let run = |classifier: &str, noise: &str| {

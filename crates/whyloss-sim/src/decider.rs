@@ -1,14 +1,17 @@
-//! What decides the causes of a flow's losses in a run: any classifier, or a reference that only the truth can give.
+//! What decides the causes of a flow's losses in a run: any classifier, or a reference that only
+//! the truth can give.
 //!
-//! The oracle is told the true cause, the erring one gets it wrong with given probabilities. Neither is a classifier: what
-//! they say depends on what the path knows, so they live here, and hosts that score verdicts answer for them. By name they
-//! stand beside the classifiers, in one registry for receivers and one for senders.
+//! The oracle is told the true cause, the erring one gets it wrong with given probabilities.
+//! Neither is a classifier: what they say depends on what the path knows, so they live here, and
+//! hosts that score verdicts answer for them. By name they stand beside the classifiers, in one
+//! registry for receivers and one for senders.
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 4: a loss differentiation algorithm is judged between *omniscient* TFRC, told
-//! every true cause (Mc = Mw = 0), and *unaware* TFRC, to which every loss is congestion (Mc = 0, Mw = 1). The erring one
-//! has Mc and Mw by decree, for the relations between them, throughput and congestion that the section states (CEN-14).
-//! MAR-4 (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks up; [`Lookup`]
-//! has the choices, and each paper's experiments name theirs.
+//! Cen, Cosman & Voelker, MMCN 2002, section 4: a loss differentiation algorithm is judged between
+//! *omniscient* TFRC, told every true cause (Mc = Mw = 0), and *unaware* TFRC, to which every loss
+//! is congestion (Mc = 0, Mw = 1). The erring one has Mc and Mw by decree, for the relations
+//! between them, throughput and congestion that the section states (CEN-14). MAR-4
+//! (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks
+//! up; [`Lookup`] has the choices, and each paper's experiments name theirs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,20 +23,22 @@ use whyloss::{Cause, receiver, sender};
 
 use crate::registry::{Labelled, Own};
 
-/// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the references. `O` is
-/// what an oracle has to be told about its job.
+/// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of
+/// the references. `O` is what an oracle has to be told about its job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider<C, O, X> {
-    /// Every loss is congestion. (The unaware classifier, without one: flows of this kind come by the ten thousand.)
+    /// Every loss is congestion. (The unaware classifier, without one: flows of this kind come by
+    /// the ten thousand.)
     Unaware,
     /// Any other classifier, which sees what an end host sees.
     Classifier(Box<C>),
-    /// A classifier from outside. A scenario file names it if a [`Registry`](crate::registry::Registry) does.
+    /// A classifier from outside. A scenario file names it if a
+    /// [`Registry`](crate::registry::Registry) does.
     Outside(X),
     /// The oracle: the true cause.
     Oracle(O),
-    /// The true cause, given wrongly with probability `mc` (congestion called wireless) or `mw` (wireless called
-    /// congestion).
+    /// The true cause, given wrongly with probability `mc` (congestion called wireless) or `mw`
+    /// (wireless called congestion).
     Erring {
         /// Probability of calling a congestion loss wireless.
         mc: f64,
@@ -42,10 +47,10 @@ pub enum Decider<C, O, X> {
     },
 }
 
-/// What decides at a receiver. Its oracle is told the cause of each packet.
+/// A decider at a receiver. Its oracle is told the cause of each packet.
 pub type ReceiverDecider = Decider<receiver::Classifier, (), OutsideReceiver>;
 
-/// What decides at a sender.
+/// A decider at a sender.
 pub type SenderDecider = Decider<sender::Classifier, Lookup, OutsideSender>;
 
 /// A receiver classifier from outside.
@@ -114,8 +119,8 @@ impl<T: ?Sized> PartialEq for Outside<T> {
 }
 
 impl ReceiverDecider {
-    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. What is told the truth of each packet
-    /// answers nothing here.
+    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. What is
+    /// told the truth of each packet answers nothing here.
     pub fn hear(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         match self {
             Self::Classifier(classifier) => classifier.on_arrival(arrival, missing),
@@ -141,7 +146,8 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
         }
     }
 
-    /// The cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0, 1), draws errors.
+    /// The cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0, 1), draws
+    /// errors.
     pub(crate) fn err(mc: f64, mw: f64, truth: Cause, uniform: f64) -> Cause {
         let (rate, wrong) = match truth {
             Cause::Congestion => (mc, Cause::Wireless),
@@ -199,7 +205,7 @@ pub struct Line {
     pub summary: &'static str,
     /// Who described it, and where.
     pub source: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub parameters: &'static [Parameter],
 }
 
@@ -227,7 +233,8 @@ impl<C: Unaware, O, X> Family<C, O, X> {
         self.lines().find(|line| line.id == id)
     }
 
-    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if there is no such line.
+    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if
+    /// there is no such line.
     ///
     /// # Errors
     /// As [`Entry::build`].
@@ -277,7 +284,8 @@ impl<'a, C: Unaware, O, X> Known<'a, C, O, X> {
 }
 
 impl<C: Unaware, O, X: Labelled> Known<'_, C, O, X> {
-    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if there is no such line.
+    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if
+    /// there is no such line.
     ///
     /// # Errors
     /// As [`Entry::build`].
@@ -414,7 +422,8 @@ mod tests {
         assert!(RECEIVERS.build("vegas", &[]).is_none());
     }
 
-    /// A classifier from outside does what the same one does from within, at either end, and starts anew with each run.
+    /// A classifier from outside does what the same one does from within, at either end, and starts
+    /// anew with each run.
     #[test]
     fn what_comes_from_outside_is_asked_as_what_is_within() {
         use crate::scenario::{Scenario, Transport};

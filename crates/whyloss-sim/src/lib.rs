@@ -4,8 +4,8 @@
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
-//! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
-//!   [`pcap`] captures.
+//! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`]
+//!   writes tables, [`pcap`] captures.
 //! - [`registry`]: algorithms from outside this repository, by name.
 //! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]

@@ -46,7 +46,7 @@ pub struct Measurement {
     pub events: u64,
 }
 
-/// What happened to one flow inside the window.
+/// The measures of one flow inside the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
     /// The flow's name in the scenario.
@@ -65,14 +65,16 @@ pub struct FlowResult {
     pub received_bytes: u64,
     /// Data packets that the sink took for the first time (TCP: goodput).
     pub delivered: u64,
-    /// Bytes that hosts from outside gave to the application at the sink, in order and once; 0 for every other transport.
+    /// Bytes that hosts from outside gave to the application at the sink, in order and once; 0 for
+    /// every other transport.
     pub application_bytes: u64,
     /// Data packets lost, by cause. Those that the sink dropped for damage are lost to the channel.
     pub lost: ByCause,
-    /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it. None of an on/off source.
+    /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it.
+    /// None of an on/off source.
     pub packets: Confusion,
-    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender (TCP, IFTP). An event counts
-    /// as congestion when any of its packets was lost to it.
+    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender
+    /// (TCP, IFTP). An event counts as congestion when any of its packets was lost to it.
     pub gaps: Confusion,
     /// Recoveries that began without a timeout, by the verdict (TCP, IFTP).
     pub recoveries: ByCause,
@@ -85,7 +87,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// Bits per second that reached the sink, headers and duplicates included, over a window of this length.
+    /// Bits per second that reached the sink, headers and duplicates included, over a window of
+    /// this length.
     pub fn throughput_bps(&self, window: Duration) -> f64 {
         self.received_bytes as f64 * 8.0 / window.as_secs_f64()
     }
@@ -109,7 +112,7 @@ impl ByCause {
     }
 }
 
-/// What happened on one link inside the window.
+/// The measures of one link inside the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkResult {
     /// The link's name in the scenario.

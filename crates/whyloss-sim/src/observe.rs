@@ -18,11 +18,11 @@ use crate::packet::Packet;
 /// The order in which an observer must be told, from the cheapest to the dearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
-    /// What happens at one place, a link, a source or a sink, is told in the order of its times; a packet's departure is
-    /// told before its arrival.
+    /// What happens at one place, a link, a source or a sink, is told in the order of its times; a
+    /// packet's departure is told before its arrival.
     Place,
-    /// What concerns one flow is told in the order of its times, whichever end it happens at; what happens at one link
-    /// likewise.
+    /// What concerns one flow is told in the order of its times, whichever end it happens at; what
+    /// happens at one link likewise.
     Flow,
     /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain)
     /// is used.
@@ -58,7 +58,8 @@ pub struct SourceState {
     pub srtt: Option<Duration>,
     /// The retransmission timeout in force, back-off included.
     pub rto: Option<Duration>,
-    /// The first packet not acknowledged: nothing is said about the loss of an earlier one any more.
+    /// The first packet not acknowledged: nothing is said about the loss of an earlier one any
+    /// more.
     pub una: u64,
 }
 

@@ -1,12 +1,14 @@
 //! The files that runs write: how they come to be, their names, and what can go wrong.
 //!
-//! Everything is written through [`Whole`], [`write()`] or, where it is read meanwhile, [`replace_file`]: no symbolic link is
-//! followed, and a file is there whole or not at all. What a run writes into its directory it [notes](note), so that the next run there can remove it.
+//! Everything is written through [`Whole`], [`write()`] or, where it is read meanwhile,
+//! [`replace_file`]: no symbolic link is followed, and a file is there whole or not at all. What a
+//! run writes into its directory it [notes](note), so that the next run there can remove it.
 //!
-//! A link or flow gives its name to its files. Letters, digits, `-` and `_` stand for themselves; `->`, which is in
-//! every default name of a link, becomes `-to-`; every other byte becomes `%` and two hexadecimal digits. A name that
-//! meets an earlier one that way, or differs from it in case alone (not every file system tells case apart), gets `~`
-//! and its index. So no two names share a file, and none leaves its directory.
+//! A link or flow gives its name to its files. Letters, digits, `-` and `_` stand for themselves;
+//! `->`, which is in every default name of a link, becomes `-to-`; every other byte becomes `%` and
+//! two hexadecimal digits. A name that meets an earlier one that way, or differs from it in case
+//! alone (not every file system tells case apart), gets `~` and its index. So no two names share a
+//! file, and none leaves its directory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,12 +22,12 @@ use std::path::{Path, PathBuf};
 pub struct OutputError {
     /// The file or directory.
     pub path: PathBuf,
-    /// What the operating system says.
+    /// The system's error.
     pub source: io::Error,
 }
 
 impl OutputError {
-    /// What the system says of this path.
+    /// The system's error about this path.
     pub fn new(path: &Path, source: io::Error) -> Self {
         Self {
             path: path.to_owned(),
@@ -43,10 +45,11 @@ const WRITTEN: &str = ".whyloss-files";
 /// No list of ours is longer, in bytes.
 const LONGEST_LIST: u64 = 16 << 20;
 
-/// A file that takes its name when it is whole: it is written under another name beside, and renamed by [`Self::finish`].
-/// Without that, it vanishes when it is dropped.
+/// A file that takes its name when it is whole: it is written under another name beside, and
+/// renamed by [`Self::finish`]. Without that, it vanishes when it is dropped.
 ///
-/// A symbolic link at either name is never followed: the other name must be new, and a rename replaces a link itself.
+/// A symbolic link at either name is never followed: the other name must be new, and a rename
+/// replaces a link itself.
 #[derive(Debug)]
 pub struct Whole {
     file: File,
@@ -230,9 +233,10 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 
 /// Removes what earlier runs wrote into a directory.
 ///
-/// Runs note the names of their files and directories ([`note`]). A noted directory is renewed itself if it has a note of
-/// its own, and removed if that leaves it empty. What is not noted stays, and so does everything if the note belongs to
-/// another user: it could name files that are not ours.
+/// Runs note the names of their files and directories ([`note`]). A noted directory is renewed
+/// itself if it has a note of its own, and removed if that leaves it empty. What is not noted
+/// stays, and so does everything if the note belongs to another user: it could name files that are
+/// not ours.
 ///
 /// # Errors
 /// If nothing can be written there, or something cannot be removed.
@@ -349,11 +353,12 @@ pub fn note<'a>(
     write(&list, text.as_bytes()).map_err(|error| OutputError::new(&list, error))
 }
 
-/// Creates a file for writing, in place of a regular one that is there; it has its name at once, for what is read while it
-/// is written. A device or pipe is opened as it is.
+/// Creates a file for writing, in place of a regular one that is there; it has its name at once,
+/// for what is read while it is written. A device or pipe is opened as it is.
 ///
-/// Follows no symbolic link, since a link in a directory that others write to could lead anywhere. The new file
-/// is made aside and renamed: a link that appears meanwhile is replaced, and what it leads to stays as it is.
+/// Follows no symbolic link, since a link in a directory that others write to could lead anywhere.
+/// The new file is made aside and renamed: a link that appears meanwhile is replaced, and what it
+/// leads to stays as it is.
 ///
 /// # Errors
 /// If the path is a symbolic link, or the operating system refuses.
@@ -558,7 +563,8 @@ mod tests {
     }
 
     proptest! {
-        /// No two names share a file, also where case does not count, and every stem is a plain file name.
+        /// No two names share a file, also where case does not count, and every stem is a plain
+        /// file name.
         #[test]
         fn stems_differ(names in prop::collection::vec("[aA>.~%/ -]{0,4}", 0..12)) {
             let stems = file_stems(names.iter().map(String::as_str));

@@ -26,12 +26,13 @@ pub struct Packet {
     pub ecn: Ecn,
     /// What TCP says about ECN: CWR in a segment, ECE in an acknowledgement.
     pub ecn_flag: bool,
-    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). The packet's own fate is told; a copy
-    /// takes time and room, and may be of use to its sink, but is neither delivered data nor a loss.
+    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). The
+    /// packet's own fate is told; a copy takes time and room, and may be of use to its sink, but is
+    /// neither delivered data nor a loss.
     pub copy: bool,
     /// When it was sent.
     pub sent: Time,
-    /// What it carries.
+    /// Its contents.
     pub payload: Payload,
 }
 
@@ -52,7 +53,7 @@ impl Packet {
     }
 }
 
-/// What a packet carries.
+/// The contents of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
     /// A packet of a source without congestion control: its number.
@@ -74,7 +75,8 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Bytes on the wire, if that is the payload's business; else all data of a flow is of one size, and so are its answers.
+    /// Bytes on the wire, if that is the payload's business; else all data of a flow is of one
+    /// size, and so are its answers.
     #[inline]
     pub(crate) fn size(&self) -> Option<u32> {
         match self {

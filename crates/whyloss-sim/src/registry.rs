@@ -1,7 +1,9 @@
-//! Algorithms from outside this repository, by name: a program registers them, and scenario files take them like ours.
+//! Algorithms from outside this repository, by name: a program registers them, and scenario files
+//! take them like ours.
 //!
-//! A [`Registry`] is handed to whatever reads a scenario ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)); nothing
-//! is global, so that two readers in one process may know different names. Built-in algorithms stay enums and cost nothing
+//! A [`Registry`] is handed to whatever reads a scenario
+//! ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)); nothing is global, so that two
+//! readers in one process may know different names. Built-in algorithms stay enums and cost nothing
 //! more; one from outside costs a virtual call for each event.
 //!
 //! ```
@@ -78,8 +80,8 @@ pub struct Own<X> {
 }
 
 impl<X> Own<X> {
-    /// Puts a line and its constructor together. The constructor gets the values that a scenario gives, each in its range;
-    /// the others are to be at their defaults.
+    /// Puts a line and its constructor together. The constructor gets the values that a scenario
+    /// gives, each in its range; the others are to be at their defaults.
     pub fn new(
         line: Line,
         build: impl Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync + 'static,
@@ -95,7 +97,8 @@ impl<X> Own<X> {
 }
 
 impl<X: Labelled> Own<X> {
-    /// Builds it, and labels it with all that its behaviour depends on: its name, its values and the registry's `version`.
+    /// Builds it, and labels it with all that its behaviour depends on: its name, its values and
+    /// the registry's `version`.
     ///
     /// # Errors
     /// As [`Entry::build`].
@@ -124,7 +127,8 @@ impl<X> fmt::Debug for Own<X> {
     }
 }
 
-/// Something that can say what it is. A sweep tells runs apart by what the parts of their scenarios say.
+/// Something that can say what it is. A sweep tells runs apart by what the parts of their scenarios
+/// say.
 pub trait Labelled: Sized {
     /// Gives it a label.
     #[must_use]
@@ -304,8 +308,8 @@ impl Registry {
         self
     }
 
-    /// Sets what tells these algorithms from earlier ones of the same names. A sweep goes on from the rows that it finds,
-    /// so a program changes its version with its algorithms.
+    /// Sets what tells these algorithms from earlier ones of the same names. A sweep goes on from
+    /// the rows that it finds, so a program changes its version with its algorithms.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -328,7 +332,8 @@ impl Registry {
         built_in.chain(self.controllers.iter().map(Own::line))
     }
 
-    /// Returns the lines of every scheme with a window: the built-in ones, the ideal ones, then those from outside.
+    /// Returns the lines of every scheme with a window: the built-in ones, the ideal ones, then
+    /// those from outside.
     pub fn schemes(&self) -> impl Iterator<Item = Line> + Clone + '_ {
         let real = schemes::REGISTRY.iter().map(Line::from);
         let ideal = schemes::IDEAL.iter().map(Line::from);

@@ -7,14 +7,15 @@
 //! | [`Printable`] | the same as [`printable`] | everything that a command prints |
 //! | [`defused`] | what a spreadsheet takes for a formula | fields of CSV |
 //!
-//! An escape is `\u` and four hexadecimal digits: JSON reads it back as the same character, so escaped JSON keeps its
-//! meaning.
+//! An escape is `\u` and four hexadecimal digits: JSON reads it back as the same character, so
+//! escaped JSON keeps its meaning.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Escapes control characters (C0, DEL, C1) and marks that change the reading order, except tabs and line ends.
+/// Escapes control characters (C0, DEL, C1) and marks that change the reading order, except tabs
+/// and line ends.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
@@ -46,8 +47,8 @@ fn escaped(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Puts an apostrophe before a field that a spreadsheet takes for a formula: one that begins with `=`, `+`, `-`, `@`, a
-/// tab or a carriage return, and is no number.
+/// Puts an apostrophe before a field that a spreadsheet takes for a formula: one that begins with
+/// `=`, `+`, `-`, `@`, a tab or a carriage return, and is no number.
 pub fn defused(field: &str) -> Cow<'_, str> {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula && field.parse::<f64>().is_err() {
@@ -57,7 +58,8 @@ pub fn defused(field: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes text [`printable`]: nothing that passes reaches a terminal as a command. Bytes that are no UTF-8 become `�`.
+/// Writes text [`printable`]: nothing that passes reaches a terminal as a command. Bytes that are
+/// no UTF-8 become `�`.
 #[derive(Debug)]
 pub struct Printable<W> {
     to: W,
@@ -143,7 +145,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, in whatever pieces, no control character leaves; escaping twice changes nothing.
+        /// Whatever comes, in whatever pieces, no control character leaves; escaping twice changes
+        /// nothing.
         #[test]
         fn nothing_that_steers_passes(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..9)) {
             let mut out = Printable::new(Vec::new());

@@ -118,7 +118,7 @@ fn tshark(arguments: &[&str], file: &Path) -> String {
 /// The comment that a packet must carry; empty if it was delivered.
 fn comment(seen: &Seen) -> String {
     match seen.fate {
-        Fate::Delivered(_) => String::new(),
+        Fate::Delivered(_) | Fate::Held => String::new(),
         Fate::Damaged(_, first) => format!("damaged: from bit {first} of the packet"),
         Fate::Lost(Cause::Congestion, _) => {
             format!("lost: congestion (queue full, {} waiting)", seen.waiting)

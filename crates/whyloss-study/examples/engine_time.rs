@@ -17,8 +17,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("expected a plan, and perhaps how many threads")?;
     let threads = args.next().map_or(Ok(0), |threads| threads.parse())?;
     let plan = Plan::parse(&std::fs::read_to_string(&file)?, &file)?;
-    let scenario =
-        |point| Scenario::from_toml(&plan.scenario, &plan.scenario_file, &plan.point(point).1);
+    let scenario = |point| {
+        let point = plan.point(point);
+        let network = &plan.networks[point.network];
+        Scenario::from_toml(&network.text, &network.file, &point.set)
+    };
     let scenarios: Vec<Scenario> = (0..plan.points()).map(scenario).collect::<Result<_, _>>()?;
     let (first, seeds) = plan.seeds();
     let runs: Vec<(&Scenario, u64)> = scenarios

@@ -1,16 +1,84 @@
-//! What the x of a figure means, and how evidence writes what lies along it.
+//! Axes: their places, what each place sets, and how figures and evidence show them.
 
 use std::borrow::Cow;
 
-/// What x means.
-#[derive(Clone, Debug)]
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// One axis.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// As it stands below a figure, with its unit.
-    pub label: Cow<'static, str>,
+    /// The column; as it stands below a figure, with its unit.
+    pub name: Cow<'static, str>,
     /// Whether it is drawn in powers of ten.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub log: bool,
     /// How evidence writes the lines over it: with intervals, or as this says.
+    #[serde(skip)]
     pub notation: Option<Notation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keys: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) values: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) draw: Option<Draw>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) choices: Option<Vec<Choice>>,
+}
+
+/// A place of an axis that sets whatever it likes, under a name.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    pub(crate) name: Value,
+    /// The scenario's file, if not the plan's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scenario: Option<String>,
+    /// Its number among the plan's.
+    #[serde(skip)]
+    pub(crate) network: Option<usize>,
+    #[serde(default)]
+    pub(crate) set: Table,
+}
+
+/// A distribution.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Draw {
+    low: f64,
+    high: f64,
+    /// Whether its logarithm is uniform.
+    #[serde(default)]
+    log: bool,
+    /// Whether only whole numbers are drawn, both ends included.
+    #[serde(default)]
+    whole: bool,
+    /// The text after the number, such as `ms`.
+    unit: Option<String>,
+}
+
+/// The setting of an axis at one place, as a column shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Setting {
+    /// A word.
+    Text(String),
+    /// A whole number.
+    Whole(i64),
+    /// A real.
+    Real(f64),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Whole(whole) => whole.fmt(f),
+            Self::Real(real) => real.fmt(f),
+        }
+    }
 }
 
 /// How evidence writes the points of a line, if not `0.1: 4.31 ± 0.02`: a place with what separates it from its value
@@ -24,11 +92,16 @@ pub struct Notation {
 }
 
 impl Axis {
-    const fn new(label: Cow<'static, str>, log: bool) -> Self {
+    const fn new(name: Cow<'static, str>, log: bool) -> Self {
         Self {
-            label,
+            name,
             log,
             notation: None,
+            key: None,
+            keys: None,
+            values: None,
+            draw: None,
+            choices: None,
         }
     }
 
@@ -47,10 +120,138 @@ impl Axis {
         Self::new(Cow::Borrowed(label), true)
     }
 
-    /// The same with lines that evidence writes so.
-    #[must_use]
-    pub const fn written(mut self, notation: Notation) -> Self {
-        self.notation = Some(notation);
-        self
+    pub(crate) fn complaint(&self) -> Option<String> {
+        if let Some(choices) = &self.choices {
+            let alone = self.key.is_none()
+                && self.keys.is_none()
+                && self.values.is_none()
+                && self.draw.is_none();
+            return match (alone, choices.is_empty()) {
+                (false, _) => {
+                    Some("`choices` stand alone, each with a `name` and a `set`".to_owned())
+                }
+                (_, true) => Some("`choices` is empty".to_owned()),
+                _ => None,
+            };
+        }
+        if self.key.is_some() == self.keys.is_some() {
+            return Some("expected `key`, or `keys` for several that move together".to_owned());
+        }
+        let keys = self.keys();
+        if keys.is_empty() {
+            return Some("`keys` is empty".to_owned());
+        }
+        match (&self.values, &self.draw) {
+            (Some(values), None) if values.is_empty() => Some("`values` is empty".to_owned()),
+            (Some(values), None) if self.keys.is_some() => {
+                let fits = |value: &&Value| {
+                    value
+                        .as_array()
+                        .is_some_and(|list| list.len() == keys.len())
+                };
+                let bad = values.iter().find(|value| !fits(value))?;
+                Some(format!(
+                    "found {bad}, expected a list with a value for each of the {} `keys`",
+                    keys.len()
+                ))
+            }
+            (Some(_), None) => None,
+            (None, Some(draw)) => draw.complaint(),
+            _ => Some("expected `values`, or `draw` for random ones".to_owned()),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> &[String] {
+        match (&self.key, &self.keys) {
+            (Some(key), _) => std::slice::from_ref(key),
+            (None, Some(keys)) => keys,
+            (None, None) => &[],
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let choices = self.choices.as_ref().map(Vec::len);
+        choices.or(self.values.as_ref().map(Vec::len)).unwrap_or(0)
+    }
+
+    /// Returns what a place shows, and its network if it has one. Its settings go to `set`.
+    pub(crate) fn place(
+        &self,
+        place: usize,
+        set: &mut Vec<(String, String)>,
+    ) -> (Setting, Option<usize>) {
+        if let Some(choice) = self.choices.as_ref().map(|choices| &choices[place]) {
+            let pairs = choice
+                .set
+                .iter()
+                .map(|(key, value)| (key.clone(), value.to_string()));
+            set.extend(pairs);
+            return (shown(Some(&choice.name)), choice.network);
+        }
+        let value = self.values.as_ref().map(|values| &values[place]);
+        let values: &[Value] = match value {
+            Some(Value::Array(list)) if self.keys.is_some() => list,
+            Some(value) => std::slice::from_ref(value),
+            None => &[],
+        };
+        for (key, value) in self.keys().iter().zip(values) {
+            set.push((key.clone(), value.to_string()));
+        }
+        (shown(values.first()), None)
+    }
+}
+
+/// The text of a value in a column.
+fn shown(value: Option<&Value>) -> Setting {
+    match value {
+        Some(Value::String(text)) => Setting::Text(text.clone()),
+        Some(&Value::Integer(whole)) => Setting::Whole(whole),
+        Some(&Value::Float(real)) => Setting::Real(real),
+        Some(other) => Setting::Text(other.to_string()),
+        None => Setting::Text(String::new()),
+    }
+}
+
+impl Draw {
+    pub(crate) fn complaint(&self) -> Option<String> {
+        let ordered = self.low <= self.high && self.low.is_finite() && self.high.is_finite();
+        if !ordered || (self.log && self.low <= 0.0) {
+            return Some(format!(
+                "draw: found low {} and high {}, expected low ≤ high{}",
+                self.low,
+                self.high,
+                if self.log {
+                    ", above zero since `log` is set"
+                } else {
+                    ""
+                }
+            ));
+        }
+        None
+    }
+
+    /// The value for a uniform number in [0, 1), and its text in TOML.
+    pub(crate) fn at(&self, uniform: f64) -> (Setting, String) {
+        let high = if self.whole {
+            self.high + 1.0
+        } else {
+            self.high
+        };
+        let drawn = if self.log {
+            libm::exp(libm::log(self.low) + uniform * (libm::log(high) - libm::log(self.low)))
+        } else {
+            self.low + uniform * (high - self.low)
+        };
+        let setting = if self.whole {
+            Setting::Whole(libm::floor(drawn) as i64)
+        } else {
+            // Six digits: what a row shows is what was run.
+            Setting::Real(format!("{drawn:.5e}").parse().unwrap_or(drawn))
+        };
+        let text = match &self.unit {
+            None => setting.to_string(),
+            Some(unit) => Value::String(format!("{setting} {unit}")).to_string(),
+        };
+        (setting, text)
     }
 }

@@ -10,7 +10,7 @@ use crate::{Claim, Line};
 pub struct Check {
     /// Whether it came out as claimed.
     pub holds: bool,
-    /// What was compared.
+    /// The compared values.
     pub evidence: String,
 }
 

@@ -38,7 +38,7 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share
+/// The settings of an experiment's run. One per invocation of the command, so that whatever experiments share
 /// can live here.
 #[derive(Clone)]
 pub struct Context<'a> {
@@ -98,7 +98,7 @@ impl<'a> Context<'a> {
         self.progress
     }
 
-    /// What this invocation has already done.
+    /// The results that this invocation already has.
     pub(crate) fn memo(&self) -> &Memo {
         &self.memo
     }

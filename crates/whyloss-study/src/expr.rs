@@ -27,7 +27,7 @@ pub enum Expr<N = String> {
     Only(Box<Expr<N>>, Places),
 }
 
-/// What stands between two operands.
+/// An operator between two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is what its name says")]
 pub enum Op {
@@ -58,7 +58,7 @@ pub enum Places {
 /// What is wrong with an expression: a message, and the byte at which it was noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
     /// Where.
     pub at: usize,

@@ -21,10 +21,11 @@ mod check;
 pub mod evaluation;
 pub mod experiment;
 pub mod expr;
+mod grid;
 mod line;
 mod mean;
-pub mod measure;
 mod memo;
+pub mod metric;
 pub mod outcome;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -37,13 +38,15 @@ pub mod statistics;
 #[cfg(feature = "sweep")]
 pub mod sweep;
 
-pub use axis::{Axis, Notation};
+pub use axis::{Axis, Notation, Setting};
 pub use check::Check;
 pub use experiment::{Context, Experiment, ExperimentError, Progress};
+pub use grid::{Grid, Runs};
 pub use line::{Line, Lines};
 pub use mean::Mean;
 pub use memo::Replications;
+pub use metric::Metric;
 pub use outcome::{
     CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Sign, Weight,
 };
-pub use plan::{Metric, Plan, Runs};
+pub use plan::{Beside, Network, Plan, PlanError, Point, Told, TomlFault};

@@ -507,7 +507,7 @@ impl Lines {
             log_y: self.log_y,
             ..Panel::new(
                 title,
-                (&self.axis.label, &y_label),
+                (&self.axis.name, &y_label),
                 self.each.iter().map(Line::series).collect(),
             )
         }

@@ -282,7 +282,7 @@ pub struct Panel {
     pub log_x: bool,
     /// Draw the y axis in powers of ten.
     pub log_y: bool,
-    /// What is drawn.
+    /// The drawing.
     pub series: Vec<Series>,
 }
 
@@ -305,13 +305,13 @@ impl Panel {
 pub struct Series {
     /// In the legend.
     pub name: String,
-    /// What it is drawn as.
+    /// The form in which it is drawn.
     pub look: Look,
     /// x, y, and half the confidence interval of y (of a band: half its height). NaN breaks a line.
     pub points: Vec<(f64, f64, Option<f64>)>,
 }
 
-/// What a series is drawn as.
+/// The form in which a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A line with markers.

@@ -1,383 +1,481 @@
-//! What is to be run, and the runs: lines along an axis.
+//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps, evaluations.
 //!
-//! ```text
-//! Plan     an axis, and lines over it: for each x something to run (a scenario, say)
-//!   run ↓  every seed of every point, each once however often it is listed
-//! Runs     the same lines, at each x the runs of the seeds
-//!  line ↓  what a metric says of each run
-//! Line     for each x the values of the seeds: what is drawn, tabulated, compared (`line`)
-//! ```
+//! The points of a plan are not kept, but worked out from their number: the first axis turns slowest, axes that are drawn
+//! turn together and fastest. Each drawn axis has a random stream of its own, named as the axis, so that another axis, or
+//! more draws, leave those there were as they were.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use whyloss_sim::Scenario;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+use whyloss_link::Streams;
 
-use crate::CONFIDENCE;
-use crate::axis::Axis;
-use crate::experiment::{Context, ExperimentError};
-use crate::line::{Line, Lines};
-use crate::memo::Replications;
+mod fault;
+mod runs;
+
+pub use fault::TomlFault;
+pub use runs::{Beside, Told};
+
+use crate::axis::{Axis, Setting};
 use crate::replicate::Precision;
 
-/// Measured values.
-#[derive(Debug)]
-pub struct Metric<R> {
-    /// What it is called, in tables and on the axis.
-    pub name: &'static str,
-    /// The unit of its values; may be empty.
-    pub unit: &'static str,
-    /// Whether it is drawn in powers of ten.
-    pub log: bool,
-    /// The value of a run; `None` if the run says nothing about it.
-    pub of: fn(&R) -> Option<f64>,
+/// Points, or runs of a point, than which no plan has more.
+const MOST: u64 = 100_000_000;
+
+/// A scenario file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Its name in messages; files that it names are looked up beside it.
+    pub file: String,
+    /// Its text.
+    pub text: String,
 }
 
-impl<R> Clone for Metric<R> {
-    fn clone(&self) -> Self {
-        *self
+/// Most scenarios of a plan, which are all held.
+const MOST_NETWORKS: usize = 1_000;
+
+/// Columns that every plan has.
+const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The plan's name in messages: its file, if it has one.
+    pub name: String,
+    /// The scenarios, the one first that is taken where no axis names another.
+    pub networks: Vec<Network>,
+    pub(crate) document: Document,
+}
+
+/// A point of a plan.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What each axis shows, in the order of the axes.
+    pub shown: Vec<Setting>,
+    /// What is set, as `key`, `value`.
+    pub set: Vec<(String, String)>,
+    /// The number of its scenario among the plan's.
+    pub network: usize,
+}
+
+/// Why a text is no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The plan cannot be read as one.
+    #[error("{file}:{fault}")]
+    Syntax {
+        /// As the caller named it.
+        file: String,
+        /// What is wrong, and where.
+        fault: TomlFault,
+    },
+    /// The plan is of no use.
+    #[error("{file}: {message}")]
+    Useless {
+        /// As the caller named it.
+        file: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A scenario cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// A plan as it is written.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Document {
+    /// The scenario's file, beside the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scenario: Option<String>,
+    #[serde(default = "one")]
+    pub(crate) seeds: u64,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(crate) first_seed: u64,
+    pub(crate) metrics: Vec<String>,
+    /// What the scenario says differently at every point.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub(crate) set: Table,
+    #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) axes: Vec<Axis>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) draws: Option<Draws>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<Until>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_one(number: &u64) -> bool {
+    *number == 1
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Draws {
+    count: u64,
+    #[serde(default = "one")]
+    seed: u64,
+}
+
+/// Seeds are added until the mean of a metric is known well enough.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Until {
+    pub(crate) metric: String,
+    pub(crate) within: f64,
+    #[serde(default = "usual_confidence")]
+    pub(crate) confidence: f64,
+    pub(crate) most: u64,
+}
+
+fn usual_confidence() -> f64 {
+    crate::CONFIDENCE
+}
+
+impl Plan {
+    /// Reads a plan whose scenarios are files beside it.
+    ///
+    /// # Errors
+    /// If `text` is no plan, or a scenario cannot be read.
+    pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
+        let document = Document::parse(text, file)?;
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let Some(scenario) = &document.scenario else {
+            return Err(refused(
+                file,
+                "`scenario` is missing; expected the scenario's file, such as \"wlh.toml\"",
+            ));
+        };
+        let read = |name: &str| {
+            let path = folder.join(name);
+            match whyloss_sim::scenario::read_file(&path) {
+                Ok(text) => Ok(Network {
+                    file: path.to_string_lossy().into_owned(),
+                    text,
+                }),
+                Err(source) => Err(PlanError::File { path, source }),
+            }
+        };
+        let first = read(scenario)?;
+        Self::new(file, first, document, read)
     }
-}
 
-impl<R> Copy for Metric<R> {}
+    /// Reads a plan for a scenario that is at hand; `text` names none.
+    ///
+    /// # Errors
+    /// If `text` is no plan.
+    pub fn of_scenario(
+        text: &str,
+        file: &str,
+        scenario: String,
+        scenario_file: String,
+    ) -> Result<Self, PlanError> {
+        let document = Document::parse(text, file)?;
+        let network = Network {
+            file: scenario_file,
+            text: scenario,
+        };
+        Self::new(file, network, document, |name| {
+            Err(refused(
+                file,
+                &format!("scenario {name:?}: expected none beside the one at hand"),
+            ))
+        })
+    }
 
-impl<R> Metric<R> {
-    /// A metric that is drawn in equal steps.
-    pub const fn new(name: &'static str, unit: &'static str, of: fn(&R) -> Option<f64>) -> Self {
-        let log = false;
-        Self {
-            name,
-            unit,
-            log,
-            of,
+    /// A plan of these parts; `read` gives the scenarios that axes name.
+    pub(crate) fn new<E: From<PlanError>>(
+        file: &str,
+        first: Network,
+        mut document: Document,
+        read: impl Fn(&str) -> Result<Network, E>,
+    ) -> Result<Self, E> {
+        let mut networks = vec![first];
+        let mut names: Vec<Option<String>> = vec![document.scenario.clone()];
+        for axis in &mut document.axes {
+            for choice in axis.choices.iter_mut().flatten() {
+                let Some(name) = &choice.scenario else {
+                    continue;
+                };
+                let known = names.iter().position(|known| known.as_ref() == Some(name));
+                if known.is_none() {
+                    if networks.len() == MOST_NETWORKS {
+                        let message = format!("expected at most {MOST_NETWORKS} scenarios");
+                        return Err(refused(file, &message).into());
+                    }
+                    networks.push(read(name)?);
+                    names.push(Some(name.clone()));
+                }
+                choice.network = Some(known.unwrap_or(networks.len() - 1));
+            }
+        }
+        let plan = Self {
+            name: file.to_owned(),
+            networks,
+            document,
+        };
+        match plan.complaint() {
+            None => Ok(plan),
+            Some(message) => Err(plan.refuse(&message).into()),
         }
     }
-}
 
-/// A line that is to be run, or was: id, name, and something for each x.
-#[derive(Clone, Debug)]
-struct Row<I> {
-    id: String,
-    name: String,
-    points: Vec<I>,
-}
+    pub(crate) fn refuse(&self, message: &str) -> PlanError {
+        refused(&self.name, message)
+    }
 
-/// Lines over one axis, to be run.
-#[derive(Clone, Debug)]
-pub struct Plan<I = Scenario> {
-    axis: Axis,
-    xs: Vec<f64>,
-    rows: Vec<Row<I>>,
-}
+    /// The plan as TOML, which [`Plan::parse`] reads; its scenarios are files beside it.
+    pub fn to_toml(&self) -> String {
+        let head = Document {
+            axes: Vec::new(),
+            ..self.document.clone()
+        };
+        // Whatever was checked can be written.
+        let mut text = toml::to_string(&head).unwrap_or_default();
+        for axis in &self.document.axes {
+            let rest = Axis {
+                choices: None,
+                ..axis.clone()
+            };
+            text.push_str("\n[[axis]]\n");
+            text.push_str(&toml::to_string(&rest).unwrap_or_default());
+            if let Some(choices) = &axis.choices {
+                text.push_str("choices = [\n");
+                for choice in choices.iter().filter_map(|of| Value::try_from(of).ok()) {
+                    let _ = writeln!(text, "    {choice},");
+                }
+                text.push_str("]\n");
+            }
+        }
+        text
+    }
 
-impl<I> Plan<I> {
-    /// No line yet.
-    pub fn new(axis: &Axis, xs: &[f64]) -> Self {
-        Self {
-            axis: axis.clone(),
-            xs: xs.into(),
-            rows: Vec::new(),
+    /// The first thing that is wrong.
+    fn complaint(&self) -> Option<String> {
+        let Document {
+            axes,
+            draws,
+            seeds,
+            first_seed,
+            until,
+            metrics,
+            ..
+        } = &self.document;
+        let mut names: Vec<&str> = FIXED.to_vec();
+        names.extend(metrics.iter().map(String::as_str));
+        for axis in axes {
+            if names.contains(&&*axis.name) {
+                return Some(format!(
+                    "axis {:?}: a column of that name is there already",
+                    axis.name
+                ));
+            }
+            names.push(&axis.name);
+            if let Some(message) = axis.complaint() {
+                return Some(format!("axis {:?}: {message}", axis.name));
+            }
+        }
+        let drawn = axes.iter().any(|axis| axis.draw.is_some());
+        if drawn != draws.is_some() {
+            return Some(if drawn {
+                "an axis is drawn, but `[draws]` is missing; expected `[draws]` with `count` and `seed`".to_owned()
+            } else {
+                "`[draws]` is there, but no axis has `draw`".to_owned()
+            });
+        }
+        if metrics.is_empty() {
+            return Some(
+                "`metrics` is empty; expected names such as \"total.throughput_bps\"".to_owned(),
+            );
+        }
+        if let Some(twice) = metrics
+            .iter()
+            .enumerate()
+            .find(|(i, m)| metrics[..*i].contains(m))
+        {
+            return Some(format!("metrics: {:?} is there twice", twice.1));
+        }
+        if *seeds == 0
+            || seeds
+                .checked_add(*first_seed)
+                .is_none_or(|last| last > i64::MAX as u64)
+        {
+            return Some(
+                "seeds: expected at least 1, up to 2⁶³ − 1 from `first_seed` on".to_owned(),
+            );
+        }
+        if let Some(until) = until {
+            if !metrics.contains(&until.metric) {
+                return Some(format!(
+                    "until: {:?} is none of the `metrics`",
+                    until.metric
+                ));
+            }
+            if !(until.within > 0.0 && until.within.is_finite()) {
+                return Some(format!(
+                    "until: within is {}, expected a share of the mean, such as 0.05",
+                    until.within
+                ));
+            }
+            if !(until.confidence > 0.0 && until.confidence < 1.0) {
+                return Some(format!(
+                    "until: confidence is {}, expected a share such as 0.95",
+                    until.confidence
+                ));
+            }
+            if until.most < *seeds {
+                return Some(format!(
+                    "until: most is {}, below `seeds`, which is the least",
+                    until.most
+                ));
+            }
+        }
+        let factors = axes
+            .iter()
+            .filter(|axis| axis.draw.is_none())
+            .map(|axis| axis.len() as u64);
+        let most_seeds = until.as_ref().map_or(*seeds, |until| until.most);
+        let runs = factors
+            .chain(draws.iter().map(|draws| draws.count))
+            .try_fold(most_seeds, u64::checked_mul);
+        if runs.is_none_or(|runs| runs > MOST || runs == 0) {
+            return Some(format!(
+                "this makes {} runs; expected from 1 to {MOST}",
+                runs.map_or("too many".to_owned(), |runs| runs.to_string())
+            ));
+        }
+        None
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> u64 {
+        let grid: u64 = self.grid().map(|axis| axis.len() as u64).product();
+        grid * self.draws()
+    }
+
+    fn draws(&self) -> u64 {
+        self.document.draws.as_ref().map_or(1, |draws| draws.count)
+    }
+
+    fn grid(&self) -> impl DoubleEndedIterator<Item = &Axis> {
+        self.document.axes.iter().filter(|axis| axis.draw.is_none())
+    }
+
+    /// A point by its number.
+    pub fn point(&self, point: u64) -> Point {
+        let draw = point % self.draws();
+        let mut rest = point / self.draws();
+        let mut places: Vec<usize> = Vec::new();
+        for axis in self.grid().rev() {
+            places.push((rest % axis.len() as u64) as usize);
+            rest /= axis.len() as u64;
+        }
+        let set = self.document.set.iter();
+        let mut set: Vec<(String, String)> = set
+            .map(|(key, value)| (key.clone(), value.to_string()))
+            .collect();
+        let (mut shown, mut network) = (Vec::new(), 0);
+        let seed = self.document.draws.as_ref().map_or(1, |draws| draws.seed);
+        for axis in &self.document.axes {
+            match &axis.draw {
+                None => {
+                    let (setting, other) = axis.place(places.pop().unwrap_or_default(), &mut set);
+                    network = other.unwrap_or(network);
+                    shown.push(setting);
+                }
+                Some(distribution) => {
+                    let uniform = Streams::new(seed).stream(&axis.name, draw).uniform();
+                    let (setting, text) = distribution.at(uniform);
+                    for key in axis.keys() {
+                        set.push((key.clone(), text.clone()));
+                    }
+                    shown.push(setting);
+                }
+            }
+        }
+        Point {
+            shown,
+            set,
+            network,
         }
     }
 
-    /// No axis: one place, which tables and evidence do not name.
-    pub fn table() -> Self {
-        Self::new(&Axis::linear(""), &[f64::NAN])
+    /// Where a point is, for people: `loss 0.01, flows 4`.
+    pub(crate) fn place(&self, point: u64) -> String {
+        let shown = self.point(point).shown;
+        let axes = self.document.axes.iter().zip(&shown);
+        let places: Vec<String> = axes
+            .map(|(axis, at)| format!("{} {at}", axis.name))
+            .collect();
+        places.join(", ")
     }
 
-    /// One more line, which code calls `id` and the figure `name`: what to run for each x.
-    #[must_use]
-    pub fn line(self, id: &str, name: &str, item: impl FnMut(f64) -> I) -> Self {
-        let points = self.xs.iter().copied().map(item).collect();
-        self.line_of(id, name, points)
+    /// The names of the axes, in order.
+    pub fn axes(&self) -> impl Iterator<Item = &str> {
+        self.document.axes.iter().map(|axis| axis.name.as_ref())
     }
 
-    /// One more line, of what to run at each x in its order.
-    #[must_use]
-    pub fn line_of(mut self, id: &str, name: &str, points: Vec<I>) -> Self {
-        let (id, name) = (id.into(), name.into());
-        self.rows.push(Row { id, name, points });
-        self
+    /// The first seed, and how many there are at least.
+    pub fn seeds(&self) -> (u64, u64) {
+        (self.document.first_seed, self.document.seeds)
     }
 
-    /// One run: the line's id, the place, and the item.
-    pub fn items(&self) -> impl Iterator<Item = (&str, f64, &I)> {
-        self.rows.iter().flat_map(|row| {
-            let points = self.xs.iter().zip(&row.points);
-            points.map(|(&x, item)| (row.id.as_str(), x, item))
+    /// The number of the metric that must be precise among these, and how precise.
+    pub(crate) fn precision(
+        &self,
+        metrics: &[String],
+    ) -> Result<Option<(usize, Precision)>, PlanError> {
+        let Some(until) = &self.document.until else {
+            return Ok(None);
+        };
+        let Some(metric) = metrics.iter().position(|m| *m == until.metric) else {
+            return Err(self.refuse(&format!(
+                "until: {:?} has a value for each flow; expected one of all, such as `mean(…)`",
+                until.metric
+            )));
+        };
+        let precision = Precision {
+            half_width: until.within,
+            confidence: until.confidence,
+            at_most: until.most,
+        };
+        Ok(Some((metric, precision)))
+    }
+}
+
+impl Document {
+    fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
+        toml::from_str(text).map_err(|error| PlanError::Syntax {
+            file: file.to_owned(),
+            fault: TomlFault::of(text, &error),
         })
     }
 }
 
-impl<I> Plan<I> {
-    /// Its lines, with no run at any place.
-    pub fn unrun<R>(self) -> Runs<R> {
-        let rows = self.rows.into_iter().map(|Row { id, name, points }| Row {
-            id,
-            name,
-            points: points.iter().map(|_| Vec::new()).collect(),
-        });
-        Runs {
-            rows: rows.collect(),
-            axis: self.axis,
-            xs: self.xs,
-            confidence: CONFIDENCE,
-        }
+fn refused(file: &str, message: &str) -> PlanError {
+    PlanError::Useless {
+        file: file.to_owned(),
+        message: message.to_owned(),
     }
 }
 
-impl<I: Sync> Plan<I> {
-    /// Does `work` for every point of every plan under every seed; points with the same `key` share it.
-    ///
-    /// # Errors
-    /// As [`Context::each`].
-    pub fn run_all_with<R: Send + Sync + 'static>(
-        context: &Context<'_>,
-        plans: &[Self],
-        key: impl Fn(&I) -> String,
-        work: impl Fn(&I, u64) -> Result<R, ExperimentError> + Sync,
-    ) -> Result<Vec<Runs<R>>, ExperimentError> {
-        let items = || plans.iter().flat_map(|plan| &plan.rows);
-        let mut unique: Vec<(String, &I)> = Vec::new();
-        let mut index_of = HashMap::new();
-        let mut places = Vec::new();
-        for item in items().flat_map(|row| &row.points) {
-            let next = unique.len();
-            let index = *index_of.entry(key(item)).or_insert_with_key(|key| {
-                unique.push((key.clone(), item));
-                next
-            });
-            places.push(index);
-        }
-        let done = context.each(
-            &unique,
-            |(key, _)| key.clone(),
-            |(_, item), seed| work(item, seed),
-        )?;
-        let mut places = places.into_iter();
-        let run = |plan: &Self| {
-            let rows = plan.rows.iter().map(|row| Row {
-                id: row.id.clone(),
-                name: row.name.clone(),
-                points: places
-                    .by_ref()
-                    .take(row.points.len())
-                    .map(|index| done[index].clone())
-                    .collect(),
-            });
-            Runs {
-                axis: plan.axis.clone(),
-                xs: plan.xs.clone(),
-                confidence: CONFIDENCE,
-                rows: rows.collect(),
-            }
-        };
-        Ok(plans.iter().map(run).collect())
-    }
-}
-
-impl<I: Sync> Plan<I> {
-    /// The same, but with as many replications of each place as it takes until `metric` is precise in each of its lines,
-    /// which have the same seeds.
-    ///
-    /// # Errors
-    /// As [`Context::each_until`].
-    pub fn run_until<R: Send + Sync + 'static>(
-        context: &Context<'_>,
-        plans: &[Self],
-        precision: &Precision,
-        metric: impl Fn(&R) -> f64,
-        key: impl Fn(&I) -> String,
-        work: impl Fn(&I, u64) -> Result<R, ExperimentError> + Sync,
-    ) -> Result<Vec<Runs<R>>, ExperimentError> {
-        let places = plans.iter().flat_map(|plan| {
-            let at = |index: usize| {
-                plan.rows
-                    .iter()
-                    .map(move |row| &row.points[index])
-                    .collect()
-            };
-            (0..plan.xs.len()).map(at)
-        });
-        let groups: Vec<Vec<&I>> = places.collect();
-        let work = |item: &&I, seed| work(item, seed);
-        let done = context.each_until(&groups, |item| key(item), work, precision, metric)?;
-        let mut done = done.into_iter();
-        let run = |plan: &Self| {
-            let places: Vec<Vec<Replications<R>>> = done.by_ref().take(plan.xs.len()).collect();
-            let rows = plan.rows.iter().enumerate().map(|(line, row)| Row {
-                id: row.id.clone(),
-                name: row.name.clone(),
-                points: places.iter().map(|place| place[line].clone()).collect(),
-            });
-            Runs {
-                axis: plan.axis.clone(),
-                xs: plan.xs.clone(),
-                confidence: CONFIDENCE,
-                rows: rows.collect(),
-            }
-        };
-        Ok(plans.iter().map(run).collect())
-    }
-}
-
-/// The runs of lines over one axis.
-#[derive(Clone, Debug)]
-pub struct Runs<R> {
-    axis: Axis,
-    xs: Vec<f64>,
-    confidence: f64,
-    rows: Vec<Row<Replications<R>>>,
-}
-
-impl<R> Runs<R> {
-    /// The same with intervals of this confidence.
-    #[must_use]
-    pub fn with_confidence(self, confidence: f64) -> Self {
-        Self { confidence, ..self }
-    }
-
-    /// What `of` takes of every run of this plan, told by what was run: a flow of it, say.
-    #[must_use]
-    pub fn each<I, S>(self, plan: &Plan<I>, of: impl Fn(&I, &R) -> S) -> Runs<S> {
-        let rows = self.rows.into_iter().zip(&plan.rows);
-        let rows = rows.map(|(Row { id, name, points }, items)| {
-            let points = points.iter().zip(&items.points).map(|(runs, item)| {
-                let taken = |run: &Arc<R>| Arc::new(of(item, run));
-                runs.iter().map(taken).collect()
-            });
-            let points = points.collect();
-            Row { id, name, points }
-        });
-        Runs {
-            rows: rows.collect(),
-            axis: self.axis,
-            xs: self.xs,
-            confidence: self.confidence,
-        }
-    }
-
-    /// The fewest replications behind a point.
-    pub fn seeds(&self) -> u64 {
-        let points = self.rows.iter().flat_map(|row| &row.points);
-        points.map(Vec::len).min().unwrap_or(0) as u64
-    }
-
-    /// The places on the axis.
-    pub fn xs(&self) -> &[f64] {
-        &self.xs
-    }
-
-    /// The runs of a line at a place; none if it was not run.
-    pub fn at(&self, id: &str, x: f64) -> &[Arc<R>] {
-        let row = self.rows.iter().find(|row| row.id == id);
-        let point = row.and_then(|row| {
-            let index = self
-                .xs
-                .iter()
-                .position(|&other| crate::line::same(other, x))?;
-            row.points.get(index)
-        });
-        point.map_or(&[], Vec::as_slice)
-    }
-
-    /// What the metric says of every line.
-    pub fn lines(&self, metric: &Metric<R>) -> Lines {
-        self.lines_by((metric.name, metric.unit), metric.of)
-            .log_y(metric.log)
-    }
-
-    /// What `of` says of every line.
-    pub fn lines_by(
-        &self,
-        (what, unit): (&str, &'static str),
-        of: impl Fn(&R) -> Option<f64>,
-    ) -> Lines {
-        let lines = self.rows.iter().map(|row| self.read(row, unit, &of));
-        self.gather((what, unit), lines)
-    }
-
-    /// What the metric says of one line.
-    pub fn line(&self, id: &str, metric: &Metric<R>) -> Line {
-        self.lines(metric).line(id)
-    }
-
-    /// A line of its own id and name: what `of` says of the runs of line `of_line`.
-    pub fn read_off(
-        &self,
-        of_line: &str,
-        (id, name): (&str, &str),
-        unit: &'static str,
-        of: impl Fn(&R) -> Option<f64>,
-    ) -> Line {
-        let row = self.rows.iter().find(|row| row.id == of_line);
-        let line = row.map(|row| self.read(row, unit, of));
-        let line = line.unwrap_or_else(|| Line::new(id, name, unit));
-        line.called(id, name)
-    }
-
-    /// Lines that share this axis, under a heading and with a unit.
-    pub fn gather(
-        &self,
-        (what, unit): (&str, &'static str),
-        lines: impl IntoIterator<Item = Line>,
-    ) -> Lines {
-        Lines::new(what, unit, &self.axis, lines)
-    }
-
-    fn read(
-        &self,
-        row: &Row<Replications<R>>,
-        unit: &'static str,
-        of: impl Fn(&R) -> Option<f64>,
-    ) -> Line {
-        let points = self.xs.iter().zip(&row.points);
-        let points = points.map(|(&x, runs)| (x, runs.iter().map(|run| of(run)).collect()));
-        Line::of(&row.id, &row.name, unit, points)
-            .with_confidence(self.confidence)
-            .written(self.axis.notation)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-    use super::*;
-    use crate::experiment::Unwatched;
-
-    #[test]
-    fn what_is_listed_twice_is_run_once() {
-        let stop = AtomicBool::new(false);
-        let context = Context::new(&Unwatched, &stop).with_seeds(3);
-        let axis = Axis::linear("x");
-        let plan = || {
-            Plan::new(&axis, &[1.0, 2.0])
-                .line("a", "A", |x| x as u64)
-                .line("b", "B", |x| 2 * x as u64)
-        };
-        let count = AtomicU64::new(0);
-        let runs = Plan::run_all_with(
-            &context,
-            &[plan(), plan()],
-            ToString::to_string,
-            |item, seed| {
-                count.fetch_add(1, Ordering::Relaxed);
-                Ok(item * 10 + seed)
-            },
-        )
-        .expect("not stopped");
-        // 1, 2 and 4, each under three seeds.
-        assert_eq!(count.load(Ordering::Relaxed), 9);
-        assert_eq!((runs.len(), runs[1].seeds()), (2, 3));
-        let metric = Metric::new("value", "", |run: &u64| Some(*run as f64));
-        let b = runs[1].line("b", &metric);
-        // 40 + 1, 2, 3.
-        assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
-        assert!(runs[0].line("c", &metric).at(2.0).value.is_nan());
-        assert_eq!(runs[0].lines(&metric).cells("row").len(), 4);
-        // What is taken of a run may depend on what was run.
-        let more = runs[0].clone().each(&plan(), |item, run| item + run);
-        assert!((more.line("b", &metric).at(2.0).value - 46.0).abs() < 1e-12);
-    }
+/// What makes a row again: the `--set` of each key, as JSON.
+pub(crate) fn description(set: &[(String, String)]) -> String {
+    #[derive(Serialize)]
+    struct Set<'a>(&'a str, &'a str);
+    let pairs: Vec<Set<'_>> = set.iter().map(|(key, value)| Set(key, value)).collect();
+    serde_json::to_string(&pairs).unwrap_or_default()
 }

@@ -9,6 +9,8 @@
 //! The quantile is rounded to nine decimals, so that a platform's last bit of `ln` never shows in a
 //! result.
 
+use core::cell::Cell;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A sample as the reports show it.
@@ -76,9 +78,21 @@ pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
+    // Neighbouring means mostly have as many values, and the inverse takes longer than all else.
+    let (of, known) = LAST.get();
+    if of == (confidence.to_bits(), degrees) {
+        return Some(known);
+    }
     let student = StudentsT::new(0.0, 1.0, degrees as f64).ok()?;
     let t = student.inverse_cdf(1.0 - (1.0 - confidence) / 2.0);
-    Some(libm::round(t * 1e9) / 1e9)
+    let t = libm::round(t * 1e9) / 1e9;
+    LAST.set(((confidence.to_bits(), degrees), t));
+    Some(t)
+}
+
+thread_local! {
+    /// The last quantile: of which confidence and degrees, and the quantile.
+    static LAST: Cell<((u64, usize), f64)> = const { Cell::new(((0, 0), 0.0)) };
 }
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ pub(crate) struct Case {
     pub(crate) window: u32,
     /// Whether receivers delay acknowledgements.
     pub(crate) delayed_ack: bool,
-    /// The links that limit, by index: their drops count, and goodput is a share of the first one's rate.
+    /// The links that limit, by index: their drops count, and goodput is a share of the first one's
+    /// rate.
     pub(crate) bottlenecks: Vec<usize>,
     /// How far goodput may be off.
     pub(crate) goodput: Margin,
@@ -49,7 +50,7 @@ pub(crate) enum Also {
     Wait,
 }
 
-/// What is compared.
+/// The quantities that are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
@@ -57,10 +58,11 @@ pub(crate) struct Metric {
     pub(crate) margin: Margin,
 }
 
-/// What one run showed.
+/// The results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// Packets that arrived for the first time, as the sender knows (TCP) or all that arrived (TFRC), per flow.
+    /// Packets that arrived for the first time, as the sender knows (TCP) or all that arrived
+    /// (TFRC), per flow.
     pub(crate) packets: Vec<f64>,
     /// Packets offered to the bottlenecks.
     pub(crate) offered: f64,
@@ -68,7 +70,8 @@ pub(crate) struct Observed {
     pub(crate) dropped: f64,
     /// Packets that they marked.
     pub(crate) marked: f64,
-    /// How long the packets that left waited there on average, in seconds, summed over the bottlenecks; NaN if the peer does not say.
+    /// How long the packets that left waited there on average, in seconds, summed over the
+    /// bottlenecks; NaN if the peer does not say.
     pub(crate) wait: f64,
 }
 
@@ -115,7 +118,8 @@ impl Case {
         [goodput].into_iter().chain(also).collect()
     }
 
-    /// What a run says of each metric. Goodput counts packets with their headers, in per cent of a bottleneck's rate.
+    /// What a run says of each metric. Goodput counts packets with their headers, in per cent of a
+    /// bottleneck's rate.
     pub(crate) fn values(&self, run: &Observed) -> Vec<f64> {
         let size = self.scenario.flows.first().map_or(0, |f| f.packet_size);
         let rate = self
@@ -230,7 +234,8 @@ mod tests {
         cases.swap_remove(index.expect("in the grid"))
     }
 
-    /// A window of one packet has nobody wait; one of a thousand has packets wait at the first link for more than CoDel's target.
+    /// A window of one packet has nobody wait; one of a thousand has packets wait at the first link
+    /// for more than CoDel's target.
     #[test]
     fn waits_are_without_transmission_and_delay() {
         let mut case = under_codel();
@@ -246,7 +251,8 @@ mod tests {
         assert!(wait(&case).abs() < 1e-12);
     }
 
-    /// In the last tenth of the time no more arrives than the link carries, and in all of it ten times as much, about.
+    /// In the last tenth of the time no more arrives than the link carries, and in all of it ten
+    /// times as much, about.
     #[test]
     fn what_came_before_measuring_does_not_count() {
         let mut case = under_codel();

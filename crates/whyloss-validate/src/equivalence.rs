@@ -1,4 +1,5 @@
-//! Equivalence of two means by two one-sided tests (Schuirmann 1987) with Welch's standard error (1947).
+//! Equivalence of two means by two one-sided tests (Schuirmann 1987) with Welch's standard error
+//! (1947).
 //!
 //! ```text
 //! d    x̄ − ȳ
@@ -11,8 +12,8 @@
 //! undecided    I straddles an end: more replications would tell
 //! ```
 //!
-//! Two means that differ significantly are equivalent if the difference is surely below the margin, and two that do not
-//! are no more than undecided if it may be above.
+//! Two means that differ significantly are equivalent if the difference is surely below the margin,
+//! and two that do not are no more than undecided if it may be above.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use whyloss_study::statistics;
@@ -160,7 +161,8 @@ mod tests {
         close(quantile(3.0), 2.3534);
     }
 
-    /// Against a closed form only our own error counts: 9, 10, 11 has se 0.57735 and t_{0.95, 2} = 2.9200.
+    /// Against a closed form only our own error counts: 9, 10, 11 has se 0.57735 and t_{0.95, 2} =
+    /// 2.9200.
     #[test]
     fn one_sample_by_hand() {
         let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");

@@ -1,8 +1,8 @@
 //! Whyloss beside other simulators and closed forms.
 //!
-//! [`validate`] runs the same networks here and in the peers found on the machine, and lays the means beside each other.
-//! Each row is *equivalent*, *different* or *undecided* by two one-sided tests under a margin that was fixed beforehand:
-//! see [`equivalence`] and [`margin`].
+//! [`validate`] runs the same networks here and in the peers found on the machine, and lays the
+//! means beside each other. Each row is *equivalent*, *different* or *undecided* by two one-sided
+//! tests under a margin that was fixed beforehand: see [`equivalence`] and [`margin`].
 //!
 //! ```
 //! use whyloss_validate::equivalence::{Difference, Estimate};
@@ -14,7 +14,8 @@
 //! assert_eq!(difference.verdict(0.05 * theirs.mean).name(), "equivalent");
 //! ```
 //!
-//! A peer that is not there is named in [`Report::missing`], one that fails in [`Report::failures`].
+//! A peer that is not there is named in [`Report::missing`], one that fails in
+//! [`Report::failures`].
 #![forbid(unsafe_code)]
 
 mod case;
@@ -44,7 +45,7 @@ use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 pub use row::{Failure, Row};
 pub use suite::Suite;
 
-/// What is to be compared.
+/// The cases to compare.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// With what.
@@ -84,7 +85,7 @@ impl Plan {
     }
 }
 
-/// What was found.
+/// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Every comparison, in the order of presentation.
@@ -113,8 +114,8 @@ impl Report {
     }
 }
 
-/// Runs the plan, in parallel on the caller's rayon pool. `progress` hears of every run; when `stop` turns true no
-/// further run starts.
+/// Runs the plan, in parallel on the caller's rayon pool. `progress` hears of every run; when
+/// `stop` turns true no further run starts.
 ///
 /// # Errors
 /// [`PeerError::Cache`] if nothing can be written into the cache.

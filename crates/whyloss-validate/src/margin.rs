@@ -1,5 +1,5 @@
-//! How far apart two means may lie and still be called equivalent: fixed before the first comparison was run, and not
-//! widened since.
+//! How far apart two means may lie and still be called equivalent: fixed before the first
+//! comparison was run, and not widened since.
 //!
 //! | margin | what for | why |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! The networks that are compared: two of Cen et al., a path of two links, a dumbbell, a parking lot.
+//! The networks that are compared: two of Cen et al., a path of two links, a dumbbell, a parking
+//! lot.
 //!
 //! ```text
 //! WLH       s ─10 M, 1 ms─ r1 ─260 k, 20 ms─ r2 ~150 k, 10 ms~ d                762-byte packets
@@ -9,13 +10,14 @@
 //! lot
 //! ```
 //!
-//! ~ loses packets. Queues hold max(rate/60 kbit/s, 6) − 1 packets beside the one in transmission where nothing else is
-//! said. Flows start within the first second and are counted from the start of the run.
+//! ~ loses packets. Queues hold max(rate/60 kbit/s, 6) − 1 packets beside the one in transmission
+//! where nothing else is said. Flows start within the first second and are counted from the start
+//! of the run.
 //!
-//! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's transmission time.
-//! Where they do, packets reach a full queue at the very moment a place becomes free, and which of the two simultaneous
-//! events comes first decides who loses (phase effects; Floyd and Jacobson 1992): here the departure, in ns-2 what was
-//! scheduled first.
+//! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's
+//! transmission time. Where they do, packets reach a full queue at the very moment a place becomes
+//! free, and which of the two simultaneous events comes first decides who loses (phase effects;
+//! Floyd and Jacobson 1992): here the departure, in ns-2 what was scheduled first.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
@@ -42,9 +44,11 @@ pub(crate) enum Topology {
 pub(crate) enum Bottleneck {
     DropTail,
     Red,
-    /// The same, and it marks; not gentle, since simulators differ in whether the gentle branch marks or drops.
+    /// The same, and it marks; not gentle, since simulators differ in whether the gentle branch
+    /// marks or drops.
     Marks,
-    /// Like the next three as its RFC has it, with room for 1,000 packets, so that nobody else decides.
+    /// Like the next three as its RFC has it, with room for 1,000 packets, so that nobody else
+    /// decides.
     Codel,
     /// The same, and it marks.
     CodelMarks,
@@ -192,7 +196,8 @@ impl Topology {
             }
             Self::Path(rate) => {
                 let [s, n, d] = ["s", "n", "d"].map(|name| build.node(name));
-                // A bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up, as ns-2's limit.
+                // A bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up, as
+                // ns-2's limit.
                 let product = (rate.as_bps() / 10).div_ceil(8 * 1500) as u32;
                 let there = LinkSpec {
                     rate,

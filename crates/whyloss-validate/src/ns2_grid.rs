@@ -1,8 +1,9 @@
-//! What is run beside ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and Veno inside it.
+//! What is run beside ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and
+//! Veno inside it.
 //!
-//! Both sides use the same windows, header sizes, timers and queue limits; start times and losses are drawn on either
-//! side for itself. Linux 2.6.22, which ns-2 runs, counts bytes ([`Growth::PerByte`]), its Veno acknowledgements; its
-//! segments have ten bytes of options.
+//! Both sides use the same windows, header sizes, timers and queue limits; start times and losses
+//! are drawn on either side for itself. Linux 2.6.22, which ns-2 runs, counts bytes
+//! ([`Growth::PerByte`]), its Veno acknowledgements; its segments have ten bytes of options.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth, WestwoodOptions};
 use whyloss::{Duration, Rate, tfrc};
@@ -21,8 +22,8 @@ const WINDOW: u32 = 1000;
 /// Replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// From here on ns-2's Linux Westwood+ is not asked over the path of 2 Mbit/s, where its window grows without bound and some
-/// runs do not end.
+/// From here on ns-2's Linux Westwood+ is not asked over the path of 2 Mbit/s, where its window
+/// grows without bound and some runs do not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
 /// A stack: its name here and there.
@@ -174,7 +175,8 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };
     let cases = STACKS.iter().flat_map(|&stack| {
         let applies = move |point: &&Point| {
-            // TFRC acknowledges nothing. One stack whose window a mark halves, and one more, say enough about marks.
+            // TFRC acknowledges nothing. One stack whose window a mark halves, and one more, say
+            // enough about marks.
             (point.delayed_ack || stack.name != "TFRC")
                 && (point.bottleneck != Bottleneck::Marks || MARKED.contains(&stack.name))
                 && !(stack.name == "Westwood+"
@@ -297,8 +299,8 @@ mod tests {
         }
     }
 
-    /// What the requirements name: every stack over every network, both queues, both kinds of acknowledgement, and loss
-    /// from none to 10 %.
+    /// What the requirements name: every stack over every network, both queues, both kinds of
+    /// acknowledgement, and loss from none to 10 %.
     #[test]
     fn nothing_is_left_out() {
         let cases = cases(false);

@@ -1,10 +1,11 @@
-//! What is run beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with selective acknowledgements. Time
-//! stamps are off in ns-3: see `peers/ns3.cc`.
+//! What is run beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with
+//! selective acknowledgements. Time stamps are off in ns-3: see `peers/ns3.cc`.
 //!
-//! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up to 200 ms, and count
-//! what their congestion avoidance counts: ns-3's NewReno and all that it lends its growth count acknowledgements, its
-//! LinuxReno bytes. ns-3's RED sits above the device, where one more packet waits; `peers/ns3.cc` takes that one off its
-//! thresholds and its limit. Under its CoDel, FQ-CoDel and PIE no packet waits in the device.
+//! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up
+//! to 200 ms, and count what their congestion avoidance counts: ns-3's NewReno and all that it
+//! lends its growth count acknowledgements, its LinuxReno bytes. ns-3's RED sits above the device,
+//! where one more packet waits; `peers/ns3.cc` takes that one off its thresholds and its limit.
+//! Under its CoDel, FQ-CoDel and PIE no packet waits in the device.
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{
@@ -65,10 +66,11 @@ const STACKS: [Stack; 8] = [
 /// Stacks that are compared under RED that marks.
 const MARKED: [&str; 2] = ["NewReno", "CUBIC"];
 
-/// The stack under queues that control their delay: ns-3's NewReno made to cut its window when and as RFC 6675 says, so that
-/// what differs are the queues.
+/// The stack under queues that control their delay: ns-3's NewReno made to cut its window when and
+/// as RFC 6675 says, so that what differs are the queues.
 const RFC6675: &str = "NewReno, RFC 6675";
-/// From then on such queues are measured: the first slow start, which differs, is over (`docs/evidence/validation.md`).
+/// From then on such queues are measured: the first slow start, which differs, is over
+/// (`docs/evidence/validation.md`).
 const SETTLED: Time = Time::from_nanos(10_000_000_000);
 
 const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);

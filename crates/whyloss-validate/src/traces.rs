@@ -1,17 +1,20 @@
-//! One flow of each kind, losing the same packets in ns-2 and here: the send times of its first thousand packets.
+//! One flow of each kind, losing the same packets in ns-2 and here: the send times of its first
+//! thousand packets.
 //!
 //! ```text
 //! s ─100 Mbit/s, 1 ms, room for 199─ n ~2 Mbit/s, 25 ms, room for 199~ d      1500-byte packets, acks delayed
 //! d ─100 Gbit/s, 25 ms─ n ─100 Gbit/s, 1 ms─ s
 //! ```
 //!
-//! The last link loses the packets in `LOST`, by their number in the order of departure: alone, in pairs, in bursts,
-//! and a retransmission. TCP's timers tick in microseconds on both sides, so that the random phase of ns-2's clock is
-//! none. TFRC's last link has 256 kbit/s. The way back is fast, since ns-2's acknowledgements with SACK blocks are longer than ours.
+//! The last link loses the packets in `LOST`, by their number in the order of departure: alone, in
+//! pairs, in bursts, and a retransmission. TCP's timers tick in microseconds on both sides, so that
+//! the random phase of ns-2's clock is none. TFRC's last link has 256 kbit/s. The way back is fast,
+//! since ns-2's acknowledgements with SACK blocks are longer than ours.
 //!
-//! Times count from the first packet that answers an acknowledgement: what leaves before is ns-2's SYN, which has 40 bytes
-//! where ours is a full packet, or begins the connection without the headers that all others have. Linux's
-//! acknowledgements are not delayed, since in ns-2 the first always leaves at once, and then pairs differ.
+//! Times count from the first packet that answers an acknowledgement: what leaves before is ns-2's
+//! SYN, which has 40 bytes where ours is a full packet, or begins the connection without the
+//! headers that all others have. Linux's acknowledgements are not delayed, since in ns-2 the first
+//! always leaves at once, and then pairs differ.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -53,7 +56,8 @@ const TICK: f64 = 1e-6;
 /// What leaves sooner than this after the first packet, in seconds, answers nothing.
 const BEGINNING: f64 = 0.01;
 
-/// A packet that left: when, in seconds since the first one that answers an acknowledgement, and its number.
+/// A packet that left: when, in seconds since the first one that answers an acknowledgement, and
+/// its number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// Seconds.
@@ -211,8 +215,8 @@ fn case(stack: Stack) -> Case {
             pattern,
             next: NextTrial::Same,
         });
-    // TFRC begins with three packets in R, each due at the very moment of a report, unless they queue: which of the two
-    // comes first would decide.
+    // TFRC begins with three packets in R, each due at the very moment of a report, unless they
+    // queue: which of the two comes first would decide.
     let slow = if stack.name == "TFRC" {
         Rate::from_kbps(256)
     } else {

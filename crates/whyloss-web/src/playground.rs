@@ -86,7 +86,7 @@ impl Watch for Rows {
                 };
                 let what = match fate {
                     Fate::Lost(cause, _) => number(cause),
-                    Fate::Delivered(_) | Fate::Damaged(..) => 0.0,
+                    Fate::Delivered(_) | Fate::Damaged(..) | Fate::Held => 0.0,
                 };
                 let row = [
                     seconds(at),

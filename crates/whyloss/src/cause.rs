@@ -51,7 +51,8 @@ impl Confusion {
         self.counts[truth as usize].iter().sum()
     }
 
-    /// Mc: the share of congestion losses called wireless; `None` without congestion losses (CEN-29).
+    /// Mc: the share of congestion losses called wireless; `None` without congestion losses
+    /// (CEN-29).
     pub fn mc(&self) -> Option<f64> {
         share(
             self.count(Cause::Congestion, Cause::Wireless),

@@ -1,9 +1,11 @@
-//! What a transport tells sender classifiers, bandwidth estimators and controllers.
+//! The events that a transport tells sender classifiers, bandwidth estimators and controllers.
 //!
-//! The events are shaped so that TCP and QUIC can both fill them in. Sizes are bytes; offsets count bytes from the
-//! start of the connection (QUIC: of the packets sent, in order). Times are on the sender's clock unless said otherwise.
+//! The events are shaped so that TCP and QUIC can both fill them in. Sizes are bytes; offsets count
+//! bytes from the start of the connection (QUIC: of the packets sent, in order). Times are on the
+//! sender's clock unless said otherwise.
 //!
-//! An event is made with what every transport knows, and completed with what this one knows besides:
+//! An event is made with what every transport knows, and completed with what this one knows
+//! besides:
 //!
 //! ```
 //! use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -28,7 +30,8 @@
 //!
 //! # Where no acknowledgement is cumulative
 //!
-//! QUIC retransmits no packet. There a packet is settled once it is acknowledged or declared lost, and
+//! QUIC retransmits no packet. There a packet is settled once it is acknowledged or declared lost,
+//! and
 //!
 //! ```text
 //! acknowledged   all packets before this offset are settled
@@ -37,11 +40,13 @@
 //! in_recovery    until a packet that left after the recovery began is acknowledged (RFC 9002 §7.3.2), that one included
 //! ```
 //!
-//! With [`acknowledged`](AckEvent::acknowledged) kept back by a packet that never comes, no round trip would end again.
+//! With [`acknowledged`](AckEvent::acknowledged) kept back by a packet that never comes, no round
+//! trip would end again.
 
 use crate::{Duration, Time};
 
-/// Declares an event: a constructor with what every transport knows, and for each other field a setter of its name.
+/// Declares an event: a constructor with what every transport knows, and for each other field a
+/// setter of its name.
 macro_rules! event {
     (
         $(#[$about:meta])*
@@ -114,14 +119,16 @@ event! {
         /// All bytes before this offset have been acknowledged, this acknowledgement included.
         acknowledged: u64 = 0,
         /// Bytes sent and not yet acknowledged cumulatively after it: the next byte to leave is at
-        /// `acknowledged + in_flight` (a new one, but for what a timeout sends again), so a round trip that begins now is
-        /// over when `acknowledged` reaches that.
+        /// `acknowledged + in_flight` (a new one, but for what a timeout sends again), so a round
+        /// trip that begins now is over when `acknowledged` reaches that.
         in_flight: u64 = 0,
-        /// The window in use when it arrived: the controller's, but no more than the receiver allows.
+        /// The window in use when it arrived: the controller's, but no more than the receiver
+        /// allows.
         window: u64 = 0,
         /// A round-trip time measured by it, if it measures one.
         rtt: Option<Duration> = None,
-        /// When the receiver sent it, on the receiver's clock and to that clock's precision, if it says so (RFC 7323 TSval).
+        /// When the receiver sent it, on the receiver's clock and to that clock's precision, if it
+        /// says so (RFC 7323 TSval).
         receiver_stamp: Option<Time> = None,
         /// Whether the sender has nothing to send although the window would allow it.
         app_limited: bool = false,
@@ -137,12 +144,13 @@ event! {
 pub enum Detection {
     /// Acknowledgements of later packets found it (duplicates, SACK, RFC 9002's packet threshold).
     Duplicates,
-    /// Time found it: an acknowledgement of a later packet came, and this one had been under way too long (RFC 9002's
-    /// time threshold, Vegas's fine-grained timeout).
+    /// Time found it: an acknowledgement of a later packet came, and this one had been under way
+    /// too long (RFC 9002's time threshold, Vegas's fine-grained timeout).
     TimeThreshold,
     /// The retransmission timer expired.
     Timeout,
-    /// Everything sent over a long period was lost (RFC 9002 §7.6): QUIC's counterpart of a timeout.
+    /// Everything sent over a long period was lost (RFC 9002 §7.6): QUIC's counterpart of a
+    /// timeout.
     PersistentCongestion,
 }
 
@@ -155,8 +163,8 @@ impl Detection {
 }
 
 event! {
-    /// A loss was found (a recovery begins), or a timer expired. Told once per loss event; later losses of
-    /// the same window belong to it.
+    /// A loss was found (a recovery begins), or a timer expired. Told once per loss event; later
+    /// losses of the same window belong to it.
     LossEvent of {
         /// When it was found.
         now: Time,
@@ -171,9 +179,10 @@ event! {
         sent: Option<Time> = None,
         /// How often it had left before it was found lost, if the transport keeps that; else 1.
         transmissions: u32 = 1,
-        /// FlightSize: bytes in the network. When a recovery begins: sent and not yet acknowledged cumulatively, without
-        /// what the duplicates released (RFC 5681 §3.2 step 2). At a timeout: less those that are known to have arrived,
-        /// since a long recovery sends several windows. So `first + in_flight` need not be the next new byte.
+        /// FlightSize: bytes in the network. When a recovery begins: sent and not yet acknowledged
+        /// cumulatively, without what the duplicates released (RFC 5681 §3.2 step 2). At a timeout:
+        /// less those that are known to have arrived, since a long recovery sends several windows.
+        /// So `first + in_flight` need not be the next new byte.
         in_flight: u64 = 0,
         /// The window in use: the controller's, but no more than the receiver allows.
         window: u64 = 0,
@@ -181,7 +190,8 @@ event! {
         rtt: Option<Duration> = None,
         /// The smallest round-trip time so far, if there is one.
         min_rtt: Option<Duration> = None,
-        /// Timeouts: whether the timer had expired for the same packet before, and nothing was acknowledged in between.
+        /// Timeouts: whether the timer had expired for the same packet before, and nothing was
+        /// acknowledged in between.
         repeated: bool = false,
     }
 }

@@ -1,7 +1,9 @@
-//! From packets with sequence numbers to losses with causes: what a receiver of RTP, QUIC datagrams or TFRC needs.
+//! From packets with sequence numbers to losses with causes: what a receiver of RTP, QUIC datagrams
+//! or TFRC needs.
 //!
-//! [`LossTracker`] counts gaps, whatever the width of the sequence numbers, gives overtaken packets as long as it is told
-//! to, recognises duplicates and restarts, and asks a [`ReceiverClassifier`] for the cause.
+//! [`LossTracker`] counts gaps, whatever the width of the sequence numbers, gives overtaken packets
+//! as long as it is told to, recognises duplicates and restarts, and asks a [`ReceiverClassifier`]
+//! for the cause.
 //!
 //! ```
 //! use whyloss::losses::LossTracker;
@@ -28,10 +30,11 @@
 //! anywhere else                                             suspect: ignored, unless the next one follows it (a restart)
 //! ```
 //!
-//! The last line and its numbers are RFC 3550's (appendix A.1). The cause is asked for when the gap is revealed, as the
-//! classifiers want it, and told once nothing is waited for any longer. A packet that was only overtaken is then not
-//! among the lost ones. Late packets are told to the classifier, with nothing missing; duplicates and suspects are not.
-//! At most [`HOLES`] gaps wait at a time; with one more, the oldest counts at once.
+//! The last line and its numbers are RFC 3550's (appendix A.1). The cause is asked for when the gap
+//! is revealed, as the classifiers want it, and told once nothing is waited for any longer. A
+//! packet that was only overtaken is then not among the lost ones. Late packets are told to the
+//! classifier, with nothing missing; duplicates and suspects are not. At most [`HOLES`] gaps wait
+//! at a time; with one more, the oldest counts at once.
 //!
 //! # A program that reads late
 //!
@@ -43,7 +46,8 @@
 //! | packets get the time of reading as their stamp | `trees` and `mbiaz` call the radio's losses congestion; the ZBS family calls a queue's wireless, half of them or more | let the kernel stamp arrivals (`SO_TIMESTAMPNS`), or read in a thread of its own |
 //! | the socket's buffer overflows | its losses look like the radio's: most are called wireless, the better the stamps the more | enlarge the buffer (`SO_RCVBUF`), and watch its drops (`SO_RXQ_OVFL`) |
 //!
-//! So more packets called wireless than the radio can have lost mean a full socket buffer, not a full queue.
+//! So more packets called wireless than the radio can have lost mean a full socket buffer, not a
+//! full queue.
 
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
@@ -56,7 +60,8 @@ pub const HOLES: usize = 16;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Loss {
-    /// Number of the first lost packet, counted on past every wrap-around: its low bits are the sequence number.
+    /// Number of the first lost packet, counted on past every wrap-around: its low bits are the
+    /// sequence number.
     pub first: u64,
     /// How many packets in a row were lost.
     pub count: u64,
@@ -66,7 +71,7 @@ pub struct Loss {
     pub revealed: Time,
 }
 
-/// What a packet was to a [`LossTracker`].
+/// The kind of a packet to a [`LossTracker`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Seen {
@@ -89,7 +94,8 @@ pub enum Seen {
     Restart,
 }
 
-/// Counts what is missing among numbered packets, and asks a classifier why. See the [module](self).
+/// Counts what is missing among numbered packets, and asks a classifier why. See the
+/// [module](self).
 #[derive(Clone, Debug)]
 pub struct LossTracker<C> {
     classifier: C,
@@ -155,8 +161,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         Self::new(classifier, 16)
     }
 
-    /// Waits for a missing packet until `packets` new ones have arrived after it (3, say, as TCP does). With
-    /// [`wait_for`](Self::wait_for) too, whichever comes first.
+    /// Waits for a missing packet until `packets` new ones have arrived after it (3, say, as TCP
+    /// does). With [`wait_for`](Self::wait_for) too, whichever comes first.
     #[must_use]
     pub fn wait_for_packets(mut self, packets: u64) -> Self {
         self.packets = Some(packets);
@@ -171,8 +177,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self
     }
 
-    /// Takes a gap of more than `packets` for a sender that started anew (RFC 3550: 3000). No more than a quarter of the
-    /// numbers.
+    /// Takes a gap of more than `packets` for a sender that started anew (RFC 3550: 3000). No more
+    /// than a quarter of the numbers.
     #[must_use]
     pub fn longest_jump(mut self, packets: u64) -> Self {
         self.longest_jump = packets.min(self.mask / 4);
@@ -184,8 +190,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         &self.classifier
     }
 
-    /// Takes a packet as it arrives; `lost` is told of the packets that count as lost now. The arrival's sequence number is
-    /// the packet's own: bits above the tracker's are ignored.
+    /// Takes a packet as it arrives; `lost` is told of the packets that count as lost now. The
+    /// arrival's sequence number is the packet's own: bits above the tracker's are ignored.
     pub fn on_packet(&mut self, packet: &Arrival, mut lost: impl FnMut(Loss)) -> Seen {
         let number = packet.sequence & self.mask;
         let Some(highest) = self.highest else {
@@ -221,9 +227,10 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.settle(now, &mut lost);
     }
 
-    /// Ends the stream at `now`: tells of all that is waited for, and, if the number of the `last` packet sent is known, of
-    /// what is missing at the end. No arrival shows why that was lost, so it counts as congestion. The next packet begins
-    /// another stream; the classifier keeps what it knows of the path.
+    /// Ends the stream at `now`: tells of all that is waited for, and, if the number of the `last`
+    /// packet sent is known, of what is missing at the end. No arrival shows why that was lost, so
+    /// it counts as congestion. The next packet begins another stream; the classifier keeps what it
+    /// knows of the path.
     pub fn finish(&mut self, last: Option<u64>, now: Time, mut lost: impl FnMut(Loss)) {
         self.give_up(&mut lost, |_| true);
         let Some(highest) = self.highest.take() else {
@@ -240,7 +247,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is due next if no packet arrives; [`Time::MAX`]: never.
+    /// When [`on_timeout`](Self::on_timeout) is due next if no packet arrives; [`Time::MAX`]:
+    /// never.
     pub fn next_timeout(&self) -> Time {
         let Some(span) = self.span else {
             return Time::MAX;
@@ -361,7 +369,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.waiting += 1;
     }
 
-    /// What has been waited for long enough counts as lost.
+    /// Numbers that were waited for long enough count as lost.
     fn settle(&mut self, now: Time, lost: &mut impl FnMut(Loss)) {
         let (news, packets, span) = (self.news, self.packets, self.span);
         self.give_up(lost, |hole| {

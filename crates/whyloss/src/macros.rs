@@ -1,7 +1,7 @@
 //! Has the macros for enums that hand their calls on, and for registries of names.
 
-/// Implements a trait for an enum by handing each call on to the variant: `impl Trait for Enum { Variant, … }`, and then
-/// the trait's methods.
+/// Implements a trait for an enum by handing each call on to the variant:
+/// `impl Trait for Enum { Variant, … }`, and then the trait's methods.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch {
@@ -30,8 +30,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Declares an enum with a variant for each type, and makes each type one of its values. `$dispatch!` implements the trait
-/// that the types share.
+/// Declares an enum with a variant for each type, and makes each type one of its values.
+/// `$dispatch!` implements the trait that the types share.
 macro_rules! any {
     ($(#[$about:meta])* pub enum $name:ident by $dispatch:ident { $($type:ident),+ $(,)? }) => {
         $(#[$about])*

@@ -1,5 +1,5 @@
-//! What a loss called wireless does to the window: a policy around any controller, so that any classifier can be paired
-//! with any of them.
+//! The effect of a wireless loss on the window: a policy around any controller, so that any
+//! classifier can be paired with any of them.
 //!
 //! ```text
 //! policy                 3 duplicates                                     timeout (cwnd = SMSS always)
@@ -13,12 +13,13 @@
 //!                        else keep
 //! ```
 //!
-//! A repeated timeout leaves ssthresh as it is (RFC 5681 §3.1): what is under way then is a lone retransmission, which
-//! says nothing about the path.
+//! A repeated timeout leaves ssthresh as it is (RFC 5681 §3.1): what is under way then is a lone
+//! retransmission, which says nothing about the path.
 //!
-//! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their section 8 (MIL-8); flight
-//! size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, TCP Veno and Feno take 80 (MIL-8); keep unless queued,
-//! after Papadimitriou et al. 2010, whose threshold is not printed where we could read it (MIL-8).
+//! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their
+//! section 8 (MIL-8); flight size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, TCP
+//! Veno and Feno take 80 (MIL-8); keep unless queued, after Papadimitriou et al. 2010, whose
+//! threshold is not printed where we could read it (MIL-8).
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
@@ -27,7 +28,7 @@ use crate::macros::registry;
 use crate::registry::whole;
 use crate::{Cause, Rate, Time};
 
-/// What a loss called wireless does to the window. See the table of the [module](self).
+/// The effect of a loss called wireless on the window. See the table of the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -35,24 +36,25 @@ pub enum WirelessPolicy {
     /// Nothing: the segment is retransmitted, and the controller does not hear of the loss.
     #[default]
     Keep,
-    /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on estimating, Vegas raises
-    /// its timeout, BaLDE sets ssthresh.
+    /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on
+    /// estimating, Vegas raises its timeout, BaLDE sets ssthresh.
     KeepWindow,
-    /// What a congestion loss does.
+    /// The effect of a congestion loss.
     AsCongestion,
     /// ssthresh and the window become what was under way (NewReno-LP).
     FlightSize,
     /// The window shrinks to so many percent.
     Percent(u8),
-    /// [`WirelessPolicy::Keep`] unless the queueing delay exceeds so many percent of the smallest round-trip time.
+    /// [`WirelessPolicy::Keep`] unless the queueing delay exceeds so many percent of the smallest
+    /// round-trip time.
     KeepUnlessQueued(u16),
 }
 
 /// How much of a loss called wireless a controller is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// The algorithm shall behave as if it had not noticed, in whatever the revealing acknowledgement changed as well
-    /// (MIL-4, MIL-6).
+    /// The algorithm shall behave as if it had not noticed, in whatever the revealing
+    /// acknowledgement changed as well (MIL-4, MIL-6).
     Wholly,
     /// Only the window stays.
     Window,
@@ -88,7 +90,8 @@ registry! {
 
 /// A controller under a policy about losses called wireless: all that a transport talks to.
 ///
-/// Whatever a controller can be told and asked goes through here, so that no loss passes the policy by.
+/// Every event and question of a controller goes through here, so that no loss passes the policy
+/// by.
 #[derive(Clone, Debug)]
 pub struct UnderPolicy<C = AnyController> {
     controller: C,
@@ -117,8 +120,8 @@ impl<C: Controller> UnderPolicy<C> {
         self.policy
     }
 
-    /// Whether the loss event told last was not treated as congestion. Then the packets lost in it are not told to the
-    /// controller either.
+    /// Whether the loss event told last was not treated as congestion. Then the packets lost in it
+    /// are not told to the controller either.
     pub fn spares_losses(&self) -> bool {
         self.spares_losses
     }
@@ -158,8 +161,8 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_mark(mark);
     }
 
-    /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that was spared, slow start
-    /// brings back.
+    /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that
+    /// was spared, slow start brings back.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
         let window = self.controller.window();
         if self.spares_losses && at_most < window {
@@ -169,8 +172,9 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_recovery_end(now, at_most);
     }
 
-    /// The retransmission timer expired, or congestion persists, for a loss of this cause. After persistent congestion
-    /// two segments may be under way (RFC 9002 §7.6.2), after a timeout what the controller says.
+    /// The retransmission timer expired, or congestion persists, for a loss of this cause. After
+    /// persistent congestion two segments may be under way (RFC 9002 §7.6.2), after a timeout what
+    /// the controller says.
     pub fn on_timeout(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
         let before = self.controller.ssthresh();
@@ -199,8 +203,9 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// All that the last loss event called lost has arrived: what it did is undone (RFC 4015, RFC 9438 §4.9). Before it the
-    /// window was `cwnd` and the threshold `ssthresh`; a transport that can find out keeps them.
+    /// All that the last loss event called lost has arrived: what it did is undone (RFC 4015, RFC
+    /// 9438 §4.9). Before it the window was `cwnd` and the threshold `ssthresh`; a transport that
+    /// can find out keeps them.
     pub fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         self.controller.on_spurious_loss(now, cwnd, ssthresh);
     }
@@ -215,21 +220,22 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_rate_sample(sample);
     }
 
-    /// A packet is marked as lost, see [`Controller::on_packet_lost`]. One of a loss event that the policy spares is not
-    /// told to the controller.
+    /// A packet is marked as lost, see [`Controller::on_packet_lost`]. One of a loss event that the
+    /// policy spares is not told to the controller.
     pub fn on_packet_lost(&mut self, packet: &LostPacket) {
         if !self.spares_losses {
             self.controller.on_packet_lost(packet);
         }
     }
 
-    /// Sets the window and ssthresh from outside, where a stack knows better (a path that has been saved, a recovery that
-    /// deflates its window).
+    /// Sets the window and ssthresh from outside, where a stack knows better (a path that has been
+    /// saved, a recovery that deflates its window).
     pub fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.controller.set_window(cwnd, ssthresh);
     }
 
-    /// Whether the controller wants delivery rates and lost packets, see [`Controller::wants_rate_samples`].
+    /// Whether the controller wants delivery rates and lost packets, see
+    /// [`Controller::wants_rate_samples`].
     #[inline]
     pub fn wants_rate_samples(&self) -> bool {
         self.controller.wants_rate_samples()

@@ -29,8 +29,9 @@ impl Rate {
         self.0
     }
 
-    /// The time to send `bytes` bytes, rounded to the nearest nanosecond but to no less than one, so that what is sent never
-    /// arrives in the moment in which it leaves; [`Duration::MAX`] at a rate of zero.
+    /// The time to send `bytes` bytes, rounded to the nearest nanosecond but to no less than one,
+    /// so that what is sent never arrives in the moment in which it leaves; [`Duration::MAX`] at a
+    /// rate of zero.
     #[inline]
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         if self.0 == 0 {
@@ -45,7 +46,8 @@ impl Rate {
     }
 }
 
-/// a·b/c, rounded down; saturates. (Nearly always a·b fits, and a division of half the width is done; c is not zero.)
+/// a·b/c, rounded down; saturates. (Nearly always a·b fits, and a division of half the width is
+/// done; c is not zero.)
 #[inline]
 pub(crate) fn share(a: u64, b: u64, c: u64) -> u64 {
     a.checked_mul(b)

@@ -1,8 +1,9 @@
-//! How everything here is built by name: classifiers, estimators, controllers, policies and schemes.
+//! How everything here is built by name: classifiers, estimators, controllers, policies and
+//! schemes.
 //!
-//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from parameters that are checked
-//! against what it says about itself. The same algorithms have constructors of their own, for who knows at compile time
-//! what is wanted.
+//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from
+//! parameters that are checked against what it says about itself. The same algorithms have
+//! constructors of their own, for who knows at compile time what is wanted.
 //!
 //! ```
 //! use whyloss::{bandwidth, congestion, policy, receiver, schemes, sender};
@@ -27,11 +28,11 @@ pub struct Entry<C> {
     pub id: &'static str,
     /// Name in its paper.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub summary: &'static str,
     /// Who described it, and where.
     pub source: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub parameters: &'static [Parameter],
     /// Given values in range; answers with the relation between them that does not hold.
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
@@ -51,13 +52,13 @@ pub struct Parameter {
     pub max: f64,
     /// Whether only whole numbers are allowed. A switch is a whole number from 0 to 1.
     pub whole: bool,
-    /// What it means, in a line.
+    /// Its meaning, in a line.
     pub doc: &'static str,
 }
 
 impl<C> Entry<C> {
-    /// Makes a line of a registry. `construct` is given values in range, and answers with the relation between them that
-    /// does not hold, such as `"beta <= alpha"`.
+    /// Makes a line of a registry. `construct` is given values in range, and answers with the
+    /// relation between them that does not hold, such as `"beta <= alpha"`.
     pub const fn new(
         (id, name): (&'static str, &'static str),
         summary: &'static str,
@@ -114,13 +115,13 @@ impl Parameter {
 pub struct ParameterError {
     /// Id of what was to be built.
     pub id: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub known: &'static [Parameter],
-    /// What is wrong.
+    /// The mistake.
     pub problem: Problem,
 }
 
-/// What is wrong with parameters.
+/// A mistake in parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -128,7 +129,7 @@ pub enum Problem {
     Unknown(Name),
     /// The value is out of range, or not whole where it must be.
     NotAllowed {
-        /// What was to be set.
+        /// The parameter that was to be set.
         parameter: &'static Parameter,
         /// To this.
         given: f64,
@@ -171,14 +172,16 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
-/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters differ.
+/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters
+/// differ.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let near = known.map(|known| (distance(name.as_bytes(), known.as_bytes()), known));
     let near = near.filter(|(distance, known)| 3 * distance <= known.len().max(3));
     near.min_by_key(|near| near.0).map(|near| near.1)
 }
 
-/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein); names of up to 32 bytes.
+/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein);
+/// names of up to 32 bytes.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     const ROOM: usize = 32;
     if one.len() > ROOM || other.len() > ROOM {

@@ -1,4 +1,5 @@
-//! The retransmission timeout (RFC 6298), in the integer arithmetic of 4.3BSD (Jacobson 1988, appendix A).
+//! The retransmission timeout (RFC 6298), in the integer arithmetic of 4.3BSD (Jacobson 1988,
+//! appendix A).
 //!
 //! ```text
 //! first sample R    SRTT = R,  RTTVAR = R/2
@@ -6,11 +7,11 @@
 //! timeout           min(max(SRTT + max(G, 4·RTTVAR), minimum) · 2ᵇ, maximum)        [ticks of length G]
 //! ```
 //!
-//! b counts the expiries since the last sample. A sample counts the clock's ticks between sending and acknowledgement,
-//! at least one; a tick of a nanosecond makes the clock exact. SRTT is held in eighths and RTTVAR in quarters of a tick,
-//! no less than one of each, which gives what `max(G, …)` asks for; as quarters are cut off, a steady round trip leaves
-//! three. After four expiries in a row SRTT is forgotten and the
-//! next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
+//! b counts the expiries since the last sample. A sample counts the clock's ticks between sending
+//! and acknowledgement, at least one; a tick of a nanosecond makes the clock exact. SRTT is held in
+//! eighths and RTTVAR in quarters of a tick, no less than one of each, which gives what `max(G, …)`
+//! asks for; as quarters are cut off, a steady round trip leaves three. After four expiries in a
+//! row SRTT is forgotten and the next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
 
 use crate::{Duration, Time};
 
@@ -41,7 +42,8 @@ impl Default for RtoOptions {
 }
 
 impl RtoOptions {
-    /// ns-2 2.35: 3 s at first (`rtxcur_init_`), at least 0.2 s (`minrto_`), 60 s at most, ticks of 10 ms (`tcpTick_`).
+    /// ns-2 2.35: 3 s at first (`rtxcur_init_`), at least 0.2 s (`minrto_`), 60 s at most, ticks of
+    /// 10 ms (`tcpTick_`).
     pub const fn ns2() -> Self {
         Self {
             initial: Duration::from_secs(3),
@@ -221,7 +223,8 @@ mod tests {
         // From 5 to 16 ms one tick passes, though it is 11 ms: SRTT 10, RTTVAR 5, timeout 30.
         sample(&mut rto, 5, 16);
         assert_eq!(rto.timeout(), ms(30));
-        // Two ticks in 12 ms: 8·SRTT = 8 + (2 − 1) = 9, 4·RTTVAR = 2 + 1 − 0 = 3: (9 + 24)/8 = 4 ticks.
+        // Two ticks in 12 ms: 8·SRTT = 8 + (2 − 1) = 9, 4·RTTVAR = 2 + 1 − 0 = 3: (9 + 24)/8 = 4
+        // ticks.
         sample(&mut rto, 19, 31);
         assert_eq!(rto.timeout(), ms(40));
         // Within a tick counts as one.

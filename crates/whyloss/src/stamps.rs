@@ -45,13 +45,15 @@ impl StampClock {
         }
     }
 
-    /// The clock of an RTP stream: 32 bits at the payload's rate (RFC 3550 §5.1). Packets of one frame share a stamp: where
-    /// frames have several packets, [`abs_send_time`](Self::abs_send_time) is the better clock.
+    /// The clock of an RTP stream: 32 bits at the payload's rate (RFC 3550 §5.1). Packets of one
+    /// frame share a stamp: where frames have several packets,
+    /// [`abs_send_time`](Self::abs_send_time) is the better clock.
     pub const fn rtp(rate: u32) -> Self {
         Self::new(32, rate)
     }
 
-    /// The clock of the RTP header extension abs-send-time: 24 bits, of which 18 are a fraction of a second.
+    /// The clock of the RTP header extension abs-send-time: 24 bits, of which 18 are a fraction of
+    /// a second.
     pub const fn abs_send_time() -> Self {
         Self::new(24, 1 << 18)
     }

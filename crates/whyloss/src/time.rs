@@ -1,8 +1,8 @@
 //! Time as integer nanoseconds.
 //!
-//! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets travel back to back
-//! (CEN-A10): a rounding error would flip the answer. All operators
-//! saturate, so no stamp that a peer sends can panic or wrap around.
+//! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets
+//! travel back to back (CEN-A10): a rounding error would flip the answer. All operators saturate,
+//! so no stamp that a peer sends can panic or wrap around.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -23,7 +23,8 @@ pub struct Time(u64);
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct SignedDuration(i64);
 
-/// The short name of a [`SignedDuration`], which signatures here use. Unlike [`core::time::Duration`] it may be negative.
+/// The short name of a [`SignedDuration`], which signatures here use. Unlike
+/// [`core::time::Duration`] it may be negative.
 pub type Duration = SignedDuration;
 
 impl Time {
@@ -47,16 +48,17 @@ impl Time {
         self.0
     }
 
-    /// Returns the time `span` after this one, or [`Time::MAX`] if there is none. Takes fewer instructions than `+`, since the
-    /// span must not be negative; a negative one comes out as [`Time::MAX`] or some other later time.
+    /// Returns the time `span` after this one, or [`Time::MAX`] if there is none. Takes fewer
+    /// instructions than `+`, since the span must not be negative; a negative one comes out as
+    /// [`Time::MAX`] or some other later time.
     #[inline]
     #[must_use]
     pub const fn later(self, span: SignedDuration) -> Self {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
-    /// Returns the span from an earlier time to this one, at most [`SignedDuration::MAX`]; zero from a later time. Takes fewer
-    /// instructions than `-`.
+    /// Returns the span from an earlier time to this one, at most [`SignedDuration::MAX`]; zero
+    /// from a later time. Takes fewer instructions than `-`.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> SignedDuration {
@@ -219,7 +221,8 @@ impl Div<i64> for SignedDuration {
 }
 
 impl From<core::time::Duration> for Time {
-    /// The point so long after the epoch: `instant - epoch` of a standard clock. Beyond 584 years it is [`Time::MAX`].
+    /// The point so long after the epoch: `instant - epoch` of a standard clock. Beyond 584 years
+    /// it is [`Time::MAX`].
     fn from(since: core::time::Duration) -> Self {
         Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }

@@ -1,4 +1,4 @@
-//! What the trees of receivers and those of senders have in common: a tree, and what signals are computed with.
+//! The common part of the trees of receivers and senders: a tree, and the tools of their signals.
 //!
 //! Reals are added, multiplied and divided, which every machine does alike.
 
@@ -11,17 +11,20 @@ const WIDTH: usize = 1 << u8::BITS;
 /// Classes of delay.
 pub(crate) const CLASSES: usize = 16;
 
-/// A complete tree: question k lies between leaves k and k + 1, and the one in the middle of those that are left is asked next.
+/// A complete tree: question k lies between leaves k and k + 1, and the one in the middle of those
+/// that are left is asked next.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Number of a signal, and the bound: at most that leads to the leaves before, more to those after.
+    /// Number of a signal, and the bound: at most that leads to the leaves before, more to those
+    /// after.
     pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
     /// Thousandths of log-odds of congestion.
     pub(crate) leaves: [i16; 1 << DEPTH],
 }
 
 impl Tree {
-    /// No branch depends on a signal: the answer is added to the place, so that the processor can be in several trees at once.
+    /// No branch depends on a signal: the answer is added to the place, so that the processor can
+    /// be in several trees at once.
     #[inline]
     fn leaf(&self, signals: &[i16; WIDTH]) -> i32 {
         let mut at = 0;
@@ -42,7 +45,8 @@ pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT
     trees.iter().map(|tree| tree.leaf(&wide)).sum()
 }
 
-/// Extrema of the last one to two buckets of time. Few values are a new one, so few are written down.
+/// Extrema of the last one to two buckets of time. Few values are a new one, so few are written
+/// down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extrema {
     /// Of the bucket that is being filled.
@@ -139,8 +143,8 @@ pub(crate) fn hundredths(value: f64) -> i16 {
     (100.0 * value) as i16
 }
 
-/// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever the others are.
-/// Thousandths of log-odds as odds.
+/// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever
+/// the others are. Thousandths of log-odds as odds.
 pub(crate) fn odds(log_odds: i32) -> f64 {
     libm::exp(f64::from(log_odds) / 1e3)
 }

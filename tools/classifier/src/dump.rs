@@ -1,7 +1,9 @@
-//! A row for each gap: the truth, and the signals as exact and as noisy clocks show them, all beside one run.
+//! A row for each gap: the truth, and the signals as exact and as noisy clocks show them, all
+//! beside one run.
 //!
-//! Rows are 16-bit integers, little-endian: network, family, clock, packets lost to queues, packets lost to channels, flow,
-//! then the signals. Of a network there are at most some [`MOST`] gaps. `FILE.names` has the signals' names.
+//! Rows are 16-bit integers, little-endian: network, family, clock, packets lost to queues, packets
+//! lost to channels, flow, then the signals. Of a network there are at most some [`MOST`] gaps.
+//! `FILE.names` has the signals' names.
 
 use std::error::Error;
 use std::fs::File;
@@ -97,8 +99,8 @@ pub(crate) fn run(
     write(drawn.networks, out, &NAMES, NOISES.len(), rows)
 }
 
-/// Writes the rows of so many networks, of each at most some [`MOST`] times those that stay `together`, and the signals' names
-/// beside them.
+/// Writes the rows of so many networks, of each at most some [`MOST`] times those that stay
+/// `together`, and the signals' names beside them.
 pub(crate) fn write<const ROW: usize>(
     networks: u64,
     out: &Path,

@@ -1,4 +1,5 @@
-//! Drivers in a loop, scored as the arena does: what models have to be compared by before one of them ships.
+//! Drivers in a loop, scored as the arena does: what models have to be compared by before one of
+//! them ships.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -44,7 +45,8 @@ impl Scores {
         (mc, mw)
     }
 
-    /// Mc and Mw; 1 − (Mc + Mw)/2 of these two means, and the mean of the same over the networks that have both.
+    /// Mc and Mw; 1 − (Mc + Mw)/2 of these two means, and the mean of the same over the networks
+    /// that have both.
     fn line(&self) -> String {
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
         let (mc, mw) = (mean(&self.mc), mean(&self.mw));

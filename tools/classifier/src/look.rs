@@ -87,7 +87,8 @@ impl Watch for Listener {
     }
 }
 
-/// Rows of a run; the judged flows' classifier becomes `driver`, or one that calls every loss wireless.
+/// Rows of a run; the judged flows' classifier becomes `driver`, or one that calls every loss
+/// wireless.
 pub(crate) fn rows(
     mut scenario: Scenario,
     network: u64,

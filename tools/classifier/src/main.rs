@@ -1,4 +1,5 @@
-//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried in a loop. `docs/evidence/classifier.md` says how to use it.
+//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried
+//! in a loop. `docs/evidence/classifier.md` says how to use it.
 #![forbid(unsafe_code)]
 
 mod dump;
@@ -25,16 +26,17 @@ struct Args {
     /// How many networks.
     #[arg(long, global = true, default_value_t = 60)]
     networks: u64,
-    /// Who decides in the flows, with commas between: classifiers as scenario files give them (`spike`,
-    /// `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or the files of models that train.py wrote (`*.txt`).
+    /// Who decides in the flows, with commas between: classifiers as scenario files give them
+    /// (`spike`, `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or the files of models that train.py
+    /// wrote (`*.txt`).
     #[arg(long, global = true, default_value = "oracle")]
     drivers: String,
-    /// Laws that networks are drawn by: the arena's; long, with round trips uniform from 10 to 400 ms and each last hop as fast as
-    /// a backbone; or uniform, where nothing is log-uniform.
+    /// Laws that networks are drawn by: the arena's; long, with round trips uniform from 10 to 400
+    /// ms and each last hop as fast as a backbone; or uniform, where nothing is log-uniform.
     #[arg(long, global = true, default_value = "arena", value_parser = laws)]
     laws: Laws,
-    /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender classifiers (`dump` then takes the
-    /// two in turn).
+    /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender
+    /// classifiers (`dump` then takes the two in turn).
     #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
     transport: Transport,
     /// What TCP has besides, as a scenario says it: `ack_every = 8, rtt_tick = "10 ms"`.
@@ -44,7 +46,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write a row for each gap (the truth, and the signals under three clocks), or for each loss event of senders.
+    /// Write a row for each gap (the truth, and the signals under three clocks), or for each loss
+    /// event of senders.
     Dump {
         /// Seconds of a run, of which the first ten do not count.
         #[arg(long, default_value_t = 130)]
@@ -75,10 +78,11 @@ enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE")]
         sets: Vec<String>,
     },
-    /// Compare whole schemes: what each receives, and what it takes from a plain flow where no channel loses.
+    /// Compare whole schemes: what each receives, and what it takes from a plain flow where no
+    /// channel loses.
     Schemes {
-        /// Controllers, or controllers with classifiers (`cubic+trees`), with commas between; the first is what the others'
-        /// goodput is a share of.
+        /// Controllers, or controllers with classifiers (`cubic+trees`), with commas between; the
+        /// first is what the others' goodput is a share of.
         contenders: String,
         /// Judged flows are QUIC's.
         #[arg(long)]

@@ -1,8 +1,9 @@
 //! A model that train.py wrote, asked in a loop: the signals are those that ship.
 //!
-//! A line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes, `signal:bound:left:right` with the
-//! numbers of the nodes below; a leaf is `255:0:V:0`, in thousandths of log-odds. A logistic rule has a line `rule` with
-//! `signal:low:high:weight` for each signal, which is clipped to the bounds first, and its constant in the threshold.
+//! A line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes,
+//! `signal:bound:left:right` with the numbers of the nodes below; a leaf is `255:0:V:0`, in
+//! thousandths of log-odds. A logistic rule has a line `rule` with `signal:low:high:weight` for
+//! each signal, which is clipped to the bounds first, and its constant in the threshold.
 
 use std::error::Error;
 use std::path::Path;

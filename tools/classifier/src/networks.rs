@@ -17,7 +17,8 @@ use crate::model::{InLoop, Model, SenderInLoop};
 pub(crate) struct Drawn {
     pub(crate) seed: u64,
     pub(crate) networks: u64,
-    /// Seconds of a run in which packets have other sizes, too, and a third of the networks ns-2's TFRC.
+    /// Seconds of a run in which packets have other sizes, too, and a third of the networks ns-2's
+    /// TFRC.
     pub(crate) varied: Option<u32>,
     pub(crate) queue: Queue,
     pub(crate) arq: bool,
@@ -98,7 +99,8 @@ impl Drawn {
         Network::draw(self.seed, index, &setting)
     }
 
-    /// Network number `index` with `driver` in every judged flow, and so many nanoseconds of clock noise.
+    /// Network number `index` with `driver` in every judged flow, and so many nanoseconds of clock
+    /// noise.
     pub(crate) fn scenario(
         self,
         index: u64,

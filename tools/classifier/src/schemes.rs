@@ -1,4 +1,5 @@
-//! Whole schemes compared: what they receive, what they take from a plain flow, and how evenly they share.
+//! Whole schemes compared: what they receive, what they take from a plain flow, and how evenly they
+//! share.
 //!
 //! A contender is a controller, or a controller and a classifier (`cubic+trees`).
 
@@ -167,8 +168,8 @@ pub(crate) fn look(setting: Setting, contender: &str, clean: bool) -> Result<(),
     Ok(())
 }
 
-/// Prints a line for each contender: beside the first one, which should be a controller told the truth (`cubic+oracle`); harm
-/// beside `cubic`.
+/// Prints a line for each contender: beside the first one, which should be a controller told the
+/// truth (`cubic+oracle`); harm beside `cubic`.
 pub(crate) fn run(
     setting: Setting,
     contenders: &[String],

@@ -1,6 +1,7 @@
 //! A row for each loss event of TCP's senders: the truth, and the signals beside one run.
 //!
-//! Rows are those of `dump.rs`, with the number of what the acknowledgements were like ([`ACKS`]) in the place of the clock.
+//! Rows are those of `dump.rs`, with the number of what the acknowledgements were like ([`ACKS`])
+//! in the place of the clock.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! Instructions, counted by valgrind's callgrind, which do not depend on what else the machine does.
+//! Instructions, counted by valgrind's callgrind, which do not depend on what else the machine
+//! does.
 //!
 //! ```text
 //! instructions per packet = (instructions of the longer run − of the shorter) / (packets of the longer − of the shorter)
@@ -24,7 +25,8 @@ pub(crate) fn is_there() -> bool {
     peers::run(Command::new("valgrind").arg("--version"), "", PROBE).is_ok()
 }
 
-/// Instructions per packet, from two runs that differ in simulated time alone: each a command and its input.
+/// Instructions per packet, from two runs that differ in simulated time alone: each a command and
+/// its input.
 ///
 /// # Errors
 /// If a run fails, or the longer one delivers no more than the shorter.

@@ -1,8 +1,9 @@
 //! Runs in processes of their own, so that each has its own CPU time and peak memory, and an end.
 //!
 //! `whyloss bench-child` (not shown in the help) runs one load and prints one line:
-//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three alike, ns-3's program the
-//! first four. Here CPU time includes building the engine's network from the scenario, there it does not.
+//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three
+//! alike, ns-3's program the first four. Here CPU time includes building the engine's network from
+//! the scenario, there it does not.
 
 use std::fs;
 use std::io::{self, Write};
@@ -53,7 +54,7 @@ fn shortcut(name: &str) -> Result<Shortcut, String> {
     })
 }
 
-/// What one process measured.
+/// The measures of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) packets: u64,

@@ -1,8 +1,9 @@
-//! `whyloss bench`: what a delivered packet costs, here, in ns-2 and in ns-3, in the same minutes on the same machine.
+//! `whyloss bench`: what a delivered packet costs, here, in ns-2 and in ns-3, in the same minutes
+//! on the same machine.
 //!
-//! Each run is a process of its own ([`child`]); repetitions alternate between the simulators, and ratios are taken between
-//! neighbours, so that what else the machine does weighs on all. A peer that fails on a network is not asked again for it;
-//! everything else goes on.
+//! Each run is a process of its own ([`child`]); repetitions alternate between the simulators, and
+//! ratios are taken between neighbours, so that what else the machine does weighs on all. A peer
+//! that fails on a network is not asked again for it; everything else goes on.
 
 mod ablate;
 pub(crate) mod callgrind;
@@ -37,7 +38,8 @@ pub(crate) struct BenchArgs {
     /// Workload to measure [default: all]. May be repeated.
     #[arg(long = "workload", value_enum, value_name = "NAME")]
     workloads: Vec<Workload>,
-    /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of our dumbbell alone.
+    /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of
+    /// our dumbbell alone.
     #[arg(long)]
     quick: bool,
     /// Measure what each short cut of the engine saves, by turning it off, and nothing else.
@@ -95,7 +97,8 @@ const GAP_WHOLE: &str =
 const GAP_QUICK: &str = "1000 flows in ns-3, instructions in ns-2 and ns-3 (with --quick)";
 /// So many runs of one flow make a run long enough to be timed.
 const RUNS_OF_ONE_FLOW: u32 = 100;
-/// Delays of the pipe in ms, and how many more packets are under way in the longer one: 1 Gbit/s · 4 s / 12000 bit.
+/// Delays of the pipe in ms, and how many more packets are under way in the longer one: 1 Gbit/s ·
+/// 4 s / 12000 bit.
 const PIPES: [u32; 2] = [100, 4_100];
 const MORE_PACKETS: f64 = 1e9 * 4.0 / 12_000.0;
 
@@ -130,7 +133,7 @@ pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError>
         return Ok(());
     }
     if let Some(dir) = &args.out {
-        papers_report::prepare(dir).map_err(CliError::Out)?;
+        papers_report::renew(dir).map_err(CliError::Out)?;
     }
     let cache = args.cache.directory()?;
     let tools = Tools::find(&cache).map_err(CliError::Peer)?;
@@ -263,7 +266,8 @@ fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchE
     Ok(results)
 }
 
-/// Does something for every simulator on every network. What a peer fails at it is not asked for again.
+/// Does something for every simulator on every network. What a peer fails at it is not asked for
+/// again.
 fn each(
     tasks: &mut [Task],
     rows: &mut [Row],
@@ -322,8 +326,8 @@ fn count(
     Ok(())
 }
 
-/// What we deliver in the time that the peers simulate: ns-2 does what we do, ns-3 for a shorter time and with selective
-/// acknowledgements.
+/// What we deliver in the time that the peers simulate: ns-2 does what we do, ns-3 for a shorter
+/// time and with selective acknowledgements.
 fn expect(tasks: &[Task], rows: &mut [Row]) -> Result<(), BenchError> {
     for (task, row) in tasks.iter().zip(rows) {
         let [Some(ours), _, ns3] = &task.works else {
@@ -372,7 +376,8 @@ fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     tasks
 }
 
-/// What a simulator is to do of a network; `None`: nothing. ns-3 takes a hundred times as long, and gets less.
+/// What a simulator is to do of a network; `None`: nothing. ns-3 takes a hundred times as long, and
+/// gets less.
 fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Option<Work> {
     let ns3 = simulator == Simulator::Ns3;
     let (whole, short) = match (network, size) {
@@ -419,8 +424,9 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
     })
 }
 
-/// Differences of peaks. Flows: 1,000 and 10,000 share the same hosts and links, and the same link and queue hold the
-/// packets. Packets: two pipes differ in their delay alone, so in the packets under way.
+/// Differences of peaks. Flows: 1,000 and 10,000 share the same hosts and links, and the same link
+/// and queue hold the packets. Packets: two pipes differ in their delay alone, so in the packets
+/// under way.
 fn bytes(quick: bool) -> Result<Memory, BenchError> {
     let peak = |network, size| {
         let load = Load {

@@ -1,7 +1,7 @@
 //! A scenario in the words of the program that runs ns-3, `peers/ns3.cc` of whyloss-validate.
 //!
-//! ns-3 has selective acknowledgements: without, its NewReno (3.37) delivers a third of what one flow can have. Time spent
-//! for nothing but us is saved: links are not counted, routes are given.
+//! ns-3 has selective acknowledgements: without, its NewReno (3.37) delivers a third of what one
+//! flow can have. Time spent for nothing but us is saved: links are not counted, routes are given.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,8 @@ use whyloss_validate::peers::{PeerError, links};
 
 use super::ways::ways;
 
-/// Packets in the buffers of all senders, and of one at least and at most: sources fill them when they start, and their
-/// memory is to be that of the flows.
+/// Packets in the buffers of all senders, and of one at least and at most: sources fill them when
+/// they start, and their memory is to be that of the flows.
 const BUFFERS: usize = 16_384;
 const LEAST_BUFFER: usize = 64;
 const MOST_BUFFER: usize = 1_024;

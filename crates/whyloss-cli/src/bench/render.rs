@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::results::{Results, Row, Side, Simulator, Spread};
 
-/// A metric's name in JSON and CSV, its unit, and its value, which is the same in all repetitions or known but once.
+/// A metric's name in JSON and CSV, its unit, and its value, which is the same in all repetitions
+/// or known but once.
 type Metric = (&'static str, &'static str, Value);
 type Value = fn(&Side) -> Option<f64>;
 

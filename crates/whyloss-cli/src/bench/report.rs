@@ -1,7 +1,9 @@
-//! The same as files: `index.html`, `bench.csv`, and the picture of how cost grows with flows, `bench-flows.svg`.
+//! Writes the costs as files: `index.html`, `bench.csv`, and `bench-flows.svg`, which shows how
+//! cost grows with flows.
 
 use std::path::Path;
 
+use whyloss_study::report::page::Page;
 use whyloss_study::report::{self, ReportError, svg};
 use whyloss_study::{Figure, Panel, Series};
 
@@ -14,11 +16,11 @@ use super::results::{Results, Simulator};
 /// [`ReportError::Write`] for the first file that cannot be written.
 pub(crate) fn write(dir: &Path, results: &Results) -> Result<(), ReportError> {
     report::write(dir, "bench.csv", &render::csv(results))?;
-    let picture = figure(results).map(|figure| svg::render(&figure));
-    if let Some(picture) = &picture {
-        report::write(dir, "bench-flows.svg", picture)?;
+    let figure = figure(results);
+    if let Some(figure) = &figure {
+        report::write(dir, "bench-flows.svg", &svg::render(figure))?;
     }
-    report::write(dir, "index.html", &page(results, picture.as_deref()))
+    report::write(dir, "index.html", &page(results, figure.as_ref()))
 }
 
 /// CPU time per delivered packet over the number of flows; `None` if that was not measured.
@@ -57,15 +59,21 @@ fn figure(results: &Results) -> Option<Figure> {
     })
 }
 
-fn page(results: &Results, picture: Option<&str>) -> String {
-    let table = render::table(results).replace('&', "&amp;");
-    let table = table.replace('<', "&lt;");
-    let picture = picture.unwrap_or_default();
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>Whyloss: speed</title>\n\
-         <style>body {{ font-family: Helvetica, Arial, sans-serif; margin: 2em }} pre {{ overflow-x: auto }}</style>\n\
-         </head>\n<body>\n<h1>What a delivered packet costs</h1>\n<pre>{table}</pre>\n{picture}\n</body>\n</html>\n"
-    )
+fn page(results: &Results, figure: Option<&Figure>) -> String {
+    let mut page = Page::new("Cost of a delivered packet");
+    page.section("costs", "Costs");
+    page.listing(&render::table(results));
+    if let Some(figure) = figure {
+        page.figure_with_file(figure);
+    }
+    page.files([(
+        "bench.csv",
+        "each cost with its least, median and largest value",
+    )]);
+    page.finish(&format!(
+        "Measured by whyloss {} on this machine.",
+        env!("CARGO_PKG_VERSION")
+    ))
 }
 
 #[cfg(test)]
@@ -107,6 +115,6 @@ mod tests {
         let (flows, nanoseconds, _) = ours.points[1];
         assert!((flows - 10.0).abs() < 1e-9 && (nanoseconds - 200.0).abs() < 1e-9);
         assert!((ns3.points[1].1 - 20_000.0).abs() < 1e-6);
-        assert!(page(&results, Some("<svg/>")).contains("<svg/>"));
+        assert!(page(&results, Some(&figure)).contains("<svg"));
     }
 }

@@ -178,7 +178,8 @@ impl Results {
         (fewest.flows < most.flows).then_some((fewest, most))
     }
 
-    /// Fewest and most flows, and by how much a packet costs more among the most, repetition by repetition.
+    /// Fewest and most flows, and by how much a packet costs more among the most, repetition by
+    /// repetition.
     pub(crate) fn growth(&self) -> Option<(u32, u32, Spread)> {
         let (fewest, most) = self.ends()?;
         let [fewer, more] = [fewest, most].map(|row| &row.side(Simulator::Whyloss).runs);

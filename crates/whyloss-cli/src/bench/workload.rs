@@ -78,7 +78,8 @@ packet = "1500 B"
 transport = { kind = "cbr", rate = "1 kbit/s" }
 "#;
 
-/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a scenario has 10,000 links.
+/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a
+/// scenario has 10,000 links.
 const PAIRS: u32 = 1_000;
 
 /// A network without its size.
@@ -94,7 +95,7 @@ pub(crate) enum Network {
     Codel,
 }
 
-/// What one process simulates.
+/// The work of one process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) network: Network,

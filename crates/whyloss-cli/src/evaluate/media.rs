@@ -38,7 +38,7 @@ pub(super) fn run(args: &EvaluateArgs, out: &mut dyn Write) -> Result<(), CliErr
     let known = ESTIMATORS.into_iter().filter(|one| sim::knows(one.1));
     let estimators: Vec<&str> = known.map(|one| one.0).collect();
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 5 });
-    files::prepare(&args.out).map_err(CliError::Out)?;
+    files::renew(&args.out).map_err(CliError::Out)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();

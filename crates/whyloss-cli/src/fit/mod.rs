@@ -22,8 +22,8 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FitArgs {
-    /// Tables (CSV, Parquet), patterns, directories of them, logs of emulated links, captures, qlogs, or
-    /// traces of rates.
+    /// Tables (CSV, Parquet), patterns, directories of them, logs of emulated links, captures,
+    /// qlogs, or traces of rates.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The law to fit. `rate` and `delay` read a table with a number in each row; `delay` reads the

@@ -44,7 +44,8 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
     },
 ];
 
-/// The outcome of a simulated figure. It is made before the transfers begin, which need a machine that does nothing else.
+/// The outcome of a simulated figure. It is made before the transfers begin, which need a machine
+/// that does nothing else.
 fn simulation(context: &Context<'_>, id: &str) -> Result<Outcome, ExperimentError> {
     whyloss_kernel::may_load().map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     match whyloss_papers::find(id) {

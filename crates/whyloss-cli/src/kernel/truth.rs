@@ -99,7 +99,8 @@ impl Truth {
             return;
         };
         let queue = matches!(record.fate, Fate::Overflow | Fate::Aqm);
-        // What the emulator lost is no channel's doing, but lost all the same: the run counts for nothing then.
+        // What the emulator lost is no channel's doing, but lost all the same: the run counts for
+        // nothing then.
         if headers.protocol == TCP && (queue || record.fate == Fate::Channel) {
             let connection = (
                 SocketAddr::new(headers.source, source),
@@ -129,7 +130,8 @@ impl Truth {
             };
             // A segment that was lost a second time is another event's.
             if !meant || told.contains(&sequence) {
-                // What lies behind was repaired without an event of its own: part of the recovery before.
+                // What lies behind was repaired without an event of its own: part of the recovery
+                // before.
                 return meant || behind == 0 || behind >= BEHIND;
             }
             told.push(sequence);

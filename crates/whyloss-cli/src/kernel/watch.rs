@@ -1,4 +1,5 @@
-//! `whyloss kernel watch`: each loss with its verdict, the core's opinion of it, and the truth if there is a log of it.
+//! `whyloss kernel watch`: each loss with its verdict, the core's opinion of it, and the truth if
+//! there is a log of it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! A run behind an emulated link as one page that needs no network: what its links did, and when packets were lost, and why.
+//! A run behind an emulated link as one page that needs no network: what its links did, and when
+//! packets were lost, and why.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,13 +7,16 @@ use std::sync::Arc;
 use whyloss_emulate::archive;
 use whyloss_emulate::record::{Fate, Record};
 use whyloss_emulate::spec::Links;
-use whyloss_emulate::summary::Summary;
+use whyloss_emulate::summary::{LinkCounts, Snapshot, Summary};
 use whyloss_sim::trace::tables::LINKS;
 use whyloss_sim::trace::{Batch, Cell, Sink};
+use whyloss_study::Sign;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, svg};
 
 use crate::error::CliError;
+use crate::live::Live;
+use crate::live::history::{History, Sample};
 use crate::run::picture::Timeline;
 
 /// Rows that are taken at once.
@@ -27,7 +31,7 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     let timeline = timeline(dir, links, summary.seconds)?;
     let mut page = Page::new("What happened behind the link");
     page.section("links", "Links");
-    page.table(&counts(summary));
+    page.table(&counts(&summary.links, summary.seconds));
     let mut notes = vec![
         "overflow: the queue was full; aqm: its discipline dropped the packet; channel: the channel corrupted it".to_owned(),
     ];
@@ -37,11 +41,12 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.notes(&notes);
     page.section("time", "Over time");
     page.text(
-        "A cross is a packet that was lost. Red is congestion: a full queue or its discipline. Blue is wireless: the channel. Losses of a kind less \
-         than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most in \
+        "A cross above the lines is a lost packet. Red is congestion: a full queue or its discipline. Blue is wireless: the \
+         channel. Crosses that would overlap share one. Lines are means over short times, bands reach from the least to the most in \
          them. Of a link whose rate follows a trace, 100 % is the trace's mean.",
     );
-    for index in 0..summary.links.len().min(MOST_DRAWN) {
+    let used = (0..summary.links.len()).filter(|&index| summary.links[index].offered > 1);
+    for index in used.take(MOST_DRAWN) {
         let figure = timeline.link(index);
         page.figure_with_file(&figure);
         report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))?;
@@ -75,14 +80,85 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.listing("whyloss link --replay .");
     page.text("The links, as scenarios have them (`link.toml`):");
     page.listing(&links.text);
-    let html = page.finish(&format!(
-        "Written by whyloss {}. `packets.jsonl` beside this page has every packet.",
-        env!("CARGO_PKG_VERSION")
-    ));
+    let files = [
+        ("packets.jsonl", "every packet with its fate"),
+        ("packets.parquet", "the packets as a table for data frames"),
+        (
+            "summary.json",
+            "counts of each link and lateness of the emulator",
+        ),
+        ("link.toml", "the links"),
+    ];
+    page.files(
+        files
+            .into_iter()
+            .filter(|(name, _)| dir.join(name).exists()),
+    );
+    let html = page.finish(&footer());
     Ok(report::write(dir, "index.html", &html)?)
 }
 
-fn counts(summary: &Summary) -> Table {
+/// The page of a run that is under way.
+pub(super) struct Watch {
+    live: Live,
+    links: Vec<History>,
+}
+
+impl Watch {
+    pub(super) fn start() -> Result<Self, CliError> {
+        Ok(Self {
+            live: Live::start()?,
+            links: Vec::new(),
+        })
+    }
+
+    /// Shows what the links have done so far.
+    pub(super) fn show(&mut self, snapshot: &Snapshot<'_>) {
+        let now = snapshot.now.as_secs_f64();
+        self.links.resize(snapshot.links.len(), History::default());
+        let links = snapshot.links.iter().zip(snapshot.waiting);
+        for ((link, &waiting), history) in links.zip(&mut self.links) {
+            history.push(Sample {
+                at_s: now,
+                bytes: link.bytes,
+                waiting: Some(waiting),
+                lost: [link.overflow + link.aqm, link.channel],
+            });
+        }
+        let mut page = Page::new("What happens behind the link");
+        page.section("links", "Links");
+        page.table(&counts(snapshot.links, now));
+        page.section("time", "Over time");
+        let millis = |nanos: u64| nanos as f64 / 1e6;
+        page.text(&format!(
+            "{now:.1} s so far. Packets leave later than scheduled by {:.3} ms (half of them less), {:.3} ms (99 % less).",
+            millis(snapshot.lateness.p50_ns),
+            millis(snapshot.lateness.p99_ns),
+        ));
+        let used = |index: &usize| snapshot.links[*index].offered > 1;
+        for index in (0..snapshot.links.len()).filter(used).take(MOST_DRAWN) {
+            let caption = format!("Link {} over time.", snapshot.links[index].name);
+            let name = format!("link-{}", index + 1);
+            let sign = |cause| Sign::of_loss(Some(cause), None);
+            page.figure(&self.links[index].figure(&name, &caption, "lost", sign));
+        }
+        self.live.show(&page.finish(&footer()));
+    }
+
+    /// Shows the page of the whole run, if it was written.
+    pub(super) fn end(self, dir: Option<&Path>) {
+        let page = dir.and_then(|dir| std::fs::read_to_string(dir.join("index.html")).ok());
+        if let Some(page) = page {
+            self.live.show(&page);
+        }
+    }
+}
+
+fn footer() -> String {
+    format!("Written by whyloss {}.", env!("CARGO_PKG_VERSION"))
+}
+
+fn counts(links: &[LinkCounts], seconds: f64) -> Table {
     let mut table = Table::new([
         "link",
         "offered",
@@ -94,8 +170,8 @@ fn counts(summary: &Summary) -> Table {
         "kbit/s",
         "most waiting",
     ]);
-    for link in &summary.links {
-        let rate = link.bytes as f64 * 8e-3 / summary.seconds.max(1e-9);
+    for link in links {
+        let rate = link.bytes as f64 * 8e-3 / seconds.max(1e-9);
         let counts = [
             link.offered,
             link.delivered,

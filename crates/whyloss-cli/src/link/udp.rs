@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use whyloss_emulate::archive;
 use whyloss_emulate::proxy::{Proxy, ProxyOptions};
 use whyloss_emulate::spec::{HostPlan, Links};
 
-use super::{LinkArgs, duration, line, report, view};
+use super::{LinkArgs, View, begin_log, duration, report};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
@@ -29,9 +28,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
         stop: over.clone(),
     })?;
     let interrupted = stop_on_interrupt().map_err(CliError::Signal)?;
-    if let Some(directory) = &args.log {
-        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
-    }
+    begin_log(args, links)?;
     let address = proxy.address();
     if !args.quiet {
         // Standard output is the command's.
@@ -40,16 +37,16 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
             "forwarding UDP from {address} to {target}"
         );
     }
+    let mut view = View::start(args.live)?;
     let command = start(args, address, over)?;
-    let bar = view(args.live);
-    let mut last = (0.0, Vec::new());
     let summary = proxy.run(&links.plan(hosts(links)), &mut |snapshot| {
-        bar.set_message(line(snapshot, &mut last));
+        view.show(snapshot);
         !interrupted.load(Ordering::Relaxed)
     });
-    bar.finish_and_clear();
+    view.bar.finish_and_clear();
     let summary = summary?;
     report(args, links, &summary)?;
+    view.end(args.log.as_deref());
     if interrupted.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted {
             cut_short: Vec::new(),

@@ -1,4 +1,5 @@
-//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each link.
+//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each
+//! link.
 //!
 //! Seeds run in parallel and are printed in order, so the output does not depend on the number of
 //! threads. The first Ctrl-C stops the seeds under way, and what had finished is printed; the
@@ -9,6 +10,7 @@ mod one;
 mod page;
 pub(crate) mod picture;
 mod table;
+mod watch;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,9 +25,10 @@ use whyloss_study::report;
 
 use self::one::{Done, Plan, WriteArgs, one};
 use self::page::Source;
-use self::picture::Timeline;
+use self::picture::{Shared, Timeline};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
+use crate::live::Live;
 use crate::progress::Simulated;
 use crate::threads::{self, MOST_JOBS};
 use whyloss_study::results::{Results, Seed};
@@ -38,10 +41,10 @@ pub(crate) struct RunArgs {
     /// The first seed [default: the file's, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// How many seeds, counting up from the first [default: the file's, else 1].
+    /// Number of seeds, counting up from the first [default: the file's, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=zbs2`. May be
+    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=trees`. May be
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
@@ -50,15 +53,19 @@ pub(crate) struct RunArgs {
     jobs: Option<u16>,
     #[command(flatten)]
     write: WriteArgs,
-    /// Write a page with tables, and with every flow and link over time, into this directory; with
-    /// the pictures (SVG) and the results (CSV, JSON) by themselves.
+    /// Write a page of tables and of every flow and link over time into this directory, with the
+    /// pictures (SVG) and the results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Simulate plainly, one event per arrival and per timer: the same results, several times as
-    /// slowly.
+    /// Serve the page on this machine alone, from the start until Ctrl-C; its address is printed.
+    #[arg(long)]
+    watch: bool,
+    /// Simulate with the plain engine, one event per arrival and per timer: the same results,
+    /// several times slower.
     #[arg(long)]
     plain: bool,
-    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and
+    /// seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -69,6 +76,9 @@ enum Format {
     Json,
     Csv,
 }
+
+/// Seeds whose flows and links are drawn over time; tracing them costs several times the run.
+const SEEDS_DRAWN: usize = 4;
 
 /// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to
 /// sort them by metric.
@@ -110,7 +120,26 @@ pub(crate) fn run(
     let pool = threads::pool(args.jobs)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let bar = Simulated::new(&name, seeds.len() as u64, scenario.end);
-    let done = pool.install(|| replicate(&scenario, &seeds, args, &stop, &bar));
+    let live = args.watch.then(Live::start).transpose()?;
+    let timelines: Vec<Shared> = seeds
+        .iter()
+        .take(if args.out.is_some() { SEEDS_DRAWN } else { 1 })
+        .filter(|_| args.out.is_some() || args.watch)
+        .map(|_| Shared::new(Timeline::new(&scenario)))
+        .collect();
+    let job = Job {
+        scenario: &scenario,
+        seeds: &seeds,
+        args,
+        timelines: &timelines,
+        stop: &stop,
+        bar: &bar,
+    };
+    let simulate = || pool.install(|| replicate(&job));
+    let done = match &live {
+        Some(live) => watch::follow(live, &job, simulate),
+        None => simulate(),
+    };
     bar.clear();
     let done = done?;
     let (finished, done): (Vec<Option<Seed>>, Vec<Done>) = done
@@ -128,23 +157,38 @@ pub(crate) fn run(
             Format::Csv => csv::render(&results),
         };
         match out.write_all(text_of.as_bytes()).and_then(|()| out.flush()) {
-            // Nobody reads any more, but the page is still wanted.
+            // The reader closed the pipe, but the page is still wanted.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
             printed => printed?,
         }
+        let source = Source {
+            text: &text,
+            command: args.command(),
+            timelines: (results.seeds.iter().copied())
+                .zip(done.iter().filter(|done| done.reached >= scenario.end))
+                .filter_map(|(seed, done)| Some((seed, done.timeline.as_ref()?)))
+                .collect(),
+        };
         if let Some(dir) = &args.out {
-            let source = Source {
-                text: &text,
-                command: args.command(),
-                timeline: done.iter().find_map(|done| done.timeline.as_ref()),
-            };
             page::write(dir, &scenario, &results, &source, &args.scenario)?;
         }
+        if let Some(live) = &live {
+            live.show(&page::render(
+                None,
+                &scenario,
+                &results,
+                &source,
+                &args.scenario,
+            )?);
+        }
+    }
+    if live.is_some() {
+        watch::stay(&stop);
     }
     conclude(&scenario, &seeds, &done, count, args)
 }
 
-/// What the exit code says, once all is printed that there is.
+/// Turns the results into an exit code, after all output.
 fn conclude(
     scenario: &Scenario,
     seeds: &[u64],
@@ -219,14 +263,28 @@ pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> 
     read.map_err(unreadable)
 }
 
-/// What became of the seeds that were begun before `stop` was set, in the order of `seeds`.
-fn replicate(
-    scenario: &Scenario,
-    seeds: &[u64],
-    args: &RunArgs,
-    stop: &AtomicBool,
-    bar: &Simulated,
-) -> Result<Vec<Done>, CliError> {
+/// The runs to simulate, and the work that follows them.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    scenario: &'a Scenario,
+    seeds: &'a [u64],
+    args: &'a RunArgs,
+    /// Those of the first seeds.
+    timelines: &'a [Shared],
+    stop: &'a AtomicBool,
+    bar: &'a Simulated,
+}
+
+/// The outcomes of the seeds that began before `stop` was set, in the order of `seeds`.
+fn replicate(job: &Job<'_>) -> Result<Vec<Done>, CliError> {
+    let Job {
+        scenario,
+        seeds,
+        args,
+        stop,
+        bar,
+        ..
+    } = *job;
     let below = |dir: &Path, seed: u64| match seeds {
         [_] => Ok(dir.to_owned()),
         _ => create_below(dir, &format!("seed-{seed}"))
@@ -243,12 +301,11 @@ fn replicate(
                 let dir = dir.as_deref();
                 dir.map(|dir| below(dir, seed)).transpose()
             };
-            let drawn = args.out.is_some() && index == 0;
             let plan = Plan {
                 write: &args.write,
                 trace: directory(&args.write.trace)?,
                 pcap: directory(&args.write.pcap)?,
-                timeline: drawn.then(|| Timeline::new(scenario)),
+                timeline: job.timelines.get(index).cloned(),
                 plain: args.plain,
                 stop,
                 bar,

@@ -13,11 +13,11 @@ use whyloss_sim::{
 
 use whyloss_study::results::Seed;
 
-use super::picture::Timeline;
+use super::picture::{Shared, Timeline};
 use crate::error::CliError;
 use crate::progress::Simulated;
 
-/// What a run writes beside its results.
+/// The files that a run writes beside its results.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
     /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into
@@ -27,13 +27,14 @@ pub(super) struct WriteArgs {
     /// Format of the tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
-    /// At most one row per flow or link in so long, such as `10 ms`; losses are always written.
+    /// Write at most one row per flow or link in this time, such as `10 ms`; losses are always
+    /// written.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
     trace_thin: Option<Duration>,
-    /// Rows from this time on.
+    /// Write rows from this time on.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_from: Option<Duration>,
-    /// Rows up to this time.
+    /// Write rows up to this time.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_to: Option<Duration>,
     /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N`
@@ -77,7 +78,7 @@ pub(super) struct Done {
     pub(super) results: Option<Seed>,
     /// How far it came.
     pub(super) reached: Time,
-    /// What could not be written of it.
+    /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
     /// What the pictures are drawn from, if it was asked for.
     pub(super) timeline: Option<Timeline>,
@@ -88,7 +89,7 @@ pub(super) struct Plan<'a> {
     pub(super) write: &'a WriteArgs,
     pub(super) trace: Option<PathBuf>,
     pub(super) pcap: Option<PathBuf>,
-    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline: Option<Shared>,
     pub(super) plain: bool,
     pub(super) stop: &'a AtomicBool,
     pub(super) bar: &'a Simulated,
@@ -112,8 +113,9 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         .as_deref()
         .map(|dir| Capture::create(scenario, dir));
     let pcap = keep(pcap.transpose(), &mut unwritten).flatten();
-    let timeline = plan.timeline;
-    let timeline = timeline.map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
+    let timeline = plan
+        .timeline
+        .map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
     let bare = trace.is_none() && pcap.is_none() && timeline.is_none();
     let mut observers = ((trace, pcap), timeline);
     let mut simulation = Simulation::new(scenario, seed).ask(&mut goes_on);
@@ -132,6 +134,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     keep(pcap.map_or(Ok(()), Capture::finish), &mut unwritten);
     // Memory does not fail.
     let timeline = timeline.and_then(|trace| trace.finish().ok());
+    let timeline = timeline.map(|shared| shared.so_far());
     Ok(Done {
         timeline,
         ..done(scenario, &run, unwritten)

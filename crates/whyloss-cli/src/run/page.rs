@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use whyloss_sim::Scenario;
+use whyloss_study::Figure;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, ReportError, svg};
 
@@ -20,8 +21,8 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// The command that was given.
     pub(super) command: String,
-    /// The first seed over time, if it came to its end.
-    pub(super) timeline: Option<&'a Timeline>,
+    /// The first seeds over time, those that came to their end.
+    pub(super) timelines: Vec<(u64, &'a Timeline)>,
 }
 
 /// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and
@@ -33,29 +34,17 @@ pub(super) fn write(
     source: &Source<'_>,
     file: &Path,
 ) -> Result<(), ReportError> {
-    let heading = if scenario.title.is_empty() {
-        file.to_string_lossy().into_owned()
-    } else {
-        scenario.title.clone()
-    };
-    let mut page = Page::new(&heading);
-    summary(&mut page, results, source);
-    if let Some(timeline) = source.timeline {
-        pictures(dir, &mut page, scenario, results, timeline)?;
-    }
-    page.section("again", "Run it again");
-    page.text(
-        "With the scenario below as a file, in the directory where the files that it names are:",
-    );
-    page.listing(&source.command);
-    page.text("The same scenario and seeds give the same results, on every machine.");
-    page.section("scenario", "The scenario");
-    page.text("As it was read, before any `--set`. `scenario.toml` beside this page is the same.");
-    page.listing(source.text);
-    let html = page.finish(&format!(
-        "Simulated by whyloss {}. `results.csv` and `results.json` beside this page have every number.",
-        env!("CARGO_PKG_VERSION")
-    ));
+    let html = render(Some(dir), scenario, results, source, file)?;
+    let figures: Option<Vec<Figure>> = source.timelines.first().map(|(_, timeline)| {
+        let (flows, links) = shown(scenario, results);
+        let flows = flows.into_iter().take(MOST_DRAWN);
+        let links = links.into_iter().take(MOST_DRAWN);
+        let flows = flows.map(|index| timeline.flow(index));
+        flows
+            .chain(links.map(|index| timeline.link(index)))
+            .collect()
+    });
+    report::write_series(dir, &figures.unwrap_or_default())?;
     report::write(dir, "results.csv", &super::csv::render(results))?;
     report::write(
         dir,
@@ -64,6 +53,97 @@ pub(super) fn write(
     )?;
     report::write(dir, "scenario.toml", source.text)?;
     report::write(dir, "index.html", &html)
+}
+
+/// The page; without a directory it stands alone.
+pub(super) fn render(
+    dir: Option<&Path>,
+    scenario: &Scenario,
+    results: &Results<'_>,
+    source: &Source<'_>,
+    file: &Path,
+) -> Result<String, ReportError> {
+    let mut page = Page::new(&heading(scenario, file));
+    summary(&mut page, results, source);
+    let (flows, links) = shown(scenario, results);
+    for (index, &(seed, timeline)) in source.timelines.iter().enumerate() {
+        let place = Place {
+            dir,
+            seed,
+            others: index > 0,
+        };
+        pictures(&place, &mut page, timeline, &flows, &links)?;
+    }
+    page.section("again", "Run it again");
+    page.text(
+        "With the scenario below as a file, in the directory where the files that it names are:",
+    );
+    page.listing(&source.command);
+    page.text("The same scenario and seeds give the same results, on every machine.");
+    page.section("scenario", "The scenario");
+    page.text("As it was read, before any `--set`.");
+    page.listing(source.text);
+    if dir.is_some() {
+        page.files([
+            ("results.csv", "each value of each seed"),
+            (
+                "results.json",
+                "each value of each seed, with means and intervals",
+            ),
+            ("scenario.toml", "the scenario"),
+            ("series.json", "the data of the pictures"),
+        ]);
+    }
+    Ok(page.finish(&footer()))
+}
+
+/// The flows and links that have pictures.
+fn shown(scenario: &Scenario, results: &Results<'_>) -> (Vec<usize>, Vec<usize>) {
+    let links = (0..scenario.links.len()).filter(|&link| !table::is_quiet(&results.links[link]));
+    (foreground(scenario), links.collect())
+}
+
+fn foreground(scenario: &Scenario) -> Vec<usize> {
+    let flows = 0..scenario.flows.len();
+    flows
+        .filter(|&flow| !scenario.flows[flow].background)
+        .collect()
+}
+
+/// The page of a run that is under way: the first seed so far.
+pub(super) fn render_so_far(
+    scenario: &Scenario,
+    seed: u64,
+    timeline: &Timeline,
+    simulated_s: f64,
+    asked_s: f64,
+    file: &Path,
+) -> Result<String, ReportError> {
+    let mut page = Page::new(&heading(scenario, file));
+    page.text(&format!(
+        "{simulated_s:.0} of {asked_s:.0} s simulated, over all seeds. Results follow at the end."
+    ));
+    let place = Place {
+        dir: None,
+        seed,
+        others: false,
+    };
+    let links = (0..scenario.links.len()).filter(|&link| timeline.has_losses(link));
+    let links: Vec<usize> = links.collect();
+    pictures(&place, &mut page, timeline, &foreground(scenario), &links)?;
+    Ok(page.finish(&footer()))
+}
+
+fn heading(scenario: &Scenario, file: &Path) -> String {
+    if scenario.title.is_empty() {
+        file.to_string_lossy().into_owned()
+    } else {
+        scenario.title.clone()
+    }
+}
+
+fn footer() -> String {
+    format!("Simulated by whyloss {}.", env!("CARGO_PKG_VERSION"))
 }
 
 fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
@@ -85,30 +165,49 @@ fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
         page.table(&shown);
     }
     page.notes(&sections.notes);
-    if source.timeline.is_none() {
+    if source.timelines.is_empty() {
         page.text("There are no pictures, since the first seed did not come to its end.");
     }
 }
 
+/// Where the pictures of a seed go.
+struct Place<'a> {
+    /// Where each picture is written as a file, too.
+    dir: Option<&'a Path>,
+    seed: u64,
+    /// Whether another seed stands before it: then a reader opens it, and its number stands in the
+    /// names of its files.
+    others: bool,
+}
+
+impl Place<'_> {
+    fn named(&self, mut figure: Figure) -> Figure {
+        if self.others {
+            figure.name = format!("seed-{}-{}", self.seed, figure.name);
+        }
+        figure
+    }
+}
+
 fn pictures(
-    dir: &Path,
+    place: &Place<'_>,
     page: &mut Page,
-    scenario: &Scenario,
-    results: &Results<'_>,
     timeline: &Timeline,
+    flows: &[usize],
+    links: &[usize],
 ) -> Result<(), ReportError> {
-    let seed = results.seeds.first().copied().unwrap_or_default();
-    let flows: Vec<usize> = (0..scenario.flows.len())
-        .filter(|&index| !scenario.flows[index].background)
-        .collect();
-    let links: Vec<usize> = (0..scenario.links.len())
-        .filter(|&index| !table::is_quiet(&results.links[index]))
-        .collect();
-    page.section("flows", &format!("Flows over time, seed {seed}"));
+    let seed = place.seed;
+    if place.others {
+        page.section(&format!("seed-{seed}"), &format!("Seed {seed}"));
+        page.fold("Flows and links over time");
+        page.heading("Flows over time");
+    } else {
+        page.section("flows", &format!("Flows over time, seed {seed}"));
+    }
     page.text(
-        "Every loss is a sign. Its colour is the true cause: red is congestion, blue is wireless. Its shape is what the classifier \
-         called it: a square is congestion, a triangle wireless, a cross not judged. Losses of a kind \
-         less than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most \
+        "A sign above the lines is a loss. Its colour is the true cause: red is congestion, blue is wireless. Its shape is what the classifier \
+         called it: a square is congestion, a triangle wireless, a cross not judged. Signs that \
+         would overlap share one. Lines are means over short times, bands reach from the least to the most \
          in them.",
     );
     let left = |count: usize, what: &str| {
@@ -116,6 +215,11 @@ fn pictures(
         (more > 0).then(|| format!("{more} more {what} are not drawn."))
     };
     let draw = |page: &mut Page, figure| {
+        let figure = place.named(figure);
+        let Some(dir) = place.dir else {
+            page.figure(&figure);
+            return Ok(());
+        };
         page.figure_with_file(&figure);
         report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))
     };
@@ -125,7 +229,11 @@ fn pictures(
     if let Some(text) = left(flows.len(), "flows") {
         page.text(&text);
     }
-    page.section("links", &format!("Links over time, seed {seed}"));
+    if place.others {
+        page.heading("Links over time");
+    } else {
+        page.section("links", &format!("Links over time, seed {seed}"));
+    }
     for &index in links.iter().take(MOST_DRAWN) {
         draw(page, timeline.link(index))?;
     }
@@ -134,6 +242,9 @@ fn pictures(
     }
     if links.is_empty() {
         page.text("No link lost anything, or was used for more than 5 % of the time.");
+    }
+    if place.others {
+        page.unfold();
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of
 //! one kind less than half a pixel apart become one mark.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use whyloss::{Cause, Time};
 use whyloss_sim::trace::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
 use whyloss_sim::trace::{Batch, Cell, Sink};
@@ -18,8 +20,38 @@ const GAP: f64 = 1.0 / 40.0;
 /// Places along the time axis where a loss can be marked.
 const PLACES: usize = 800;
 
+/// A timeline that a page may read while a run fills it.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Arc<Mutex<Timeline>>);
+
+impl Shared {
+    pub(super) fn new(timeline: Timeline) -> Self {
+        Self(Arc::new(Mutex::new(timeline)))
+    }
+
+    /// Returns what there is so far.
+    pub(super) fn so_far(&self) -> Timeline {
+        self.lock().clone()
+    }
+
+    /// A panic in another thread leaves whole rows: each adds to sums.
+    fn lock(&self) -> MutexGuard<'_, Timeline> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for Shared {
+    fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
+        self.lock().write(batch)
+    }
+
+    fn finish(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+}
+
 /// The time series of every flow and link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     end_s: f64,
     flows: Vec<Flow>,
@@ -127,15 +159,6 @@ impl Bins {
             let at = (index as f64 + 0.5) / BINS as f64 * end_s;
             (at, bin.sum * BINS as f64 / end_s * scale)
         })
-    }
-
-    /// The mean around `part`, or of the nearest bin before it that has one.
-    fn near(&self, part: f64) -> Option<f64> {
-        let last = ((part * BINS as f64) as usize).min(BINS - 1);
-        let known = self.0[..=last].iter().rfind(|bin| bin.count > 0);
-        known
-            .or_else(|| self.0[last..].iter().find(|bin| bin.count > 0))
-            .map(|bin| bin.sum / f64::from(bin.count))
     }
 }
 
@@ -310,6 +333,39 @@ impl Sink for Timeline {
     }
 }
 
+/// Returns the times of the places where there is a loss of this kind.
+fn times<const N: usize>(losses: &[[bool; N]], kind: usize, end_s: f64) -> Vec<f64> {
+    let places = losses.iter().enumerate().filter(|(_, at)| at[kind]);
+    places
+        .map(|(place, _)| (place as f64 + 0.5) / PLACES as f64 * end_s)
+        .collect()
+}
+
+/// Adds the marks of losses, a lane per kind above all lines, which many losses would hide.
+///
+/// A kind is its name, its sign and the times of its losses.
+pub(crate) fn add_losses(
+    series: &mut Vec<Series>,
+    kinds: impl Iterator<Item = (String, Sign, Vec<f64>)>,
+) {
+    let points = series.iter().flat_map(|series| &series.points);
+    let heights = points.map(|&(_, y, half)| y + half.unwrap_or(0.0));
+    let top = heights.filter(|y| y.is_finite()).fold(0.0, f64::max);
+    let top = if top > 0.0 { top } else { 1.0 };
+    let mut lane = 1.0;
+    for (name, sign, times) in kinds {
+        if !times.is_empty() {
+            let height = top * (1.0 + LANE * lane);
+            lane += 1.0;
+            let marks = times.into_iter().map(|at| (at, height));
+            series.push(Series::new(&name, Look::Signs(sign), marks));
+        }
+    }
+}
+
+/// Height of a lane of losses, as a share of the highest line.
+const LANE: f64 = 0.06;
+
 const TIME: &str = "time (s)";
 const KB: f64 = 1e-3;
 const KBPS: f64 = 8e-3;
@@ -324,60 +380,45 @@ impl Timeline {
             ("in flight", &flow.in_flight, false),
             ("slow start threshold", &flow.threshold, true),
         ];
-        let (title, axis, scale, mut series, level): (_, _, _, Vec<Series>, &Bins) =
-            if flow.window.is_empty() {
-                let mut series = Vec::new();
-                if !flow.rate.is_empty() {
-                    let allowed = flow.rate.means(end, KBPS);
-                    series.push(Series::new("allowed", Look::Line, allowed));
-                }
-                let received = flow.received.per_second(end, KBPS);
-                series.push(Series::new("received", Look::Dashed, received));
-                ("rate and losses", "kbit/s", KBPS, series, &flow.rate)
-            } else {
-                // A threshold far above the window would flatten all else.
-                let top = flow
-                    .window
-                    .0
-                    .iter()
-                    .fold(0.0, |top: f64, bin| top.max(bin.high));
-                let low = |bins: &Bins| {
-                    bins.0
-                        .iter()
-                        .all(|bin| bin.count == 0 || bin.high <= 2.0 * top)
-                };
-                let series = lines
-                    .iter()
-                    .filter(|(_, bins, _)| !bins.is_empty() && low(bins));
-                let series = series.map(|&(name, bins, dashed)| {
-                    Series::new(name, Look::line(dashed), bins.means(end, KB))
-                });
-                (
-                    "window and losses",
-                    "kB",
-                    KB,
-                    series.collect(),
-                    &flow.window,
-                )
-            };
-        for (kind, &(truth, verdict)) in KINDS.iter().enumerate() {
-            let marks = flow.losses.iter().enumerate().filter(|(_, at)| at[kind]);
-            let marks: Vec<(f64, f64)> = marks
-                .map(|(place, _)| {
-                    let part = (place as f64 + 0.5) / PLACES as f64;
-                    let received = || flow.received.near(part).map(|_| 0.0);
-                    let level = level
-                        .near(part)
-                        .map(|level| level * scale)
-                        .or_else(received);
-                    (part * end, level.unwrap_or(0.0))
-                })
-                .collect();
-            if !marks.is_empty() {
-                let sign = Look::Signs(Sign::of_loss(Some(truth), verdict));
-                series.push(Series::new(&name_of((truth, verdict)), sign, marks));
+        let (title, axis, mut series): (_, _, Vec<Series>) = if flow.window.is_empty() {
+            let mut series = Vec::new();
+            if !flow.rate.is_empty() {
+                let allowed = flow.rate.means(end, KBPS);
+                series.push(Series::new("allowed", Look::Line, allowed));
             }
-        }
+            let received = flow.received.per_second(end, KBPS);
+            series.push(Series::new("received", Look::Dashed, received));
+            ("rate and losses", "kbit/s", series)
+        } else {
+            // A threshold far above the window would flatten all else.
+            let top = flow
+                .window
+                .0
+                .iter()
+                .fold(0.0, |top: f64, bin| top.max(bin.high));
+            let low = |bins: &Bins| {
+                bins.0
+                    .iter()
+                    .all(|bin| bin.count == 0 || bin.high <= 2.0 * top)
+            };
+            let series = lines
+                .iter()
+                .filter(|(_, bins, _)| !bins.is_empty() && low(bins));
+            let series = series.map(|&(name, bins, dashed)| {
+                Series::new(name, Look::line(dashed), bins.means(end, KB))
+            });
+            ("window and losses", "kB", series.collect())
+        };
+        let kinds = KINDS.iter().enumerate();
+        let kinds = kinds.map(|(kind, &(truth, verdict))| {
+            let sign = Sign::of_loss(Some(truth), verdict);
+            (
+                name_of((truth, verdict)),
+                sign,
+                times(&flow.losses, kind, end),
+            )
+        });
+        add_losses(&mut series, kinds);
         let mut panels = vec![Panel::new(title, (TIME, axis), series)];
         for (name, bins) in [("round trip", &flow.rtt), ("one way", &flow.rott)] {
             if !bins.is_empty() {
@@ -396,6 +437,11 @@ impl Timeline {
         }
     }
 
+    /// Whether link number `index` lost a packet.
+    pub(super) fn has_losses(&self, index: usize) -> bool {
+        self.links[index].losses.iter().any(|at| at.contains(&true))
+    }
+
     /// The picture of link number `index`: queue and utilisation.
     pub(crate) fn link(&self, index: usize) -> Figure {
         let (link, end) = (&self.links[index], self.end_s);
@@ -403,19 +449,13 @@ impl Timeline {
             Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)).broken(end * GAP),
             Series::band("waiting", link.waiting.range(end, 1.0)).broken(end * GAP),
         ];
-        for (kind, &cause) in CAUSES.iter().enumerate() {
-            let marks = link.losses.iter().enumerate().filter(|(_, at)| at[kind]);
-            let marks: Vec<(f64, f64)> = marks
-                .map(|(place, _)| {
-                    let part = (place as f64 + 0.5) / PLACES as f64;
-                    (part * end, link.waiting.near(part).unwrap_or(0.0))
-                })
-                .collect();
-            if !marks.is_empty() {
-                let sign = Look::Signs(Sign::of_loss(Some(cause), None));
-                queue.push(Series::new(&format!("lost: {}", word(cause)), sign, marks));
-            }
-        }
+        let kinds = CAUSES.iter().enumerate();
+        let kinds = kinds.map(|(kind, &cause)| {
+            let name = format!("lost: {}", word(cause));
+            let sign = Sign::of_loss(Some(cause), None);
+            (name, sign, times(&link.losses, kind, end))
+        });
+        add_losses(&mut queue, kinds);
         let used = link.busy.per_second(end, 100.0);
         let used = vec![Series::new("used", Look::Line, used)];
         Figure {

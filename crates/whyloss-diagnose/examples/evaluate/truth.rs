@@ -100,7 +100,7 @@ impl Watch for Truth {
                             retransmission: segment.retransmission,
                             cause,
                         }),
-                        Fate::Damaged(..) => {}
+                        Fate::Damaged(..) | Fate::Held => {}
                     }
                 }
                 Payload::Ack(ack) if matches!(fate, Fate::Delivered(_)) => {

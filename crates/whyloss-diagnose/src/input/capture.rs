@@ -1,7 +1,8 @@
 //! pcap and pcapng as a stream of frames.
 //!
-//! A frame that cannot be read ends a pcap (nothing says where the next one begins) and is passed over in a pcapng
-//! (blocks have lengths). Whatever ends a capture early leaves what came before: a partial result.
+//! A frame that cannot be read ends a pcap (nothing says where the next one begins) and is passed
+//! over in a pcapng (blocks have lengths). Whatever ends a capture early leaves what came before: a
+//! partial result.
 
 use std::io::Read;
 
@@ -11,7 +12,8 @@ use pcap_file::pcapng::{PcapNgReadError, PcapNgReader};
 
 use crate::error::Error;
 
-/// The longest block or frame that is read, bytes: a buffer of this size is all that a reader keeps.
+/// The longest block or frame that is read, bytes: a buffer of this size is all that a reader
+/// keeps.
 const BUFFER: usize = 1 << 20;
 /// Interfaces of a section beyond which the rest is not read: each costs memory.
 const INTERFACES: usize = 10_000;
@@ -189,7 +191,7 @@ fn next_of_pcap<R: Read>(
     }
 }
 
-/// What is wrong with an input that cannot be read from the start.
+/// The mistake of an input that cannot be read from the start.
 fn at_start(problem: &str, io: bool) -> String {
     if io {
         "it ends within that header".to_owned()

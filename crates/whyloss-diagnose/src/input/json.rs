@@ -1,6 +1,8 @@
-//! Logs in JSON, record by record: one document, records on lines of their own, or JSON text sequences (RFC 7464).
+//! Logs in JSON, record by record: one document, records on lines of their own, or JSON text
+//! sequences (RFC 7464).
 //!
-//! A document is never held whole: its events are handed on as they are read. No record may be longer than [`LONGEST`].
+//! A document is never held whole: its events are handed on as they are read. No record may be
+//! longer than [`LONGEST`].
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Cursor, Read};

@@ -1,4 +1,5 @@
-//! A limit on what is read between one record and the next: without it a line that never ends fills the memory.
+//! A limit on what is read between one record and the next: without it a line that never ends fills
+//! the memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -38,7 +39,7 @@ impl<R> Limited<R> {
     }
 }
 
-/// What is wrong with a record that is too long.
+/// The message about a record that is too long.
 pub(crate) fn too_long(what: &str) -> String {
     format!("{what} is longer than {} MiB", LONGEST >> 20)
 }

@@ -1,7 +1,7 @@
 //! Files and pipes as streams of packets or of log records, decompressed if need be.
 //!
-//! The kind is read off the first bytes, never off a name, so that pipes work as files do. Compressed input may be
-//! compressed again (a `.gz` inside a `.zst`), up to three layers deep.
+//! The kind is read off the first bytes, never off a name, so that pipes work as files do.
+//! Compressed input may be compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
 mod capture;
 pub(crate) mod json;
@@ -17,10 +17,11 @@ use crate::error::Error;
 
 /// How many compressions may lie inside each other.
 const LAYERS: usize = 3;
-/// The window of zstd's `--long`, bytes: one that wants more is refused, since it is kept in memory.
+/// The window of zstd's `--long`, bytes: one that wants more is refused, since it is kept in
+/// memory.
 const WINDOW: u64 = 1 << 27;
 
-/// What an input turned out to be.
+/// The kind of an input.
 pub enum Input {
     /// A capture.
     Capture(Capture<Box<dyn Read>>),

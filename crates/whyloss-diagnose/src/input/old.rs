@@ -1,7 +1,8 @@
-//! pcap of before 1998: up to version 2.2 a packet's two lengths stand the other way round, and 2.3 was written both ways.
+//! pcap of before 1998: up to version 2.2 a packet's two lengths stand the other way round, and 2.3
+//! was written both ways.
 //!
-//! [`Old`] puts them in today's order as the file passes, so that what reads it need not know. (libpcap's `sf-pcap.c` tells
-//! the same story.)
+//! [`Old`] puts them in today's order as the file passes, so that what reads it need not know.
+//! (libpcap's `sf-pcap.c` tells the same story.)
 
 use std::io::{self, Read};
 
@@ -25,7 +26,7 @@ pub(super) struct Old<R> {
     reader: R,
     lengths: Option<Lengths>,
     little: bool,
-    /// What is to be handed out.
+    /// The bytes to hand out.
     head: [u8; FILE],
     filled: usize,
     taken: usize,
@@ -129,7 +130,8 @@ impl<R: Read> Read for Old<R> {
 mod tests {
     use super::*;
 
-    /// A file of that version with packets of 3 and 2 bytes captured of 60, and lengths in that order.
+    /// A file of that version with packets of 3 and 2 bytes captured of 60, and lengths in that
+    /// order.
     fn file(minor: u16, swapped: bool, little: bool) -> Vec<u8> {
         let four = |n: u32| {
             if little {

@@ -1,8 +1,9 @@
-//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`, `docs/guides/emulator.md`).
+//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`,
+//! `docs/guides/emulator.md`).
 //!
-//! A packet that crosses several links has a record at each: it left its source when it reached the first, and arrived when
-//! it left the last. Packets of TCP of at most [`BARE`] bytes are bare acknowledgements: they are no flow of data, but the
-//! shortest way back is theirs.
+//! A packet that crosses several links has a record at each: it left its source when it reached the
+//! first, and arrived when it left the last. Packets of TCP of at most [`BARE`] bytes are bare
+//! acknowledgements: they are no flow of data, but the shortest way back is theirs.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -71,7 +72,7 @@ impl Line {
         ]
     }
 
-    /// What a truth takes: packets of TCP.
+    /// Packets that a truth takes: those of TCP.
     fn passage(&self) -> Option<Passage> {
         if self.protocol != TCP {
             return None;
@@ -164,7 +165,8 @@ struct Packets {
     first_sequence: Option<u32>,
     /// The latest offset, from which those that follow are counted.
     offset: u64,
-    /// Bare acknowledgements that arrived: when each left its source, when it arrived, and over how many links.
+    /// Bare acknowledgements that arrived: when each left its source, when it arrived, and over how
+    /// many links.
     bare: HashMap<u64, (u64, u64, u32)>,
 }
 

@@ -1,8 +1,10 @@
-//! What a network itself says of every packet: the log of an emulated link, the tables of a simulated run.
+//! What a network itself says of every packet: the log of an emulated link, the tables of a
+//! simulated run.
 //!
-//! Nothing is guessed here. A network's own record has each packet as it left its source, and whether, when and why not it
-//! arrived, so that losses and causes are exact ([`Evidence::Log`], a confidence of 1). Receiver classifiers are asked all the
-//! same, as if they had been at the far end, and counted against the truth.
+//! Nothing is guessed here. A network's own record has each packet as it left its source, and
+//! whether, when and why not it arrived, so that losses and causes are exact ([`Evidence::Log`], a
+//! confidence of 1). Receiver classifiers are asked all the same, as if they had been at the far
+//! end, and counted against the truth.
 //!
 //! ```text
 //! number     the transmission's place among those of its flow, in the order in which they left, retransmissions included
@@ -30,17 +32,19 @@ use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 pub(crate) use emulated::{Emulated, of_table, packets};
 
-/// Packets of a log that are looked at: each is kept until the end, since a log is in the order in which fates were known.
+/// Packets of a log that are looked at: each is kept until the end, since a log is in the order in
+/// which fates were known.
 const PACKETS: usize = 1 << 22;
 /// Where the clock begins by which classifiers are told, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 
-/// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come on top.
+/// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come
+/// on top.
 const PACKET: usize = 240;
 const FLOW: usize = 1024;
 const PLACE: usize = 256;
 
-/// What may be kept of a log: so many packets, and what memory allows.
+/// The bounds of a log: a number of packets, and memory.
 struct Room {
     options: Options,
     memory: Memory,
@@ -111,7 +115,7 @@ struct Transmission {
     outcome: Outcome,
 }
 
-/// What became of it.
+/// Its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// It came through, then.
@@ -135,7 +139,7 @@ struct Network {
     score: Score,
 }
 
-/// What is known of a flow besides its packets.
+/// The facts about a flow besides its packets.
 struct About {
     protocol: Protocol,
     ends: [SocketAddr; 2],

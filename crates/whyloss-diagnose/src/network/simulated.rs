@@ -1,7 +1,7 @@
 //! The tables of a simulated run (`whyloss run --trace`, `docs/reference/traces.md`).
 //!
-//! `arrivals` has what came through, `losses` what did not and why, and both when each left its source; `sources`, if it is
-//! there, the round trips. `links` is not needed.
+//! `arrivals` has what came through, `losses` what did not and why, and both when each left its
+//! source; `sources`, if it is there, the round trips. `links` is not needed.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,7 +1,8 @@
-//! Packets built anew from what is known of them: IP's and TCP's headers, and not a byte that was merely copied.
+//! Packets built anew from what is known of them: IP's and TCP's headers, and not a byte that was
+//! merely copied.
 //!
-//! Link layers, tunnels, options that tell nothing of losses, and payloads are not in them, so nothing that was there can
-//! slip through.
+//! Link layers, tunnels, options that tell nothing of losses, and payloads are not in them, so
+//! nothing that was there can slip through.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +16,8 @@ use super::{Body, Packet, Segment};
 /// Hops that are left, which the original need not have had.
 const HOPS: u8 = 64;
 
-/// The headers of a packet between these ends, and how long it is with the payload that is not there.
+/// The headers of a packet between these ends, and how long it is with the payload that is not
+/// there.
 ///
 /// # Errors
 /// When the ends are not of one family.

@@ -1,7 +1,8 @@
 //! Segments in fragments: not put together, but measured.
 //!
-//! Only a segment's length is missing from its first fragment. So what waits here is the segment of the first fragment,
-//! and how many bytes have come; once all are there, the segment has the length of the whole.
+//! Only a segment's length is missing from its first fragment. So what waits here is the segment of
+//! the first fragment, and how many bytes have come; once all are there, the segment has the length
+//! of the whole.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +12,7 @@ use super::Segment;
 /// Segments that wait at most; the oldest makes room.
 const WAITING: usize = 64;
 
-/// What the fragments of one packet share.
+/// The fields that the fragments of one packet share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) ends: (IpAddr, IpAddr),

@@ -19,7 +19,8 @@ pub(super) fn transport<'a>(
         etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
         etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
     })?;
-    // The lengths of offloaded packets are filled in behind the point of capture: then the frame's counts.
+    // The lengths of offloaded packets are filled in behind the point of capture: then the frame's
+    // counts.
     let (length, ip_id) = match &slice {
         LaxIpSlice::Ipv4(ip) => {
             let header = ip.header();
@@ -46,7 +47,8 @@ pub(super) fn transport<'a>(
             protocol: protocol.0,
             id: fragment.0,
         };
-        // The ports are in the first fragment, which waits here until the length of the whole is known.
+        // The ports are in the first fragment, which waits here until the length of the whole is
+        // known.
         let first = (fragment.1.offset == 0).then(|| {
             upper(
                 protocol.0,
@@ -91,7 +93,7 @@ pub(super) fn transport<'a>(
     )
 }
 
-/// What lies above IP: `length` bytes on the wire.
+/// The layer above IP: `length` bytes on the wire.
 fn upper<'a>(
     protocol: u8,
     bytes: &'a [u8],

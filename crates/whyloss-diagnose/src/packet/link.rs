@@ -1,7 +1,8 @@
 //! Link layers: where IP begins in a frame.
 //!
-//! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop, raw IP. Numbers are the
-//! link types of <https://www.tcpdump.org/linktypes.html>, ether types those of IANA.
+//! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop,
+//! raw IP. Numbers are the link types of <https://www.tcpdump.org/linktypes.html>, ether types
+//! those of IANA.
 
 use super::Pass;
 
@@ -36,7 +37,8 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
         }
         RAW | IPV4 | IPV6 => ip(bytes),
         link if RAW_DLT.contains(&link) => ip(bytes),
-        // An address family in the byte order of whoever captured; the version tells as much, whatever the order.
+        // An address family in the byte order of whoever captured; the version tells as much,
+        // whatever the order.
         NULL | LOOP => ip(bytes.get(4..).ok_or(Pass::Short)?),
         PPP | PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
         PPP_ETHER => ppp(bytes.get(6..).ok_or(Pass::Short)?),

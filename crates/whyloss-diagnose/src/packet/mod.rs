@@ -1,7 +1,7 @@
 //! From a frame's bytes to what transports are made of: link layers, IP, fragments, TCP and UDP.
 //!
-//! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and lengths come from
-//! headers, not from how much was stored.
+//! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and
+//! lengths come from headers, not from how much was stored.
 
 pub mod bare;
 mod fragments;
@@ -27,11 +27,11 @@ pub struct Packet<'a> {
     pub destination: SocketAddr,
     /// IPv4's identification.
     pub ip_id: Option<u16>,
-    /// What it carries.
+    /// Its contents.
     pub body: Body<'a>,
 }
 
-/// What a packet carries.
+/// The contents of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// A TCP segment.
@@ -40,7 +40,7 @@ pub enum Body<'a> {
     Udp(&'a [u8], u32),
 }
 
-/// What was passed over, and how often.
+/// The frames that were passed over, with their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Frames of a link layer, network layer or transport that is not read here.
@@ -75,7 +75,8 @@ enum Pass {
 }
 
 impl Dissector {
-    /// The transport's packet in a frame of this link type, `length` bytes on the wire, if it has one.
+    /// The transport's packet in a frame of this link type, `length` bytes on the wire, if it has
+    /// one.
     pub fn packet<'a>(&mut self, link: u32, length: u32, bytes: &'a [u8]) -> Option<Packet<'a>> {
         let found = link::network(link, bytes).and_then(|ip| {
             let before = (bytes.len() - ip.len()) as u32;

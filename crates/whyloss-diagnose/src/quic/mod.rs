@@ -1,6 +1,7 @@
 //! QUIC connections from the logs of their endpoints (qlog).
 //!
-//! What is read, under its older and newer names (drafts 02 to 12 of the events, and the arrays of draft 01):
+//! What is read, under its older and newer names (drafts 02 to 12 of the events, and the arrays of
+//! draft 01):
 //!
 //! | event | what it tells |
 //! |---|---|
@@ -10,7 +11,8 @@
 //! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
 //! | `connectivity:connection_started`, `quic:connection_started` | addresses |
 //!
-//! Only packets of 0-RTT and 1-RTT count: those of the handshake have numbers of their own, and are few.
+//! Only packets of 0-RTT and 1-RTT count: those of the handshake have numbers of their own, and are
+//! few.
 
 mod receiver;
 mod sender;
@@ -37,7 +39,8 @@ const RANGES: usize = 1 << 12;
 const LONGEST_ID: usize = 256;
 /// Numbers of packets are below this (RFC 9000 §12.3).
 const NUMBERS: u64 = 1 << 62;
-/// Events after which the memory of a connection is counted again, from this many on; before, whenever they have doubled.
+/// Events after which the memory of a connection is counted again, from this many on; before,
+/// whenever they have doubled.
 const COUNTED: u64 = 64;
 
 /// The connections of a log.
@@ -122,7 +125,8 @@ impl Format {
             time += self.last;
             self.last = time;
         }
-        // One that counts from 1970 has its origin in it. (Added as whole numbers: as reals they are exact to 256 ns.)
+        // One that counts from 1970 has its origin in it. (Added as whole numbers: as reals they
+        // are exact to 256 ns.)
         let origin = if time > 1e18 { 0.0 } else { self.origin };
         let sane = |ns: f64| (0.0..9e18).contains(&ns);
         (sane(time) && sane(origin)).then(|| time.round() as u64 + origin as u64)
@@ -454,7 +458,8 @@ fn size(data: &Value) -> u32 {
     size.unwrap_or(0).min(u64::from(u16::MAX)) as u32
 }
 
-/// Whether the peer will acknowledge it: more than acknowledgements, padding and closing; unknown counts as yes.
+/// Whether the peer will acknowledge it: more than acknowledgements, padding and closing; unknown
+/// counts as yes.
 fn asks_for_answer(data: &Value) -> bool {
     data["frames"].as_array().is_none_or(|frames| {
         frames.is_empty()

@@ -1,4 +1,5 @@
-//! What a QUIC endpoint received: numbers that are used once, so that a hole is a packet that never came.
+//! The packets that a QUIC endpoint received: numbers that are used once, so that a hole is a
+//! packet that never came.
 
 use crate::arrivals::JUMP;
 use crate::delay::{Around, Neighbours};

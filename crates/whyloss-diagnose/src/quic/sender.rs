@@ -1,4 +1,5 @@
-//! What a QUIC endpoint sent: packets with numbers that are used once, acknowledged in ranges, declared lost.
+//! The packets that a QUIC endpoint sent: packets with numbers that are used once, acknowledged in
+//! ranges, declared lost.
 //!
 //! ```text
 //! lost        declared lost by the endpoint (or, in a log without that, overtaken by three acknowledged ones two round trips
@@ -40,7 +41,7 @@ struct Packet {
     state: State,
 }
 
-/// What is known of a packet.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It is under way.
@@ -135,7 +136,8 @@ impl Sender {
             .map_or(self.offset, |packet| packet.offset)
     }
 
-    /// The peer acknowledges these ranges of numbers, ends included, and held that back for so long, ns.
+    /// The peer acknowledges these ranges of numbers, ends included, and held that back for so
+    /// long, ns.
     pub(super) fn on_ack(&mut self, now: u64, ranges: &[(u64, u64)], held: u64) {
         let window = self.window.unwrap_or(self.offset - self.settled()).max(1);
         let settled_before = self.settled();
@@ -171,7 +173,8 @@ impl Sender {
         let mut sample = None;
         if let Some(newest) = newest.filter(|_| is_largest) {
             let whole = now.saturating_sub(newest.at);
-            // What is held back counts only as far as it leaves the shortest round trip (RFC 9002 §5.3).
+            // What is held back counts only as far as it leaves the shortest round trip (RFC 9002
+            // §5.3).
             let least = self.delays.least().map_or(0, |us| u64::from(us) * 1000);
             let rtt = if whole >= least + held {
                 whole - held
@@ -229,7 +232,8 @@ impl Sender {
         self.recovering &= !ends_recovery;
     }
 
-    /// A log that does not say what its endpoint took for lost: what three later ones overtook long ago is.
+    /// A log that does not say what its endpoint took for lost: what three later ones overtook long
+    /// ago is.
     fn overtaken(&mut self, now: u64) {
         let (Some(largest), Some(smoothed)) = (self.largest_acked, self.smoothed) else {
             return;
@@ -339,7 +343,8 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// Everything is acknowledged again and again but for the first; then every other packet is declared lost.
+    /// Everything is acknowledged again and again but for the first; then every other packet is
+    /// declared lost.
     #[test]
     fn acknowledgements_take_steps_in_proportion() {
         crate::steps::assert_linear(2_000, 100, |many| {

@@ -6,8 +6,9 @@ use whyloss::Cause;
 use crate::loss::Side;
 use crate::{Diagnosis, Error, Options, Vantage, diagnose};
 
-/// A packet of 1200 bytes every ms through a queue that fills and empties, 20 ms there and back at least. Every 97th is lost
-/// while the queue is short; the last two of each filling when it is full. Each is acknowledged alone.
+/// A packet of 1200 bytes every ms through a queue that fills and empties, 20 ms there and back at
+/// least. Every 97th is lost while the queue is short; the last two of each filling when it is
+/// full. Each is acknowledged alone.
 struct Path {
     events: Vec<(f64, String, String)>,
     lost: [u64; 2],

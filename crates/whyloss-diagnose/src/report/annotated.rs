@@ -68,9 +68,9 @@ const RAW: u32 = 101;
 /// Copies a capture as pcapng, and puts a comment at each packet that was lost. Answers how many
 /// there are.
 ///
-/// `reader` is the same capture, from its beginning. With an anonymiser, packets are not copied but built anew from their
-/// headers, with other addresses and without payload, and those that are not understood have no
-/// bytes; each frame keeps its number.
+/// `reader` is the same capture, from its beginning. With an anonymiser, packets are not copied but
+/// built anew from their headers, with other addresses and without payload, and those that are not
+/// understood have no bytes; each frame keeps its number.
 ///
 /// # Errors
 /// When `reader` is no capture any more, or `writer` refuses.

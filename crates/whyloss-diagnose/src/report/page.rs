@@ -73,13 +73,21 @@ pub fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec
         }
         page.table(&table);
     }
-    page.section("files", "Files");
-    let capture = if annotated {
-        " `annotated.pcapng` is the capture with a comment at each lost packet: in Wireshark, filter by `frame.comment`."
-    } else {
-        ""
-    };
-    page.text(&format!("`diagnosis.json` and `losses.csv` have every loss with the answer of every classifier.{capture}"));
+    let capture = (
+        "annotated.pcapng",
+        "the capture with a comment at each lost packet; in Wireshark, filter by `frame.comment`",
+    );
+    let tables = [
+        (
+            "diagnosis.json",
+            "all numbers, and every loss with the answer of every classifier",
+        ),
+        (
+            "losses.csv",
+            "every loss with the answer of every classifier",
+        ),
+    ];
+    page.files(tables.into_iter().chain(annotated.then_some(capture)));
     let html = page.finish(&format!(
         "Written by whyloss {}.",
         env!("CARGO_PKG_VERSION")

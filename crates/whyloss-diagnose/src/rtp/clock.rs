@@ -21,8 +21,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A stamp of a packet of that payload type passes at `at` ns; answers when it left on the sender's clock, and the
-    /// relative delay in µs.
+    /// A stamp of a packet of that payload type passes at `at` ns; answers when it left on the
+    /// sender's clock, and the relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32, payload_type: u8) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let rate = match self.rate {

@@ -1,4 +1,5 @@
-//! What RTCP says: reports (RFC 3550), NACK (RFC 4585), and which packets arrived (RFC 8888, transport-wide feedback).
+//! What RTCP says: reports (RFC 3550), NACK (RFC 4585), and which packets arrived (RFC 8888,
+//! transport-wide feedback).
 
 use crate::steps::step;
 use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
@@ -10,12 +11,12 @@ const CCFB: u8 = 11;
 /// Packets that one report may speak of.
 const SPOKEN_OF: usize = 1 << 14;
 
-/// What a receiver or a sender says.
+/// A report of a receiver or a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
     /// A sender's report passes.
     Sender { ssrc: u32, middle: u32 },
-    /// What was received of a stream.
+    /// The packets received of a stream.
     Block(Block),
     /// Numbers that are missing.
     Nack { ssrc: u32, numbers: Vec<u16> },
@@ -29,7 +30,7 @@ pub(super) enum Told {
     Transport { first: u16, heard: Vec<Heard> },
 }
 
-/// What a receiver says of one packet.
+/// A receiver's report on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It did not come.
@@ -65,7 +66,7 @@ const REFERENCE: u64 = 64_000_000;
 /// RFC 8888's report has the middle of an NTP time: 65536 s in all.
 const NTP: u64 = 65_536_000_000_000;
 
-/// What was received of a stream.
+/// The packets received of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) ssrc: u32,
@@ -99,7 +100,8 @@ impl Told {
     }
 }
 
-/// Work that feedback may still ask for: a few bytes can speak of thousands of packets, and of any number of streams.
+/// Work that feedback may still ask for: a few bytes can speak of thousands of packets, and of any
+/// number of streams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Credit(usize);
 
@@ -128,7 +130,8 @@ impl Credit {
     }
 }
 
-/// Reads a datagram of RTCP, and hands on what it says; false if some of it cannot be read, or asks for too much work.
+/// Reads a datagram of RTCP, and hands on what it says; false if some of it cannot be read, or asks
+/// for too much work.
 pub(super) fn read(
     bytes: &[u8],
     credit: &mut Credit,
@@ -220,7 +223,8 @@ fn each(mut bytes: &[u8], mut take: impl FnMut(u8, u8, &[u8])) {
     }
 }
 
-/// Congestion control feedback: of each stream a first number, how many follow, and two bytes about each.
+/// Congestion control feedback: of each stream a first number, how many follow, and two bytes about
+/// each.
 fn congestion(body: &[u8], take: &mut dyn FnMut(Told)) {
     // Its sender's source before the streams, the time of the report behind them.
     let end = body.len().saturating_sub(4);
@@ -232,7 +236,8 @@ fn congestion(body: &[u8], take: &mut dyn FnMut(Told)) {
         if two[0] >> 7 == 0 {
             return Heard::Missing;
         }
-        // How long before the report, in 1/1024 s; the last two say that it is longer, or not known.
+        // How long before the report, in 1/1024 s; the last two say that it is longer, or not
+        // known.
         let before = u64::from(u16::from_be_bytes([two[0], two[1]]) & 0x1fff);
         Heard::Arrived((before < 0x1ffe).then(|| Instant {
             ns: (report + NTP - before * 1_000_000_000 / 1024) % NTP,
@@ -288,7 +293,8 @@ mod tests {
     fn reports_and_nacks() {
         let mut bytes = vec![0x81, 201, 0, 7];
         bytes.extend([0, 0, 0, 1, 0, 0, 0, 2]);
-        // A 256th lost, minus one in all (one came twice); the highest number; jitter; last report, 1 s ago.
+        // A 256th lost, minus one in all (one came twice); the highest number; jitter; last report,
+        // 1 s ago.
         bytes.extend([1, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]);
         bytes.extend([0xab, 0xcd, 0xef, 1, 0, 1, 0, 0]);
         bytes.extend([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 100, 0, 0b101]);

@@ -10,7 +10,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed part; `None` of what cannot be RTP. `length` is the datagram's, of which `bytes` may be a part.
+    /// Reads the fixed part; `None` of what cannot be RTP. `length` is the datagram's, of which
+    /// `bytes` may be a part.
     pub(super) fn read(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed = bytes.get(..12)?;
         let word = |at: usize| {
@@ -18,7 +19,8 @@ impl Header {
         };
         let sources = u32::from(fixed[0] & 15);
         let payload_type = fixed[1] & 0x7f;
-        // RTCP's types 192 to 223 look like these payload types with a marker (RFC 5761, section 4).
+        // RTCP's types 192 to 223 look like these payload types with a marker (RFC 5761, section
+        // 4).
         let rtcp = (64..96).contains(&payload_type);
         let whole = length > 12 + 4 * sources;
         (fixed[0] >> 6 == 2 && !rtcp && whole).then(|| Self {
@@ -35,10 +37,12 @@ pub(super) fn is_rtcp(bytes: &[u8]) -> bool {
     bytes.len() >= 8 && bytes[0] >> 6 == 2 && (192..224).contains(&bytes[1])
 }
 
-/// The packet's number among all of its transport, which transport-wide feedback speaks of, if it has one.
+/// The packet's number among all of its transport, which transport-wide feedback speaks of, if it
+/// has one.
 ///
-/// It is the one extension of two bytes in use (draft-holmer-rmcat-transport-wide-cc-extensions-01); its identifier is agreed
-/// upon elsewhere. Elements have one byte of header (RFC 8285, section 4.2).
+/// It is the one extension of two bytes in use
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01); its identifier is agreed upon elsewhere.
+/// Elements have one byte of header (RFC 8285, section 4.2).
 pub(super) fn transport_number(bytes: &[u8]) -> Option<u16> {
     const ONE_BYTE: [u8; 2] = [0xbe, 0xde];
     let first = *bytes.first()?;

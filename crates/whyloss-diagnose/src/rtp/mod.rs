@@ -1,8 +1,9 @@
 //! RTP streams (RFC 3550), found among datagrams without being told of, and what RTCP says of them.
 //!
-//! Numbers are used once, so a gap at the point of capture is a loss before it. What is lost beyond it only the receiver
-//! knows: it asks for it (NACK, RFC 4585), lists what arrived (RFC 8888; transport-wide feedback where the packets carry
-//! the numbers that it speaks of), or counts it (reports), and then nobody can say which packets they were.
+//! Numbers are used once, so a gap at the point of capture is a loss before it. What is lost beyond
+//! it only the receiver knows: it asks for it (NACK, RFC 4585), lists what arrived (RFC 8888;
+//! transport-wide feedback where the packets carry the numbers that it speaks of), or counts it
+//! (reports), and then nobody can say which packets they were.
 
 mod clock;
 mod feedback;
@@ -51,12 +52,13 @@ fn hosts(ends: Ends) -> Hosts {
     ends.map(|end| end.ip())
 }
 
-/// What all streams from one host to another share.
+/// The state that all streams from one host to another share.
 #[derive(Default)]
 struct Transport {
     /// Streams that are alive.
     streams: usize,
-    /// The latest packet of each number of the transport: ports and source of its stream, and its place there.
+    /// The latest packet of each number of the transport: ports and source of its stream, and its
+    /// place there.
     numbers: HashMap<u16, ([u16; 2], u32, u64)>,
     /// Whether the receiver spoke of those numbers.
     told: bool,
@@ -71,7 +73,8 @@ const REPORT: usize = 2 * size_of::<((u32, u32), u64)>();
 /// The streams that are alive.
 pub(crate) struct Streams {
     alive: HashMap<(Ends, u32), Stream>,
-    /// Their ends, by hosts and source: reports have ports of their own, or share those of the media.
+    /// Their ends, by hosts and source: reports have ports of their own, or share those of the
+    /// media.
     ends: HashMap<(Hosts, u32), Vec<Ends>>,
     transports: HashMap<Hosts, Transport>,
     credit: Credit,
@@ -269,7 +272,8 @@ impl Streams {
         let Some(same) = self.ends.get(&(towards, told.ssrc())) else {
             return;
         };
-        // What it asks of one stream it has bytes for; of others of the same hosts and source it has not.
+        // What it asks of one stream it has bytes for; of others of the same hosts and source it
+        // has not.
         let others = same.len().saturating_sub(1);
         if !credit.pays(others * (1 + told.packets())) {
             self.unread += 1;
@@ -309,7 +313,8 @@ impl Streams {
         }
     }
 
-    /// Memory is short: puts the eighth aside that was quiet for longest, and half of what is only remembered.
+    /// Memory is short: puts the eighth aside that was quiet for longest, and half of what is only
+    /// remembered.
     pub(crate) fn make_room(&mut self, done: &mut dyn FnMut(Flow)) {
         self.forget_candidates();
         self.forget_reports();
@@ -363,7 +368,8 @@ impl Streams {
         self.memory.alive(bytes, 0);
     }
 
-    /// Hands those that are left on, in the order of their beginning; answers how many datagrams were of none.
+    /// Hands those that are left on, in the order of their beginning; answers how many datagrams
+    /// were of none.
     pub(crate) fn finish(mut self, done: &mut dyn FnMut(Flow)) -> u64 {
         self.others += self
             .candidates
@@ -402,7 +408,8 @@ mod tests {
 
     const NUMBERS: usize = 17 * 100;
 
-    /// Every other number of one stream among many passes; then so many requests for 1,700 numbers each.
+    /// Every other number of one stream among many passes; then so many requests for 1,700 numbers
+    /// each.
     fn request(many: u64) -> Streams {
         let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
         let mut streams = Streams::new(1000, Memory::new(1 << 30));

@@ -36,7 +36,8 @@ struct Passed {
 }
 
 impl Passed {
-    /// It arrived; one that was asked for and sent again is listed as arrived, too, and was lost all the same.
+    /// It arrived; one that was asked for and sent again is listed as arrived, too, and was lost
+    /// all the same.
     fn arrive(&mut self, again: bool) -> Self {
         self.lost &= again;
         *self
@@ -52,17 +53,18 @@ pub(super) struct Stream {
     places: u64,
     /// Whether the latest packet had a number of the transport.
     transport: bool,
-    /// What passed and did not arrive, as far as it is kept.
+    /// The packets that passed and did not arrive, as far as they are kept.
     lost: Vec<Passed>,
-    /// What passed as it arrived behind the point of capture, numbered by its place, so that what was lost before it is no
-    /// gap; delays are those from here to there, as feedback tells them.
+    /// What passed as it arrived behind the point of capture, numbered by its place, so that what
+    /// was lost before it is no gap; delays are those from here to there, as feedback tells them.
     behind: Arrivals,
-    /// What makes the first of those delays what it is taken for: when it passed, and when it arrived.
+    /// What makes the first of those delays what it is taken for: when it passed, and when it
+    /// arrived.
     clock_behind: Option<(u64, Instant)>,
     first_number: Option<u16>,
     /// From the point of capture to the receiver and back, ns.
     beyond: Option<u64>,
-    /// What the receiver says it lost in all.
+    /// The losses that the receiver reports in all.
     reported: Option<i32>,
     /// Whether the receiver says which packets it lacks.
     named: bool,
@@ -71,9 +73,11 @@ pub(super) struct Stream {
     events: u64,
 }
 
-/// Events after which memory is counted again, from this many on; before, whenever they have doubled.
+/// Events after which memory is counted again, from this many on; before, whenever they have
+/// doubled.
 const COUNTED: u64 = 64;
-/// How many times numbers of 16 bits may have started again among the packets that feedback may speak of.
+/// How many times numbers of 16 bits may have started again among the packets that feedback may
+/// speak of.
 const TURNS: u64 = 16;
 
 impl Stream {
@@ -323,7 +327,8 @@ impl Stream {
         }
     }
 
-    /// Takes what was lost behind the point of capture into the account, with what feedback tells of delays there.
+    /// Takes what was lost behind the point of capture into the account, with what feedback tells
+    /// of delays there.
     fn settle_all(&mut self) {
         for one in std::mem::take(&mut self.passed) {
             self.settle(one);

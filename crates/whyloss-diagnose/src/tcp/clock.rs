@@ -20,7 +20,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A stamp passes at `at` ns; answers when it left on the sender's clock, and the relative delay in µs.
+    /// A stamp passes at `at` ns; answers when it left on the sender's clock, and the relative
+    /// delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let tick = if let Some(tick) = self.tick {

@@ -33,7 +33,8 @@ pub(crate) struct Connection {
     segments: u64,
 }
 
-/// Segments after which the memory of a connection is counted again, from this many on; before, whenever they have doubled.
+/// Segments after which the memory of a connection is counted again, from this many on; before,
+/// whenever they have doubled.
 const COUNTED: u64 = 64;
 
 impl Connection {

@@ -1,4 +1,5 @@
-//! Packets that a capture shows twice: from a port that mirrors both directions of others, or from all interfaces of a router.
+//! Packets that a capture shows twice: from a port that mirrors both directions of others, or from
+//! all interfaces of a router.
 //!
 //! ```text
 //! copy    the same segment with the same IPv4 identification within a second, from a host whose identifications differ from
@@ -6,8 +7,8 @@
 //!         of the shortest round trip and within ten milliseconds
 //! ```
 //!
-//! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may be fragmented, and hosts
-//! count on where they may not), and a later time stamp.
+//! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may
+//! be fragmented, and hosts count on where they may not), and a later time stamp.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 
@@ -42,7 +43,8 @@ impl Copies {
         self.latest.capacity() * size_of::<[(u32, u32); EACH]>()
     }
 
-    /// Whether this segment is a copy of one that passed before; `round_trip` is the shortest so far, ns.
+    /// Whether this segment is a copy of one that passed before; `round_trip` is the shortest so
+    /// far, ns.
     pub(super) fn is_copy(
         &mut self,
         now: u64,
@@ -87,7 +89,7 @@ impl Copies {
     }
 }
 
-/// What a copy has in common with its original.
+/// The fields that a copy shares with its original.
 struct Known<'a>(Option<u16>, &'a Segment);
 
 impl Hash for Known<'_> {
@@ -116,8 +118,8 @@ mod tests {
         }
     }
 
-    /// Ten segments, 1 ms apart, each followed 200 µs later by itself, a retransmission of the last at their end; which are
-    /// copies.
+    /// Ten segments, 1 ms apart, each followed 200 µs later by itself, a retransmission of the last
+    /// at their end; which are copies.
     fn copies(id: impl Fn(u32) -> Option<u16>) -> Vec<bool> {
         let mut copies = Copies::default();
         let pass = |number: u32, copy: u64| (u64::from(number) * 1_000_000 + copy, number);

@@ -1,4 +1,5 @@
-//! Bytes that were acknowledged selectively, as ranges: what was said of them before need not be looked at again.
+//! Bytes that were acknowledged selectively, as ranges: what was said of them before need not be
+//! looked at again.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Round trips by time stamps (RFC 7323): how long until a packet of one direction is echoed by the other.
+//! Round trips by time stamps (RFC 7323): how long until a packet of one direction is echoed by the
+//! other.
 
 use std::collections::VecDeque;
 

@@ -31,7 +31,8 @@ use crate::packet::{Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
-/// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the capture.
+/// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the
+/// capture.
 const WAITING: usize = 1 << 16;
 /// Retransmissions of one piece that are remembered.
 const AGAIN: usize = 64;
@@ -41,9 +42,11 @@ const JUMP: u64 = 1 << 26;
 const ORIGIN: u64 = 1 << 40;
 /// Packets with data after which classifiers are worth their memory.
 const SHORT: u64 = 4;
-/// An acknowledgement that comes sooner than this share of the shortest round trip after a passage is not of it.
+/// An acknowledgement that comes sooner than this share of the shortest round trip after a passage
+/// is not of it.
 const SOONEST: f64 = 0.85;
-/// Later transmissions that arrived before what did not, for that to count as lost at the end of a capture.
+/// Later transmissions that arrived before what did not, for that to count as lost at the end of a
+/// capture.
 const LATER: u64 = 3;
 
 /// One direction.
@@ -72,16 +75,19 @@ pub(crate) struct Half {
     last_arrival: u64,
     acks: u64,
     smoothed: Option<f64>,
-    /// What was acknowledged selectively.
+    /// The ranges that were acknowledged selectively.
     sacked: Covered,
     highest_sacked: u64,
-    /// What its receiver has room for, not scaled, and the end of what asked whether it has some again.
+    /// What its receiver has room for, not scaled, and the end of what asked whether it has some
+    /// again.
     window: u16,
     probed: u64,
-    /// The latest transmission that arrived, and the latest that had before the last acknowledgement.
+    /// The latest transmission that arrived, and the latest that had before the last
+    /// acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
-    /// Acknowledgements that said no more than the one before: what left after the oldest piece has arrived, …
+    /// Acknowledgements that said no more than the one before: what left after the oldest piece has
+    /// arrived, …
     duplicates: u64,
     /// … but for as many as needless retransmissions draw.
     needless: u64,
@@ -102,7 +108,8 @@ pub(super) struct At {
     pub(super) now: u64,
     pub(super) frame: u64,
     pub(super) ip_id: Option<u16>,
-    /// The shortest time from an acknowledgement to its echo: the part of the round trip before the point of capture, ns.
+    /// The shortest time from an acknowledgement to its echo: the part of the round trip before the
+    /// point of capture, ns.
     pub(super) before: u64,
 }
 
@@ -427,7 +434,8 @@ impl Half {
         senders.on_ack(&ack_event);
     }
 
-    /// Without SACK, duplicates (RFC 5681 §2) are all that tells that something arrived behind a hole.
+    /// Without SACK, duplicates (RFC 5681 §2) are all that tells that something arrived behind a
+    /// hole.
     fn take_duplicate(&mut self, ack: u64, segment: &Segment) {
         let Flags { syn, fin, rst, .. } = segment.flags;
         let says_no_more = segment.length == 0
@@ -444,7 +452,8 @@ impl Half {
         }
     }
 
-    /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single passage.
+    /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single
+    /// passage.
     fn on_cumulative(&mut self, at: At, ack: u64, echo: Option<u32>) -> Option<u32> {
         for gap in self.gaps.take(self.una, ack) {
             self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
@@ -534,8 +543,8 @@ impl Half {
         fresh
     }
 
-    /// A piece has arrived: by which of its passages, if later pieces had not come before the first? Answers the order and
-    /// delay of a single one.
+    /// A piece has arrived: by which of its passages, if later pieces had not come before the
+    /// first? Answers the order and delay of a single one.
     fn resolve(
         &mut self,
         at: At,
@@ -559,7 +568,8 @@ impl Half {
             .delays
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
-        // Where nobody overtakes, what left before something that is known to have arrived would be known to have, too.
+        // Where nobody overtakes, what left before something that is known to have arrived would be
+        // known to have, too.
         let before = if overtaken {
             self.delivered_before.max(piece.first.order)
         } else {

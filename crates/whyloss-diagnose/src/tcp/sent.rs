@@ -1,4 +1,5 @@
-//! The bytes between what is acknowledged and what has been seen, as pieces with their transmissions.
+//! The bytes between what is acknowledged and what has been seen, as pieces with their
+//! transmissions.
 
 use std::collections::VecDeque;
 
@@ -46,7 +47,8 @@ pub(super) struct Pieces {
     all: VecDeque<Piece>,
     /// Retransmissions of all of them.
     again: usize,
-    /// Steps that may be taken: so many more with each packet, so that no packet can ask for the work of many.
+    /// Steps that may be taken: so many more with each packet, so that no packet can ask for the
+    /// work of many.
     credit: usize,
 }
 
@@ -54,7 +56,8 @@ pub(super) struct Pieces {
 const MOST: usize = 1 << 17;
 /// Retransmissions of all pieces that are remembered.
 const MOST_AGAIN: usize = 1 << 16;
-/// Steps that each packet brings, and that are saved up at most. A step is a piece looked at, or so many that move.
+/// Steps that each packet brings, and that are saved up at most. A step is a piece looked at, or so
+/// many that move.
 const EARNED: usize = 64;
 const SAVED: usize = 1 << 18;
 const MOVED: usize = 64;
@@ -239,7 +242,8 @@ mod tests {
         assert_eq!(pieces.front().map(|front| front.start), Some(10));
     }
 
-    /// Each packet covers all pieces, or splits one in the middle, or asks for the first that is open.
+    /// Each packet covers all pieces, or splits one in the middle, or asks for the first that is
+    /// open.
     #[test]
     fn packets_take_steps_in_proportion() {
         crate::steps::assert_linear(20_000, 200, |many| {

@@ -166,7 +166,8 @@ fn a_duplicate_report_takes_a_loss_back() {
     }
     exchange.ack(305, 4, 0, &[(5, 6)]);
     exchange.data(310, 4, 0);
-    // The original comes late, but after the retransmission left by more than the shortest round trip.
+    // The original comes late, but after the retransmission left by more than the shortest round
+    // trip.
     exchange.ack(411, 8, 0, &[]);
     exchange.ack(412, 8, 0, &[(4, 5)]);
     let half = exchange.end();

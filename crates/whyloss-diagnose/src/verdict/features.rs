@@ -1,7 +1,7 @@
-//! What the combined verdict looks at.
+//! The features of the combined verdict.
 //!
-//! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of the flow, *top* its 99.5 %
-//! quantile.
+//! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of
+//! the flow, *top* its 99.5 % quantile.
 //!
 //! ```text
 //! time on the link   (spacing/transmission − 1)/missing: what the neighbours were heard of apart, in packets; missing packets
@@ -21,7 +21,8 @@ const FULL: f64 = 0.85;
 /// How often delays are that high when a queue loses a packet.
 const FULL_AT_LOSS: f64 = 0.9;
 
-/// What each feature is; those behind are the answers of classifiers, 1 wireless, −1 congestion, 0 none.
+/// What each feature is; those behind are the answers of classifiers, 1 wireless, −1 congestion, 0
+/// none.
 pub const NAMES: [&str; OWN] = [
     "1",
     "height (d − low)/(top − low)",
@@ -47,7 +48,7 @@ pub const NAMES: [&str; OWN] = [
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features(pub [f64; ALL]);
 
-/// What the losses of a flow share.
+/// The features that the losses of a flow share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     ranks: Ranks,
@@ -61,7 +62,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Of a flow with these delays, whose losses have these around them; `None` if there are too few delays.
+    /// Of a flow with these delays, whose losses have these around them; `None` if there are too
+    /// few delays.
     pub(crate) fn new(
         delays: &Delays,
         around: impl Iterator<Item = Around>,

@@ -1,8 +1,10 @@
 //! Weights of the combined verdict.
 //!
-//! Found by `cargo run --release -p whyloss-diagnose --example evaluate -- --fit`; do not edit by hand.
+//! Found by `cargo run --release -p whyloss-diagnose --example evaluate -- --fit`; do not edit by
+//! hand.
 
-/// For losses behind the point of capture: delays are round trips, votes those of sender classifiers.
+/// For losses behind the point of capture: delays are round trips, votes those of sender
+/// classifiers.
 pub(super) const BEYOND: [f64; 32] = [
     -0.5874, -11.7504, 7.2593, -1.6926, -1.5603, 1.8985, 0.1900, -0.6650, 0.4496, 0.1979, -1.9136,
     -0.7058, 0.2542, -1.0790, 0.0354, 0.0330, 0.8185, 0.1963, 0.5006, -0.2457, -0.0374, 0.0024,

@@ -154,8 +154,9 @@ fn a_capture_out_of_order_is_put_in_order() {
             frames.push((packet.timestamp, packet.data.into_owned()));
         }
     }
-    // Written in bunches: what passes in each seventh millisecond 30 ms late, say, but for the first. Packets of the same
-    // time stay together, since which of them came first could not be known any more.
+    // Written in bunches: what passes in each seventh millisecond 30 ms late, say, but for the
+    // first. Packets of the same time stay together, since which of them came first could not be
+    // known any more.
     let mut late = frames;
     late.sort_by_key(|(time, _)| {
         let millis = time.as_millis();

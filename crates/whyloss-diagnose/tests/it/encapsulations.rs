@@ -10,7 +10,8 @@ use pcap_file::pcapng::blocks::block_common::Block;
 use whyloss_diagnose::{Diagnosis, Error, Options, diagnose};
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
-/// A packet of IPv4 without a link layer: when it passed, its length on the wire, and what was captured of it.
+/// A packet of IPv4 without a link layer: when it passed, its length on the wire, and what was
+/// captured of it.
 type Frame = (Duration, u32, Vec<u8>);
 
 /// What a sender's capture has.
@@ -239,7 +240,8 @@ fn lengths_and_times_of_4_gb_do_no_harm() {
     let nanos = PcapTsResolution::NanoSecond;
     let mut bytes = pcap(101, nanos, &frames[..200]);
     let before = bytes.len();
-    // A packet that claims 4 GB on the wire is what it is; one of which 4 GB were captured ends the file.
+    // A packet that claims 4 GB on the wire is what it is; one of which 4 GB were captured ends the
+    // file.
     let mut wire = frames[200].clone();
     wire.1 = u32::MAX;
     bytes.extend(&pcap(101, nanos, &[wire])[24..]);
@@ -273,7 +275,8 @@ fn packets_snapped_at_64_bytes_still_tell_of_losses() {
     let frames = frames();
     let nanos = PcapTsResolution::NanoSecond;
     let whole = read(&pcap(101, nanos, &frames)).expect("a diagnosis");
-    // Ethernet's 14, IP's 20 and TCP's 20: ten bytes of options are left, which is half of the time stamps.
+    // Ethernet's 14, IP's 20 and TCP's 20: ten bytes of options are left, which is half of the time
+    // stamps.
     let mut snapped = behind(&[&[2; 12][..], &[8, 0]].concat(), &frames);
     for (_, _, data) in &mut snapped {
         data.truncate(64);

@@ -1,4 +1,5 @@
-//! Inputs that would take any amount of memory: what is quietest or oldest goes, and the report says so.
+//! Inputs that would take any amount of memory: what is quietest or oldest goes, and the report
+//! says so.
 
 use std::fmt::Write as _;
 use std::io::Cursor;

@@ -1,4 +1,5 @@
-//! Diagnoses as their users ask for them. One program, so that what these tests have in common is compiled and linked once.
+//! Diagnoses as their users ask for them. One program, so that what these tests have in common is
+//! compiled and linked once.
 
 mod anonymise;
 mod captures;

@@ -73,6 +73,7 @@ impl Watch for Log {
                 whyloss_link::Fate::Delivered(when) | whyloss_link::Fate::Damaged(when, _) => {
                     ("delivered", when)
                 }
+                whyloss_link::Fate::Held => unreachable!("told once it is known"),
             };
             let departed = if word == "delivered" {
                 when.as_nanos().to_string()
@@ -121,7 +122,8 @@ fn by_cause(diagnosis: &Diagnosis) -> [u64; 2] {
     [causes.congestion, causes.wireless]
 }
 
-/// What both inputs should say of the path: 4 Mbit/s, 40 ms and what packets take to be sent, room for 15 packets.
+/// What both inputs should say of the path: 4 Mbit/s, 40 ms and what packets take to be sent, room
+/// for 15 packets.
 fn portrait(diagnosis: &Diagnosis) {
     let portrait = &diagnosis.flows[0].portrait;
     let within = |value: Option<f64>, low: f64, high: f64| {

@@ -19,7 +19,8 @@ const SSRC: u32 = 0x5151_5151;
 /// Ticks per second, of a payload type that does not tell.
 const RATE: u64 = 90_000;
 
-/// A video source beside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio that loses that share.
+/// A video source beside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio
+/// that loses that share.
 fn network(rate: f64, queue: u32, loss: f64) -> String {
     let tcp = |number: u32| {
         format!(
@@ -37,7 +38,8 @@ fn network(rate: f64, queue: u32, loss: f64) -> String {
     )
 }
 
-/// What happens to the packets of flow 0: number, when it left, when it arrived or was lost, and why.
+/// What happens to the packets of flow 0: number, when it left, when it arrived or was lost, and
+/// why.
 #[derive(Default)]
 struct Log {
     arrived: Vec<(u64, u64, u64)>,
@@ -115,7 +117,8 @@ fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
     diagnose(reader, Options::default()).expect("a diagnosis")
 }
 
-/// Finds the losses of one network, all of them and no others; answers verdicts beside the truth, and how many were withheld.
+/// Finds the losses of one network, all of them and no others; answers verdicts beside the truth,
+/// and how many were withheld.
 fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
@@ -157,7 +160,8 @@ fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     (confusion, silent)
 }
 
-/// The figures of docs/evidence/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture simulated_sources`.
+/// The figures of docs/evidence/diagnosis.md:
+/// `cargo test -p whyloss-diagnose --test it -- --nocapture simulated_sources`.
 #[test]
 fn losses_of_simulated_sources_are_found_with_their_causes() {
     let (mut all, mut withheld) = (Confusion::default(), 0);
@@ -181,8 +185,8 @@ fn losses_of_simulated_sources_are_found_with_their_causes() {
     assert!(all.accuracy() > Some(0.7), "{all:?}");
 }
 
-/// Sets the diagnosis of a capture at the source beside the truth; the sink's transport-wide feedback, or RFC 8888's, tells of
-/// each packet every 100 ms.
+/// Sets the diagnosis of a capture at the source beside the truth; the sink's transport-wide
+/// feedback, or RFC 8888's, tells of each packet every 100 ms.
 fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
@@ -306,7 +310,8 @@ fn feedback(
     report
 }
 
-/// The figures of docs/evidence/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture feedback_with_times`.
+/// The figures of docs/evidence/diagnosis.md:
+/// `cargo test -p whyloss-diagnose --test it -- --nocapture feedback_with_times`.
 #[test]
 fn feedback_with_times_tells_the_causes_of_losses_behind() {
     for wide in [true, false] {

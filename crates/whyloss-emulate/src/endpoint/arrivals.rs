@@ -1,4 +1,5 @@
-//! The log of a receiver: every arrival and every verdict, one line of JSON each; and its replay through a classifier.
+//! The log of a receiver: every arrival and every verdict, one line of JSON each; and its replay
+//! through a classifier.
 //!
 //! | key | |
 //! |---|---|
@@ -31,7 +32,7 @@ pub struct Line {
     pub size: u32,
     /// Packets missing before it.
     pub missing: u64,
-    /// What they were called.
+    /// The verdicts on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Called>,
     /// Damaged bits.
@@ -92,7 +93,7 @@ impl Skew {
     }
 }
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Gaps judged.
@@ -101,7 +102,8 @@ pub struct Compared {
     pub differ: u64,
 }
 
-/// Feeds the arrivals to a classifier as it was at the start, with another clock at the receiver, and compares verdicts.
+/// Feeds the arrivals to a classifier as it was at the start, with another clock at the receiver,
+/// and compares verdicts.
 pub fn replay(lines: &[Line], mut classifier: Classifier, skew: Skew) -> Compared {
     let mut compared = Compared::default();
     for line in lines {

@@ -1,4 +1,5 @@
-//! What carries a session, in the words of scenarios: transport, classifier, application, packet, coverage.
+//! What carries a session, in the words of scenarios: transport, classifier, application, packet,
+//! coverage.
 
 use whyloss::{iftp, receiver, sender, tfrc};
 use whyloss_sim::Scenario;
@@ -17,7 +18,7 @@ pub enum Carriage {
     Iftp(iftp::Options, Box<sender::Classifier>),
 }
 
-/// What carries a session.
+/// The transport of a session.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The transport.

@@ -1,7 +1,7 @@
 //! What a sender believes of a receiver's reports, and how fast it may send whatever they say.
 //!
-//! A receiver chooses every number of its feedback, and gains by a rate that is too high (RFC 5348, 10.1 to 10.3). The sender
-//! knows what it sent and when, and holds each report to that:
+//! A receiver chooses every number of its feedback, and gains by a rate that is too high (RFC 5348,
+//! 10.1 to 10.3). The sender knows what it sent and when, and holds each report to that:
 //!
 //! ```text
 //! impossible  X_recv or p that is no number or out of range, another echo than the packet's stamp,
@@ -12,28 +12,30 @@
 //! rate        at most max(2 · highest X_recv so far, 4 · W_init/R), and --max-rate, always
 //! ```
 //!
-//! Honest receivers meet none of these limits but the last, so their sessions go as RFC 5348 has it.
+//! Honest receivers meet none of these limits but the last, so their sessions go as RFC 5348 has
+//! it.
 
 use whyloss::tfrc::Feedback;
 use whyloss::{Duration, Time};
 
 /// The shortest time over which a sending rate is measured.
 const LEAST_WINDOW: Duration = Duration::from_millis(10);
-/// Sending rates that are remembered: X_recv may lag behind by the way of packets and of the report.
+/// Sending rates that are remembered: X_recv may lag behind by the way of packets and of the
+/// report.
 const WINDOWS: usize = 4;
 /// How much unused time a sender may make up for at once.
 const DEPTH: f64 = 0.02;
 /// Packets that may leave at once at any rate: W_init (RFC 5348, 4.2).
 const LEAST_DEPTH: f64 = 4.0;
 
-/// What becomes of a report.
+/// The fate of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Report {
     /// It cannot be true.
     Impossible,
     /// It comes too soon after the last.
     Surplus,
-    /// What the transport may be told.
+    /// The part that the transport may be told.
     Useful(Feedback),
 }
 
@@ -42,7 +44,8 @@ pub(super) enum Report {
 pub(super) struct Guard {
     packet: f64,
     most: f64,
-    /// What reports justify; infinite before the first, and for transports that are bounded by their acknowledgements.
+    /// What reports justify; infinite before the first, and for transports that are bounded by
+    /// their acknowledgements.
     justified: f64,
     /// The highest X_recv that was believed.
     peak: f64,
@@ -110,7 +113,8 @@ impl Guard {
         self.bytes += f64::from(bytes);
     }
 
-    /// Judges a report of packet `number`, which left at `sent`. `rtt` and `p` are what the transport holds of both so far.
+    /// Judges a report of packet `number`, which left at `sent`. `rtt` and `p` are what the
+    /// transport holds of both so far.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -153,7 +157,8 @@ impl Guard {
         self.justified = (2.0 * self.peak).max(4.0 * first / rtt);
     }
 
-    /// The highest rate of the last windows and this one, which ends if it is as long as a round trip.
+    /// The highest rate of the last windows and this one, which ends if it is as long as a round
+    /// trip.
     fn sent_rate(&mut self, now: Time, rtt: Duration) -> f64 {
         let least = rtt.max(LEAST_WINDOW);
         let span = now - self.began;

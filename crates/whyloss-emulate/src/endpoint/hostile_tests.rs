@@ -79,7 +79,8 @@ fn accepted(options: &SendOptions) -> (SendingEnd, Time) {
     (end, at(1))
 }
 
-/// How a hostile receiver answers a data packet of TFRC that reached it: so many times, with these numbers.
+/// How a hostile receiver answers a data packet of TFRC that reached it: so many times, with these
+/// numbers.
 #[derive(Clone, Copy, Debug)]
 struct Evil {
     times: usize,
@@ -93,7 +94,8 @@ struct Evil {
     every: u64,
 }
 
-/// Runs a session against such a receiver to its end: when that was, and the bytes of each second of data.
+/// Runs a session against such a receiver to its end: when that was, and the bytes of each second
+/// of data.
 fn run(options: &SendOptions, evil: Evil) -> (Time, Vec<u64>, Result<(), EndpointError>) {
     let (mut end, mut now) = accepted(options);
     let began = now;
@@ -197,7 +199,8 @@ fn no_feedback_makes_a_sender_exceed_its_limits() {
         ] {
             let options = sending(transport, rate);
             let (ended, seconds, outcome) = run(&options, evil);
-            // Nobody answers the end: it is said for `patience`. A report that cannot be is no sign of life.
+            // Nobody answers the end: it is said for `patience`. A report that cannot be is no sign
+            // of life.
             assert!(
                 matches!(outcome, Err(EndpointError::Silent { .. })),
                 "{evil:?}"
@@ -216,7 +219,8 @@ fn no_feedback_makes_a_sender_exceed_its_limits() {
     }
 }
 
-/// The rate that a path of 50 ms can be led to by lies alone, from what true reports reach there: four times it.
+/// The rate that a path of 50 ms can be led to by lies alone, from what true reports reach there:
+/// four times it.
 #[test]
 fn lies_double_a_rate_no_faster_than_the_truth() {
     let sent = |evil| run(&sending("tfrc", 1e9), evil).1[0];
@@ -479,7 +483,8 @@ fn a_log_of_arrivals_ends_at_its_limit() {
 }
 
 proptest! {
-    /// Noise in the shape of each message, at any time: no panic, one session, no more answers than datagrams.
+    /// Noise in the shape of each message, at any time: no panic, one session, no more answers than
+    /// datagrams.
     #[test]
     fn receivers_bear_anything(iftp: bool, once: bool, packets in prop::collection::vec(
         (0_u64..3_000, 0_u16..4, 0_u8..12, any::<u32>(), prop::collection::vec(any::<u8>(), 0..80)), 1..60)) {
@@ -505,7 +510,8 @@ proptest! {
         }
     }
 
-    /// A sender ends by its time and its patience, whatever numbers a receiver reports, and whenever.
+    /// A sender ends by its time and its patience, whatever numbers a receiver reports, and
+    /// whenever.
     #[test]
     fn senders_bear_anything(p in any::<f64>(), x in any::<f64>(), held in 0.0..1.0_f64, times in 1_usize..4,
         every in 1_u64..20, micros in 0_i64..300_000) {
@@ -519,7 +525,8 @@ proptest! {
     }
 }
 
-/// Both ends over a path of 2 Mbit/s with 20 ms each way and room for 20 packets, and what the sender counts after 10 s.
+/// Both ends over a path of 2 Mbit/s with 20 ms each way and room for 20 packets, and what the
+/// sender counts after 10 s.
 fn honest(transport: &str) -> (super::send::Sent, u64) {
     let options = SendOptions {
         time: Some(SECOND * 10),

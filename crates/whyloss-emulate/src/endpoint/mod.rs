@@ -51,7 +51,7 @@ pub enum EndpointError {
     Socket {
         /// Its own address, or the peer's.
         at: SocketAddr,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// UDP-Lite is not there.
@@ -100,7 +100,7 @@ pub enum EndpointError {
     Source {
         /// The file, `-` for standard input.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Received data, statistics or arrivals.
@@ -110,7 +110,7 @@ pub enum EndpointError {
         what: &'static str,
         /// The file, `-` for standard output.
         path: PathBuf,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The peer sent more than the file may hold.

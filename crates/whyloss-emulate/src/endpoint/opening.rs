@@ -11,7 +11,7 @@ use super::wire::{Refusal, Terms};
 /// How long a cookie holds, twice that at most.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
 
-/// What a refusal means to the sender.
+/// The meaning of a refusal to the sender.
 pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
     let peer = peer.to_string();
     match refusal {
@@ -21,7 +21,8 @@ pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
     }
 }
 
-/// Cookies: keyed hashes (SipHash) of who asks and for what, which hold for a while. The key lives as long as the process.
+/// Cookies: keyed hashes (SipHash) of who asks and for what, which hold for a while. The key lives
+/// as long as the process.
 #[derive(Debug, Default)]
 pub(super) struct Cookies(RandomState);
 

@@ -1,7 +1,8 @@
 //! The receiving end without its socket: datagrams and the time in, datagrams out.
 //!
-//! A host calls [`advance`](ReceivingEnd::advance) when [`next_timeout`](ReceivingEnd::next_timeout) has come,
-//! [`take`](ReceivingEnd::take) for each datagram, and after either [`poll`](ReceivingEnd::poll) until it has nothing.
+//! A host calls [`advance`](ReceivingEnd::advance) when
+//! [`next_timeout`](ReceivingEnd::next_timeout) has come, [`take`](ReceivingEnd::take) for each
+//! datagram, and after either [`poll`](ReceivingEnd::poll) until it has nothing.
 //!
 //! Peers choose every byte, the order and the source of what comes. They are held to this:
 //!
@@ -43,7 +44,8 @@ const REPLACEABLE: Duration = Duration::from_secs(2);
 const MOST_RESETS: u32 = 100;
 /// Damaged bits of a packet that are named in the log of arrivals.
 const MOST_DAMAGED: usize = 4_096;
-/// Answers that may wait for the host to send them; a host that takes them after each datagram never has so many.
+/// Answers that may wait for the host to send them; a host that takes them after each datagram
+/// never has so many.
 const MOST_ANSWERS: usize = 64;
 /// This end's time when it starts: clocks may be set back by a day.
 const EPOCH: Duration = Duration::from_secs(86_400);
@@ -86,7 +88,8 @@ pub struct ReceivingEnd {
     stats: Lines,
     arrivals: Lines,
     answers: VecDeque<(Vec<u8>, SocketAddr)>,
-    /// The sender of the session before, its number, and what it was told at the end: it may not have heard.
+    /// The sender of the session before, its number, and what it was told at the end: it may not
+    /// have heard.
     before: Option<(SocketAddr, u32, Message)>,
     /// How it ended, with `once`.
     outcome: Option<Result<(), EndpointError>>,
@@ -128,7 +131,7 @@ impl ReceivingEnd {
         session.is_some_and(|session| session.ended.is_some())
     }
 
-    /// What was received so far.
+    /// The packets received so far.
     pub fn received(&self) -> &Received {
         &self.received
     }
@@ -222,7 +225,8 @@ impl ReceivingEnd {
         self.received.unanswered += 1;
     }
 
-    /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where this end listened.
+    /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where
+    /// this end listened.
     ///
     /// # Errors
     /// If a file cannot be written, or any session had faults.
@@ -293,7 +297,8 @@ impl ReceivingEnd {
         self.options.skew.apply(at + EPOCH)
     }
 
-    /// The machine's time at which this end's clock shows `own`, nearly: a little early rather than late.
+    /// The machine's time at which this end's clock shows `own`, nearly: a little early rather than
+    /// late.
     fn machine(&self, own: Time, now: Time) -> Time {
         if own == Time::MAX {
             return Time::MAX;

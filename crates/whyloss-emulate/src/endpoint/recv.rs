@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
-use whyloss::Duration;
+use whyloss::{Duration, Time};
 
 use super::EndpointError;
 use super::arrivals::Skew;
@@ -45,7 +45,7 @@ pub struct ReceiveOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What was received.
+/// The packets that were received.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Received {
     /// Seconds since the session began.
@@ -100,17 +100,32 @@ pub struct Received {
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 /// Datagrams that are taken before timers and signals have their turn.
 const BURST: usize = 256;
+/// Time between two reports to a live view.
+const LIVE: Duration = Duration::from_millis(500);
 
 /// Receives until the session has ended (with `once`), or something goes wrong here.
 ///
 /// # Errors
 /// What went wrong, in a sentence.
 pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
+    receive_watched(options, &mut |_, _| ())
+}
+
+/// [Receives](receive), and tells `live` twice a second at most what came so far and when, since
+/// this end began.
+///
+/// # Errors
+///
+/// As [`receive`].
+pub fn receive_watched(
+    options: &ReceiveOptions,
+    live: &mut dyn FnMut(Time, &Received),
+) -> Result<Received, EndpointError> {
     let clock = Clock::start();
     // Acknowledgements are covered whole.
     let wire = Wire::bind(options.at, options.lite, None, clock)?;
     let mut end = ReceivingEnd::new(options)?;
-    let ran = run(&mut end, &wire, clock, options);
+    let ran = run(&mut end, &wire, clock, options, live);
     let received = end.finish(clock.now(), ran.is_ok(), wire.port());
     match ran {
         Ok(()) => received,
@@ -125,10 +140,16 @@ fn run(
     wire: &Wire,
     clock: Clock,
     options: &ReceiveOptions,
+    live: &mut dyn FnMut(Time, &Received),
 ) -> Result<(), EndpointError> {
     let mut buffer = vec![0; 65_536];
+    let mut next_live = Time::ZERO;
     loop {
         let now = clock.now();
+        if now >= next_live {
+            live(now, end.received());
+            next_live = now + LIVE;
+        }
         if options.stop.load(Ordering::Relaxed) {
             return if end.has_ended() {
                 Ok(())
@@ -153,8 +174,8 @@ fn run(
     }
 }
 
-/// Sends what the end has to say. A peer chooses the address that is answered, so an error of the kernel is that peer's
-/// alone: what it means shows when the peer stays silent.
+/// Sends what the end has to say. A peer chooses the address that is answered, so an error of the
+/// kernel is that peer's alone: what it means shows when the peer stays silent.
 fn answer(end: &mut ReceivingEnd, wire: &Wire) {
     while let Some((packet, peer)) = end.poll() {
         if wire.send_to(&packet, peer).is_err() {

@@ -5,7 +5,8 @@ const MOST_AHEAD: u64 = 1 << 20;
 /// Numbers below the highest of which it is remembered whether they came.
 const WINDOW: u64 = 1 << 16;
 
-/// The numbers that have come, in bounded memory: those far below the highest are none that can still come.
+/// The numbers that have come, in bounded memory: those far below the highest are none that can
+/// still come.
 #[derive(Debug)]
 pub(super) struct Seen {
     /// The first number after the highest that came.
@@ -28,14 +29,15 @@ impl Seen {
         self.expected
     }
 
-    /// How many numbers are missing before this one, which would be the highest; `None` if it cannot be the sender's.
+    /// How many numbers are missing before this one, which would be the highest; `None` if it
+    /// cannot be the sender's.
     pub(super) fn missing(&self, number: u64) -> Option<u64> {
         let missing = number.saturating_sub(self.expected);
         (missing <= MOST_AHEAD && number + WINDOW > self.expected).then_some(missing)
     }
 
-    /// Remembers that this number came, for which [`missing`](Self::missing) has an answer; answers whether it had not
-    /// come before.
+    /// Remembers that this number came, for which [`missing`](Self::missing) has an answer; answers
+    /// whether it had not come before.
     pub(super) fn mark(&mut self, number: u64) -> bool {
         if number >= self.expected {
             let from = self.expected.max(number.saturating_sub(WINDOW - 1));

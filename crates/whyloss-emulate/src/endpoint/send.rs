@@ -25,7 +25,7 @@ use crate::clock::Clock;
 pub struct SendOptions {
     /// To whom.
     pub peer: SocketAddrV4,
-    /// What carries it.
+    /// The transport that carries it.
     pub flow: Flow,
     /// A file, or standard input for `-`, instead of what the flow's application says.
     pub file: Option<PathBuf>,
@@ -43,13 +43,14 @@ pub struct SendOptions {
     pub patience: Duration,
     /// The number of the first packet.
     pub first: u32,
-    /// The directory of an emulator's log, to score verdicts with at the end (of a classifier at the sender).
+    /// The directory of an emulator's log, to score verdicts with at the end (of a classifier at
+    /// the sender).
     pub truth: Option<PathBuf>,
     /// Set from outside to end.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What was sent.
+/// The packets that were sent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sent {
     /// Seconds since the session began.
@@ -68,9 +69,11 @@ pub struct Sent {
     pub loss_event_rate: Option<f64>,
     /// Feedback or acknowledgements taken.
     pub answers: u64,
-    /// Of a session that is not this one, of a packet never sent, with a stamp that cannot be, or no packet at all.
+    /// Of a session that is not this one, of a packet never sent, with a stamp that cannot be, or
+    /// no packet at all.
     pub ignored: u64,
-    /// Of those, feedback that came sooner than half a round trip after the last, and changed nothing.
+    /// Of those, feedback that came sooner than half a round trip after the last, and changed
+    /// nothing.
     pub surplus: u64,
     /// Times that IFTP's timer expired.
     pub timeouts: u64,

@@ -1,8 +1,9 @@
 //! The sending end without its socket: datagrams and the time in, datagrams out.
 //!
 //! A host calls, in this order and as long as [`SendingEnd::outcome`] is `None`:
-//! [`poll`](SendingEnd::poll) until it has nothing or a burst has left, [`next_timeout`](SendingEnd::next_timeout) for
-//! how long to wait, [`take`](SendingEnd::take) for what arrived. [`stop`](SendingEnd::stop) ends a session early.
+//! [`poll`](SendingEnd::poll) until it has nothing or a burst has left,
+//! [`next_timeout`](SendingEnd::next_timeout) for how long to wait, [`take`](SendingEnd::take) for
+//! what arrived. [`stop`](SendingEnd::stop) ends a session early.
 //!
 //! ```text
 //! asking ── accepted ──→ sending ── source or time at its end ──→ closing ── heard ──→ ended
@@ -338,7 +339,7 @@ impl SendingEnd {
         }
     }
 
-    /// What was sent so far.
+    /// The packets sent so far.
     pub fn sent(&mut self, now: Time) -> &mut Sent {
         let sent = &mut self.sent;
         sent.at = (now - self.began).as_secs_f64();
@@ -456,7 +457,8 @@ impl SendingEnd {
         Ok(Outgoing { bytes, partial })
     }
 
-    /// Takes an answer; `None` if it is none of this session, says what cannot be, or comes too soon.
+    /// Takes an answer; `None` if it is none of this session, says what cannot be, or comes too
+    /// soon.
     fn answer(&mut self, at: Time, packet: &[u8]) -> Option<()> {
         // The kernel's stamp may lie a little before the packet left.
         let newest = self.next.checked_sub(1)?;

@@ -50,8 +50,8 @@ impl Sink {
         emptied.map_err(failed(DATA, path))
     }
 
-    /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes; answers whether it lies within
-    /// the limit.
+    /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes;
+    /// answers whether it lies within the limit.
     pub(super) fn write(
         &mut self,
         sequence: u64,
@@ -121,7 +121,8 @@ impl Lines {
         })
     }
 
-    /// Writes a line; answers whether it lies within the limit. After one that does not, none is written.
+    /// Writes a line; answers whether it lies within the limit. After one that does not, none is
+    /// written.
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<bool, EndpointError> {
         let Some(to) = &mut self.to else {
             return Ok(true);

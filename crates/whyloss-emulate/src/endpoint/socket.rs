@@ -52,7 +52,8 @@ pub(super) struct Datagram {
 }
 
 impl Wire {
-    /// A socket at this address. `section`: with [`Self::set_partial`], so many bytes of each payload are covered.
+    /// A socket at this address. `section`: with [`Self::set_partial`], so many bytes of each
+    /// payload are covered.
     pub(super) fn bind(
         at: SocketAddrV4,
         lite: bool,
@@ -77,7 +78,8 @@ impl Wire {
         })?;
         let ready = (|| {
             socket.set_nonblocking(true)?;
-            // As much as the kernel gives; a burst while this process waits for its turn is not lost.
+            // As much as the kernel gives; a burst while this process waits for its turn is not
+            // lost.
             let _ = socket.set_recv_buffer_size(1 << 20);
             socket.bind(&SocketAddr::V4(at).into())?;
             setsockopt(&socket, ReceiveTimestampns, &true)?;
@@ -125,7 +127,8 @@ impl Wire {
         self.socket.local_addr().map_or(0, |address| address.port())
     }
 
-    /// Whether checksums of what is sent cover the section alone (of UDP: nothing, since the application checks), or all.
+    /// Whether checksums of what is sent cover the section alone (of UDP: nothing, since the
+    /// application checks), or all.
     pub(super) fn set_partial(&mut self, partial: bool) -> Result<(), EndpointError> {
         let Some(section) = self.section.filter(|_| partial != self.partial) else {
             return Ok(());
@@ -144,7 +147,8 @@ impl Wire {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Sends to the peer that it is connected to. What the kernel has no room for is lost, as on the way.
+    /// Sends to the peer that it is connected to. What the kernel has no room for is lost, as on
+    /// the way.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
         lossy(self.socket.send(packet))
     }
@@ -176,7 +180,8 @@ impl Wire {
                 _ => None,
             })
         });
-        // The kernel stamps with the time of day, which may be set; only how long ago it was counts.
+        // The kernel stamps with the time of day, which may be set; only how long ago it was
+        // counts.
         let ago = stamped
             .map_or(0, |at| time_of_day().saturating_sub(at))
             .min(1_000_000_000);
@@ -206,7 +211,8 @@ impl Wire {
 
     fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
         let size = mem::size_of::<i32>() as libc::socklen_t;
-        // SAFETY: the descriptor is open, and the value lives through the call and has the size that is given.
+        // SAFETY: the descriptor is open, and the value lives through the call and has the size
+        // that is given.
         let done = unsafe {
             libc::setsockopt(
                 self.socket.as_raw_fd(),

@@ -17,7 +17,7 @@ const AHEAD: usize = 64;
 /// How often a dry source is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What is sent.
+/// The data to send.
 #[derive(Debug)]
 pub(super) struct Source {
     kind: Kind,

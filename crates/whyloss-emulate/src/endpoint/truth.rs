@@ -1,4 +1,5 @@
-//! Verdicts against the truth: what a receiver called each missing packet, and what an emulator's log says of it.
+//! Verdicts against the truth: what a receiver called each missing packet, and what an emulator's
+//! log says of it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -51,8 +52,8 @@ impl Fates {
         Self(fates)
     }
 
-    /// The fates in the log of an emulator that may still be running: it is looked at until it knows all of these packets,
-    /// or for two seconds. A log that cannot be read knows nothing.
+    /// The fates in the log of an emulator that may still be running: it is looked at until it
+    /// knows all of these packets, or for two seconds. A log that cannot be read knows nothing.
     pub fn await_all(directory: &Path, numbers: &[u32], own: impl Fn(&Headers) -> bool) -> Self {
         let mut fates = Self::default();
         for _ in 0..10 {

@@ -18,10 +18,11 @@
 //!                                    ←──   Reset: why there is no such session
 //! ```
 //!
-//! Numbers are big-endian, times nanoseconds. Nobody gets more bytes than he sent before he has shown, by the cookie, that he
-//! hears what is sent to his address; a `Reset` is shorter than what it answers. Sequence numbers start where the sender
-//! says and wrap. IFTP's packets are those of `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports, which UDP has
-//! already, hold the session.
+//! Numbers are big-endian, times nanoseconds. Nobody gets more bytes than he sent before he has
+//! shown, by the cookie, that he hears what is sent to his address; a `Reset` is shorter than what
+//! it answers. Sequence numbers start where the sender says and wrap. IFTP's packets are those of
+//! `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports, which UDP has already,
+//! hold the session.
 
 use etherparse::IpNumber;
 use whyloss::iftp::packet::{Format, Sum};
@@ -43,12 +44,12 @@ const COMMON: usize = 8;
 /// Bytes of a [`Message::Hello`] and a [`Message::Start`].
 const OPENING: usize = 64;
 
-/// What a session is to be.
+/// The terms of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// Its number, by which its packets are known.
     pub session: u32,
-    /// What carries it.
+    /// The transport that carries it.
     pub carrier: Carrier,
     /// Bytes of a data packet, with the headers of IPv4 and UDP.
     pub packet: u16,
@@ -60,7 +61,7 @@ pub struct Terms {
     pub pattern: bool,
 }
 
-/// What carries a session.
+/// The transport of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// TFRC.
@@ -218,7 +219,8 @@ fn open(packet: &[u8]) -> Option<(u32, u8, Take<'_>)> {
     (magic == MAGIC && version == VERSION).then_some((session, kind, take))
 }
 
-/// Whether a session number can be told from the beginning of a control message where IFTP's packets have it.
+/// Whether a session number can be told from the beginning of a control message where IFTP's
+/// packets have it.
 pub fn is_session(number: u32) -> bool {
     number >> 16 != u32::from(u16::from_be_bytes(MAGIC))
 }
@@ -444,7 +446,8 @@ pub fn sequence_of(payload: &[u8]) -> Option<u32> {
     Some(u32::from(header.0.number))
 }
 
-/// The number nearest to `near` that is `wire` modulo 2³², counted from `first`; `None` if that is before the first.
+/// The number nearest to `near` that is `wire` modulo 2³², counted from `first`; `None` if that is
+/// before the first.
 pub fn expand(wire: u32, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(ahead))

@@ -1,4 +1,5 @@
-//! TFRC with every classifier of a receiver, in the networks of Cen et al., on sockets and in the simulator.
+//! TFRC with every classifier of a receiver, in the networks of Cen et al., on sockets and in the
+//! simulator.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -87,8 +88,9 @@ fn share(name: &str, flows: u32) -> f64 {
     }
 }
 
-/// Runs side by side. On two cores 44 runs wait for each other, and their verdicts with them (WB, one flow, Biaz: 36 % of
-/// the link instead of 84 %); what `--quick` holds to account does not depend on time.
+/// Runs side by side. On two cores 44 runs wait for each other, and their verdicts with them (WB,
+/// one flow, Biaz: 36 % of the link instead of 84 %); what `--quick` holds to account does not
+/// depend on time.
 fn at_once(bench: &Bench) -> usize {
     if bench.quick { 44 } else { 8 }
 }
@@ -414,8 +416,8 @@ struct OnTime {
     confusion: Confusion,
     /// The least time between two arrivals, in ns, as it was and on time.
     least_gap: (u64, u64),
-    /// How late arrivals were, in ns in all, and how many there were. (The two clocks have nothing in common but their pace:
-    /// the promptest arrival of a flow was on time.)
+    /// How late arrivals were, in ns in all, and how many there were. (The two clocks have nothing
+    /// in common but their pace: the promptest arrival of a flow was on time.)
     late: (u64, u64),
 }
 
@@ -514,7 +516,8 @@ fn simulated(
     Ok(measured)
 }
 
-/// Clocks that do not agree: the logged arrivals of the runs above, with another clock at the receiver.
+/// Clocks that do not agree: the logged arrivals of the runs above, with another clock at the
+/// receiver.
 pub(super) fn clocks(bench: &Bench) -> Result<Table, RealityError> {
     let mut table = Table::new(
         "clocks",

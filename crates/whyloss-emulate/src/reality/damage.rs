@@ -95,8 +95,8 @@ pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
         finished.succeeded(&job)?;
         let records = crate::archive::records(&log)
             .map_err(|error| RealityError::Result(error.to_string()))?;
-        // Numbers of IFTP wrap after 65536 packets, more than there are. A first packet that is answered late is sent again
-        // under its number; the link keeps the order.
+        // Numbers of IFTP wrap after 65536 packets, more than there are. A first packet that is
+        // answered late is sent again under its number; the link keeps the order.
         let mut arrived: HashMap<u32, VecDeque<Vec<u32>>> = HashMap::new();
         for line in arrivals_of(&directory.join("arrivals.jsonl"))? {
             let number = line.number & 0xFFFF;

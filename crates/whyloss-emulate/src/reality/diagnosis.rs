@@ -1,4 +1,5 @@
-//! What `whyloss diagnose` finds in captures of the kernel's TCP behind a link, beside what the link knows.
+//! What `whyloss diagnose` finds in captures of the kernel's TCP behind a link, beside what the
+//! link knows.
 
 use std::process::Command;
 
@@ -183,7 +184,8 @@ pub(super) fn diagnosis(bench: &Bench) -> Result<Table, RealityError> {
             let (limit, percent) = (LIMIT * 100.0, share * 100.0);
             format!("{place}: {what} at least {limit} % ({percent:.2} %)")
         };
-        // A short run loses some forty packets: one that its end cuts off is more than a hundredth of them.
+        // A short run loses some forty packets: one that its end cuts off is more than a hundredth
+        // of them.
         table.check_when_quiet(said("found", all.recall()), all.recall() >= LIMIT);
         table.check(said("precision", all.precision()), all.precision() >= LIMIT);
     }

@@ -9,8 +9,8 @@ use whyloss::{Duration, Time};
 use crate::endpoint::pattern::fill;
 use crate::endpoint::wire::{Carrier, Message, Terms, TfrcData, TfrcFeedback};
 
-/// Sends forged packets to a receiver until so many have left; answers how many replies came and their bytes, and the bytes
-/// that were sent.
+/// Sends forged packets to a receiver until so many have left; answers how many replies came and
+/// their bytes, and the bytes that were sent.
 ///
 /// # Errors
 /// If the socket fails.

@@ -1,7 +1,9 @@
-//! Simulation against reality: one command that makes every table of `docs/evidence/reality.md`.
+//! Simulation against reality: one command that makes every table of
+//! `docs/evidence/data/reality.txt`.
 //!
-//! Each table runs this program again: emulated links in namespaces of their own, with commands at their ends. Nothing
-//! leaves them. A table has checks, which hold or not; limits were fixed before the first run.
+//! Each table runs this program again: emulated links in namespaces of their own, with commands at
+//! their ends. Nothing leaves them. A table has checks, which hold or not; limits were fixed before
+//! the first run.
 
 #![expect(clippy::too_many_lines, reason = "a table is made from top to bottom")]
 
@@ -70,7 +72,7 @@ pub enum RealityError {
     Io {
         /// What.
         what: String,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A run behind a link failed.
@@ -214,7 +216,7 @@ fn mean(numbers: &[f64]) -> f64 {
 /// A page of tables, with what the machine was.
 pub fn page(tables: &[(Table, String)]) -> String {
     let mut text = String::from(
-        "# Simulation against reality\n\nMade by `whyloss reality --out docs/evidence/reality.md` (as root; iperf3, curl and python3 installed). Everything runs in \
+        "# Simulation against reality\n\nMade by `whyloss reality --out docs/evidence/data/reality.txt` (as root; iperf3, curl and python3 installed). Everything runs in \
          network namespaces; the links between them are `whyloss link`'s. Limits were fixed before the first run; what does \
          not hold is shown as failing.\n\n",
     );

@@ -1,4 +1,5 @@
-//! Ways to run an emulated link: without root, with several clients, one behind another, on a terminal.
+//! Ways to run an emulated link: without root, with several clients, one behind another, on a
+//! terminal.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +40,8 @@ pub(super) fn ways(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// A shell command that serves a file of [`SIZE`] bytes, and one that fetches it and says how many bytes came.
+/// A shell command that serves a file of [`SIZE`] bytes, and one that fetches it and says how many
+/// bytes came.
 fn server_and_client(directory: &Path) -> Result<(String, String), RealityError> {
     let root = directory.join("root");
     fs::create_dir(&root).map_err(failed(&root))?;
@@ -71,7 +73,8 @@ fn bounded(bench: &Bench, before: &[&str]) -> Command {
     command
 }
 
-/// The root of a user namespace has no power over the machine: the link must make namespaces of its own.
+/// The root of a user namespace has no power over the machine: the link must make namespaces of its
+/// own.
 fn unprivileged(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("unprivileged")?;
     let (server, client) = server_and_client(&directory)?;

@@ -16,6 +16,9 @@ enum {
 	/* 65536ths: the share of losses at an empty queue above which the odds decide. */
 	EVIDENCE = 65536 / 8,
 	MEMORY = 16,
+	/* 65536ths: the mean rank up to which losses are blind to the queue, and losses it remembers. */
+	BLIND = 44564,
+	RANKS = 8,
 	/* Thousandths of log-odds. */
 	FIRST_CUT = 500,
 	SLOW_START = 1000,
@@ -31,6 +34,27 @@ INLINE bool is_paid(struct signals *s, u64 window)
 	return s->unpaid <= UNPAID;
 }
 
+/* Counts the rank of a loss, and tells whether losses are blind to the queue. */
+INLINE bool is_blind(struct signals *s)
+{
+	u32 rank = rank_of(s);
+
+	/* The library's division rounds towards zero, and BPF has no signed one. */
+	if (rank > s->rank)
+		s->rank += (rank - s->rank) / RANKS;
+	else
+		s->rank -= (s->rank - rank) / RANKS;
+	return s->rank <= BLIND;
+}
+
+/* Tells whether the last two samples are flat, and half of those of two round trips. */
+INLINE bool stays_flat(const struct signals *s)
+{
+	s64 before = s->rtt > s->rtt_before ? s->rtt : s->rtt_before;
+
+	return is_flat_at(s, before) && (s->flat[0].flat + s->flat[1].flat) * 2 >= s->flat[0].all + s->flat[1].all;
+}
+
 /* Returns the cut for a loss at `cwnd` segments with these odds, before `remember_loss`. */
 INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 {
@@ -39,20 +63,22 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 	u64 largest = largest_of(s)->rtt, window = largest_of(s)->window;
 	u64 depth = (s64)largest > least_ns ? largest - least_ns : 0;
 	u32 over;
+	bool blind, seen;
 
 	if (odds == NO_ODDS)
 		return FULL;
+	blind = is_blind(s);
 	if (starting) {
 		bool paid = is_paid(s, (u64)cwnd * mss);
 
 		return paid && odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
 	}
-	if (!depth)
-		return FULL;
-	if (window < ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth && 3 * depth < (u64)least_ns)
-		return FULL;
+	seen = depth && (window >= ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth ||
+			 3 * depth >= (u64)least_ns);
+	if (!seen)
+		return blind && stays_flat(s) ? 0 : FULL;
 	if (is_empty_at(s, least_ns + waits) &&
-	    (s->met[0].empty + s->met[1].empty) * 2 >= s->met[0].all + s->met[1].all) {
+	    (s->met[0].empty + s->met[1].empty) * (blind ? 4 : 2) >= s->met[0].all + s->met[1].all) {
 		s->empties += (65536 - s->empties) / MEMORY;
 		return 0;
 	}

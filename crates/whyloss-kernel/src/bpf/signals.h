@@ -18,6 +18,8 @@ enum {
 	WARM_UP = 8,
 	/* Samples in a round trip before its smallest shows a queue. */
 	SAMPLES = 8,
+	/* Round-trip times among which the one before a loss is ranked. */
+	RECENT = 64,
 	/* A queue is empty up to this delay. */
 	EMPTY_NS = 4000000,
 };
@@ -52,6 +54,12 @@ struct standing {
 struct met {
 	u64 empty;
 	u64 all;
+};
+
+/* Samples of a round trip: those at a flat round-trip time, and all. */
+struct flat {
+	u32 flat;
+	u32 all;
 };
 
 /* The delivered rate that a round trip last raised by a quarter. */
@@ -100,9 +108,15 @@ struct signals {
 	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
 	u32 round_samples;
 	u32 unpaid; /* losses of slow start at larger windows since `reached` */
+	u32 rank; /* of cut.h: mean rank of the round-trip time before a loss, 65536ths */
+	struct flat flat[2]; /* of the round trip under way, and of the one before */
+	u32 kept;
+	u32 next;
+	u32 skipped; /* samples since the last one that was kept */
 	u8 has_recover;
 	u8 spare[3];
 	s16 seen[SIGNALS]; /* the latest description */
+	u32 recent[RECENT]; /* us, spread over the last few round trips; the first `kept` are there */
 };
 
 struct {
@@ -181,7 +195,8 @@ INLINE void count_loss(struct signals *s)
 
 INLINE void begin_signals(struct signals *s)
 {
-	__builtin_memset(s, 0, sizeof(*s));
+	/* `kept` tells how much of `recent` counts, so it need not be cleared. */
+	__builtin_memset(s, 0, __builtin_offsetof(struct signals, recent));
 	forget(&s->shorter);
 	forget(&s->longer);
 	s->round_min = S64_MAX;
@@ -189,6 +204,7 @@ INLINE void begin_signals(struct signals *s)
 	forget(&s->backlogs);
 	forget(&s->t_min);
 	s->weight = REAL(1.0);
+	s->rank = 3 * 65536 / 4;
 }
 
 /* Begins new buckets of extrema where the old ones are over. */
@@ -222,6 +238,42 @@ INLINE bool is_empty_at(const struct signals *s, s64 rtt)
 	s64 waits = rtt - s->longer.both.min;
 
 	return waits * 8 <= largest_of(s)->rtt - s->longer.both.min && waits <= EMPTY_NS;
+}
+
+/* Tells whether a round-trip time is the least but for a thirty-second. */
+INLINE bool is_flat_at(const struct signals *s, s64 rtt)
+{
+	return (rtt - s->longer.both.min) * 32 <= s->longer.both.min;
+}
+
+/* Keeps a sample for each 32 segments of the window, and all below 64. */
+INLINE void keep(struct signals *s, u32 rtt_us, u32 cwnd)
+{
+	s->skipped++;
+	if (cwnd >= 32 * (s->skipped + 1))
+		return;
+	s->skipped = 0;
+	s->recent[s->next & (RECENT - 1)] = rtt_us;
+	s->next = (s->next + 1) & (RECENT - 1);
+	if (s->kept < RECENT)
+		s->kept++;
+}
+
+/* Returns the share of recent samples below the last one, with half of those equal, 65536ths. */
+INLINE u32 rank_of(const struct signals *s)
+{
+	s64 rtt = s->rtt;
+	u32 below = 0;
+
+	if (s->kept < SAMPLES)
+		return 65536;
+	for (u32 k = 0; k < RECENT; k++)
+		if (k < s->kept) {
+			s64 kept = s->recent[k] * NANOS;
+
+			below += (kept < rtt) + (kept <= rtt);
+		}
+	return below * 32768 / s->kept;
 }
 
 /* Ends a round trip of `reached`. */
@@ -336,6 +388,9 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 	s->met[0].all += bytes;
 	if (rtt_us > 0) {
 		sample(s, (s64)rtt_us * NANOS, cwnd);
+		keep(s, rtt_us, cwnd);
+		s->flat[0].flat += is_flat_at(s, s->rtt);
+		s->flat[0].all++;
 		/* A filled hole acknowledges many segments with one sample. */
 		if (is_empty_at(s, s->rtt))
 			s->met[0].empty += bytes < 2 * tp->mss_cache ? bytes : 2 * tp->mss_cache;
@@ -354,6 +409,9 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		s->met[1] = s->met[0];
 		s->met[0].empty = 0;
 		s->met[0].all = 0;
+		s->flat[1] = s->flat[0];
+		s->flat[0].flat = 0;
+		s->flat[0].all = 0;
 		reach(tp, s);
 		if (s->round_samples >= SAMPLES && s->round_min > s->standing[0].rtt) {
 			s->standing[0].rtt = s->round_min;

@@ -1,7 +1,8 @@
-//! How far an estimate in fixed point may be from the core's: the recursions at the heads of the filters' files.
+//! How far an estimate in fixed point may be from the core's: the recursions at the heads of the
+//! filters' files.
 //!
-//! A bound is given the same acknowledgements as the estimators, and computes in reals what they do: how much of an error a
-//! filter keeps depends on times and samples, not on the errors.
+//! A bound is given the same acknowledgements as the estimators, and computes in reals what they
+//! do: how much of an error a filter keeps depends on times and samples, not on the errors.
 
 use std::collections::VecDeque;
 

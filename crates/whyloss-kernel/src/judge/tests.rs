@@ -181,7 +181,8 @@ fn nothing_is_compared_after_a_gap_or_from_the_middle() {
 
 #[test]
 fn an_estimate_beyond_rounding_is_found() {
-    // 1448 bytes per 10 ms, 144 800 bytes/s: 2·10⁴·b/2.01·10⁶ after the first sample, b_(k−1) being zero.
+    // 1448 bytes per 10 ms, 144 800 bytes/s: 2·10⁴·b/2.01·10⁶ after the first sample, b_(k−1) being
+    // zero.
     let first = 144_800.0_f64 * 1e4 / 2.01e6;
     let units = (first * 16.0).round() as u64;
     for (estimate, differ) in [(units, 0), (units + 1, 0), (units + 4, 1)] {

@@ -11,8 +11,8 @@ fn micros(micros: u64) -> Time {
 }
 
 /// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
-pub(super) fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
-    let mut fates = vec![Fate::HELD; offers.len()];
+fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
+    let mut fates = vec![Fate::Held; offers.len()];
     let mut drain = |link: &mut EventLink, until: Time| {
         while link.next_event() <= until {
             let now = link.next_event();
@@ -52,7 +52,7 @@ fn what_is_told_at_turns_is_what_is_told_later() {
     let later = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
     let mut link = EventLink::new(&spec, Streams::new(1), 0);
     link.tell_at_turns();
-    let mut told = vec![Fate::HELD; offers.len()];
+    let mut told = vec![Fate::Held; offers.len()];
     let mut drain = |link: &mut EventLink, until: Time| {
         while link.next_event() <= until {
             let now = link.next_event();

@@ -49,7 +49,7 @@ pub(crate) struct MetricSpec {
     pub(crate) unit: String,
     #[serde(default)]
     pub(crate) log: bool,
-    /// See `whyloss_study::measure`.
+    /// See `whyloss_study::metric`.
     pub(crate) of: Text,
 }
 

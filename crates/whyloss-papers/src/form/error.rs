@@ -4,7 +4,8 @@ use core::error::Error;
 use core::fmt;
 use core::ops::Range;
 
-use whyloss_sim::scenario::{ScenarioError, suggest};
+use whyloss_sim::scenario::ScenarioError;
+use whyloss_study::TomlFault;
 
 use super::document::Text;
 
@@ -50,11 +51,13 @@ impl Fault {
     }
 
     pub(crate) fn show(self, file: &str, text: &str) -> PaperError {
-        let place = self.span.map(|span| place(text, span.start));
-        PaperError {
-            file: file.to_owned(),
-            place,
-            message: self.message,
+        let at = self.span.map(|span| span.start);
+        match at {
+            None => PaperError::whole(file, self.message),
+            Some(at) => PaperError {
+                file: file.to_owned(),
+                what: Ok(TomlFault::at(text, at, self.message)),
+            },
         }
     }
 }
@@ -63,67 +66,33 @@ impl Fault {
 #[derive(Debug)]
 pub struct PaperError {
     file: String,
-    /// Line, column and key.
-    place: Option<(usize, usize, String)>,
-    message: String,
+    /// At a place, or in all of it.
+    what: Result<TomlFault, String>,
 }
 
 impl PaperError {
     pub(crate) fn whole(file: &str, message: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
-            place: None,
-            message: message.into(),
+            what: Err(message.into()),
         }
     }
 
     /// TOML that is none, or has a key that nothing knows.
     pub(crate) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let place = error.span().map(|span| place(text, span.start));
-        // ``unknown field `titel`, expected one of `id`, `title` ``
-        let said = error.message().replace('\n', " ");
-        let message = match said.strip_prefix("unknown field ") {
-            None => said,
-            Some(rest) => {
-                let mut names = rest.split('`').skip(1).step_by(2);
-                let unknown = names.next().unwrap_or_default();
-                let known: Vec<&str> = names.collect();
-                format!(
-                    "no key is called `{unknown}`{}",
-                    suggest(unknown, known.iter().copied())
-                )
-            }
-        };
         Self {
             file: file.to_owned(),
-            place,
-            message,
+            what: Ok(TomlFault::of(text, error)),
         }
     }
 }
 
-/// Line, column and key of a byte.
-fn place(text: &str, at: usize) -> (usize, usize, String) {
-    let at = text.floor_char_boundary(at);
-    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = text[..start].matches('\n').count() + 1;
-    let before = &text[start..at];
-    let bare = |c: char| c.is_alphanumeric() || "_-".contains(c);
-    let key = before.trim_end_matches(|c: char| " =\"'[{".contains(c));
-    let key = key.rsplit(|c: char| !bare(c)).next().unwrap_or_default();
-    (line, before.chars().count() + 1, key.to_owned())
-}
-
 impl fmt::Display for PaperError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some((line, column, key)) = &self.place {
-            write!(f, ":{line}:{column}")?;
-            if !key.is_empty() {
-                write!(f, ": {key}")?;
-            }
+        match &self.what {
+            Ok(fault) => write!(f, "{}:{fault}", self.file),
+            Err(message) => write!(f, "{}: {message}", self.file),
         }
-        write!(f, ": {}", self.message)
     }
 }
 

@@ -21,32 +21,24 @@ mod scope;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use whyloss_sim::scenario::suggest;
-use whyloss_study::measure::Measure;
 use whyloss_study::report::summary::{Whose, Why};
-use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
+use whyloss_study::{Context, Experiment, ExperimentError, Metric, Outcome};
 
 pub(crate) use self::document::Text;
 use self::document::{Document, Figure, Reason};
 pub use self::error::PaperError;
 pub(crate) use self::error::{Fault, fault};
+use self::plan::Scenarios;
+pub use self::print::Printed;
 pub(crate) use self::scope::{Writing, short};
 
 /// Most bytes of a file.
 const MOST_BYTES: u64 = 4_000_000;
 /// The file that says what a paper has.
 pub const FILE: &str = "paper.toml";
-
-/// A metric of a paper.
-#[derive(Debug)]
-pub(crate) struct Metric {
-    id: String,
-    name: String,
-    unit: String,
-    log: bool,
-    of: Measure,
-}
 
 /// A scenario file, and what it calls its links and flows.
 #[derive(Debug)]
@@ -109,6 +101,8 @@ pub struct Paper {
     figures: Vec<Figure>,
     metrics: BTreeMap<String, Metric>,
     networks: BTreeMap<String, Network>,
+    /// Scenarios that were read.
+    scenarios: Mutex<Scenarios>,
     /// How evidence is written.
     notation: Writing,
     /// Where the networks' own files are looked up.
@@ -157,6 +151,7 @@ impl Paper {
             figures: Vec::new(),
             metrics: BTreeMap::new(),
             networks: BTreeMap::new(),
+            scenarios: Mutex::default(),
             notation: Writing::default(),
             directory: directory.to_owned(),
         };
@@ -168,15 +163,12 @@ impl Paper {
 
     fn prepare(&mut self, read: Read<'_>) -> Result<(), Fault> {
         for (id, spec) in &self.document.metric {
-            let of = Measure::parse(spec.of.get_ref())
+            let mut metric = Metric::parse(spec.of.get_ref())
                 .map_err(|error| fault(&spec.of, format!("metric `{id}`: {error}")))?;
-            let metric = Metric {
-                id: id.clone(),
-                name: spec.name.clone(),
-                unit: spec.unit.clone(),
-                log: spec.log,
-                of,
-            };
+            metric.id.clone_from(id);
+            metric.name.clone_from(&spec.name);
+            metric.unit.clone_from(&spec.unit);
+            metric.log = spec.log;
             self.metrics.insert(id.clone(), metric);
         }
         self.notation = Writing::of(self.document.evidence.as_ref())?;

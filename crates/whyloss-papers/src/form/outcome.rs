@@ -336,7 +336,7 @@ impl Paper {
                     most = most.max(runs.len());
                     let values = runs
                         .iter()
-                        .filter_map(|run| metric.of.of(&run.observed(), None));
+                        .filter_map(|run| metric.of(&run.observed(), None));
                     let values: Vec<f64> = values.collect();
                     let Some(mean) = statistics::mean(&values) else {
                         continue;

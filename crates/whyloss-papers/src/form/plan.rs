@@ -1,14 +1,14 @@
 //! From a figure to scenarios, and to their runs.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, MutexGuard, PoisonError};
 
 use toml::{Table, Value};
 use whyloss_sim::scenario::suggest;
 use whyloss_sim::{DelaySummary, Measurement, Needs, Scenario};
-use whyloss_study::measure::Observed;
+use whyloss_study::metric::Observed;
 use whyloss_study::replicate::Precision;
-use whyloss_study::{Axis, CONFIDENCE, Context, ExperimentError, Plan, Runs};
+use whyloss_study::{Axis, CONFIDENCE, Context, ExperimentError, Grid, Metric, Runs};
 
 use super::document::{AxisSpec, Figure, Item, LineSpec, PlanSpec, Text};
 use super::error::{Fault, fault};
@@ -31,14 +31,43 @@ impl Observation {
         Observed {
             measurement: &self.measurement,
             delays: &self.delays,
+            frames: &[],
             probe: &self.probed.values,
         }
     }
 }
 
+/// A scenario that was read, and its number among the paper's: equal scenarios have the same.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(super) scenario: Scenario,
+    pub(super) number: usize,
+}
+
+/// The scenarios of a paper, each once.
+#[derive(Debug, Default)]
+pub(super) struct Scenarios {
+    /// By network and keys.
+    named: HashMap<String, Arc<Ready>>,
+    /// By the scenario itself, written out.
+    written: HashMap<String, Arc<Ready>>,
+}
+
+impl Scenarios {
+    fn take(&mut self, mut scenario: Scenario) -> Arc<Ready> {
+        // What a scenario is called changes nothing.
+        scenario.title.clear();
+        let number = self.written.len();
+        let ready = self.written.entry(format!("{scenario:?}"));
+        ready
+            .or_insert_with(|| Arc::new(Ready { scenario, number }))
+            .clone()
+    }
+}
+
 /// Something to run.
 pub(crate) struct Job {
-    pub(super) scenario: Scenario,
+    pub(super) ready: Arc<Ready>,
     /// The network, and the keys set in it.
     pub(super) network: &'static str,
     pub(super) set: Vec<(String, String)>,
@@ -64,7 +93,7 @@ impl Paper {
     pub(crate) fn parts(
         &'static self,
         figure: &'static Figure,
-    ) -> Result<Vec<Part<Plan<Job>>>, Fault> {
+    ) -> Result<Vec<Part<Grid<Job>>>, Fault> {
         let mut specs: Vec<(&'static str, &'static PlanSpec)> = Vec::new();
         if figure.lines.is_some() {
             specs.push(("", &OWN));
@@ -139,7 +168,7 @@ impl Paper {
         figure: &'static Figure,
         (name, spec): (&'static str, &'static PlanSpec),
         selection: Selection,
-    ) -> Result<Part<Plan<Job>>, Fault> {
+    ) -> Result<Part<Grid<Job>>, Fault> {
         let axis = spec.axis.as_ref().or(figure.axis.as_ref());
         let axis = axis.filter(|axis| axis.get_ref() != "none");
         let axis = axis
@@ -164,13 +193,11 @@ impl Paper {
         let probe = probe.map(probes::find).transpose()?;
         let flows = spec.flows.as_ref().or(figure.flows.as_ref());
         let flows = flows.map_or(&[][..], Vec::as_slice);
-        let delays = self.metrics.values().any(|metric| metric.of.needs_delays());
+        let delays = Metric::needs(self.metrics.values()).delays;
         let label = axis.map_or("", |axis| axis.label.as_str()).to_owned();
-        let of_axis = Axis {
-            log: axis.is_some_and(|axis| axis.log),
-            notation: self.notation.of_lines().filter(|_| axis.is_some()),
-            ..Axis::named(label)
-        };
+        let mut of_axis = Axis::named(label);
+        of_axis.log = axis.is_some_and(|axis| axis.log);
+        of_axis.notation = self.notation.of_lines().filter(|_| axis.is_some());
         let table = [f64::NAN];
         let some = spec
             .x
@@ -178,7 +205,7 @@ impl Paper {
             .or(figure.x.as_ref())
             .filter(|_| axis.is_some());
         let xs = axis.map_or(&table[..], |axis| some.unwrap_or(&axis.x));
-        let mut plan = Plan::new(&of_axis, xs);
+        let mut grid = Grid::new(&of_axis, xs);
         for (id, line) in lines.iter().filter(|(_, line)| line.of.is_none()) {
             let Some(network) = line.network.as_ref().or(network) else {
                 return Err(fault(
@@ -231,16 +258,16 @@ impl Paper {
                 let own = axis.and_then(|axis| axis.networks.as_ref()?.get(index?));
                 let network = own.unwrap_or(network);
                 let place = || format!("{}, line `{}`, x = {x}", network.get_ref(), id.get_ref());
-                let mut scenario = self.scenario(network, &set.all, &place())?;
+                let mut ready = self.scenario(network, &set.all, place)?;
                 let mut special = false;
                 for name in adjust.flatten() {
+                    let mut scenario = ready.scenario.clone();
                     probes::adjust(name)?(&mut scenario);
+                    ready = self.known().take(scenario);
                     special = true;
                 }
-                // What a scenario is called changes nothing.
-                scenario.title.clear();
                 jobs.push(Job {
-                    scenario,
+                    ready,
                     network: network.get_ref(),
                     set: set.all,
                     special,
@@ -248,42 +275,65 @@ impl Paper {
                     delays: delays && probe.is_none(),
                 });
             }
-            plan = plan.line_of(id.get_ref(), &line.name, jobs);
+            grid = grid.line_of(id.get_ref(), &line.name, jobs);
         }
         Ok(Part {
             plan: name,
             selection,
             lines,
             axis,
-            runs: plan,
+            runs: grid,
         })
     }
 
-    /// A network with keys set.
+    /// A network with keys set. Figures share many, and reading one costs as much as a short run of
+    /// it.
     fn scenario(
         &self,
         network: &Text,
         set: &[(String, String)],
-        place: &str,
-    ) -> Result<Scenario, Fault> {
+        place: impl Fn() -> String,
+    ) -> Result<Arc<Ready>, Fault> {
+        let key = format!("{} {set:?}", network.get_ref());
+        if let Some(ready) = self.known().named.get(&key) {
+            return Ok(ready.clone());
+        }
         let text = self
             .networks
             .get(network.get_ref())
             .map_or("", |network| &network.text);
         let file = format!("{}/networks/{}", self.directory, network.get_ref());
-        Scenario::from_toml(text, &file, set)
-            .map_err(|error| Fault::of_network(network, place, &error))
+        let scenario = Scenario::from_toml(text, &file, set)
+            .map_err(|error| Fault::of_network(network, &place(), &error))?;
+        let mut known = self.known();
+        let ready = known.take(scenario);
+        known.named.insert(key, ready.clone());
+        Ok(ready)
     }
 
-    /// The scenarios of a figure's own runs, written out.
+    fn known(&self) -> MutexGuard<'_, Scenarios> {
+        self.scenarios
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The scenarios of one plan of a figure, written out.
     #[cfg(test)]
-    pub(crate) fn scenarios(&'static self, id: &str) -> std::collections::BTreeSet<String> {
-        let parts = self.figure(id).and_then(|figure| self.parts(figure).ok());
+    pub(crate) fn scenarios(
+        &'static self,
+        id: &str,
+        plan: &str,
+    ) -> std::collections::BTreeSet<String> {
+        let figure = self.figure(id);
+        let parts = figure.and_then(|figure| self.parts(figure).ok());
         let parts = parts.unwrap_or_default();
-        let own = parts.iter().any(|part| part.plan.is_empty());
-        let parts = parts.iter().filter(|part| part.plan.is_empty() || !own);
-        let jobs = parts.flat_map(|part| part.runs.items().map(|(_, _, job)| job));
-        jobs.map(|job| format!("{:?}", job.scenario)).collect()
+        let is = |part: &&Part<Grid<Job>>| {
+            figure.is_some_and(|figure| figure.lines.is_none())
+                || format!("{id}-{}", part.plan).trim_end_matches('-') == plan
+        };
+        let jobs = parts.iter().filter(is).flat_map(|part| part.runs.items());
+        jobs.map(|(_, _, job)| format!("{:?}", job.ready.scenario))
+            .collect()
     }
 
     /// Runs what a figure needs.
@@ -293,7 +343,7 @@ impl Paper {
         context: &Context<'_>,
     ) -> Result<Vec<Part>, ExperimentError> {
         let failed = |fault: Fault| ExperimentError::Failed(Box::new(self.show(fault)));
-        let (frames, plans): (Vec<_>, Vec<_>) = self
+        let (frames, grids): (Vec<_>, Vec<_>) = self
             .parts(figure)
             .map_err(failed)?
             .into_iter()
@@ -301,10 +351,10 @@ impl Paper {
             .unzip();
         let key = |job: &Job| {
             let probe = job.probe.map_or("", |probe| probe.id);
-            format!("{probe} {} {:?}", job.delays, job.scenario)
+            format!("{} {} {probe} {}", self.file, job.ready.number, job.delays)
         };
         let runs = match &figure.until {
-            None => Plan::run_all_with(context, &plans, key, Job::run)?,
+            None => Grid::run_all(context, &grids, key, Job::run)?,
             Some(until) => {
                 let metric = find(&self.metrics, &until.metric, "metric").map_err(failed)?;
                 let precision = Precision {
@@ -313,8 +363,8 @@ impl Paper {
                     at_most: until.most,
                 };
                 let value =
-                    |run: &Observation| metric.of.of(&run.observed(), None).unwrap_or(f64::NAN);
-                Plan::run_until(context, &plans, &precision, value, key, Job::run)?
+                    |run: &Observation| metric.of(&run.observed(), None).unwrap_or(f64::NAN);
+                Grid::run_until(context, &grids, &precision, value, key, Job::run)?
             }
         };
         let confident = runs
@@ -331,7 +381,7 @@ impl Paper {
     pub(crate) fn unrun(&'static self, figure: &'static Figure) -> Result<Vec<Part>, Fault> {
         let parts = self.parts(figure)?.into_iter().map(Part::taken);
         Ok(parts
-            .map(|(frame, plan)| frame.with(plan.unrun()))
+            .map(|(frame, grid)| frame.with(grid.unrun()))
             .collect())
     }
 
@@ -388,7 +438,7 @@ impl Job {
     fn run(&self, seed: u64) -> Result<Observation, ExperimentError> {
         let failed = |error| ExperimentError::Failed(Box::new(error));
         if let Some(probe) = self.probe {
-            let (measurement, probed) = (probe.run)(&self.scenario, seed).map_err(failed)?;
+            let (measurement, probed) = (probe.run)(&self.ready.scenario, seed).map_err(failed)?;
             return Ok(Observation {
                 measurement,
                 delays: Vec::new(),
@@ -401,7 +451,7 @@ impl Job {
                 delays: true,
                 ..Needs::default()
             };
-            let run = whyloss_sim::Simulation::new(&self.scenario, seed)
+            let run = whyloss_sim::Simulation::new(&self.ready.scenario, seed)
                 .measure(needs)
                 .map_err(failed)?;
             return Ok(Observation {
@@ -410,7 +460,7 @@ impl Job {
                 probed,
             });
         }
-        let measurement = whyloss_sim::Simulation::new(&self.scenario, seed)
+        let measurement = whyloss_sim::Simulation::new(&self.ready.scenario, seed)
             .run()
             .map_err(failed)?;
         Ok(Observation {
@@ -454,7 +504,8 @@ impl Sets<'_> {
     }
 }
 
-/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a number.
+/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a
+/// number.
 fn filled(value: &Value, x: f64) -> Value {
     match value {
         Value::String(text) => {

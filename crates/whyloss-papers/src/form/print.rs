@@ -1,187 +1,181 @@
-//! A figure as a plan that `whyloss sweep` runs: the same network, the same keys, an axis for x, one for the lines, and one for
-//! each dimension.
+//! A figure as plans that `whyloss sweep` runs: the same networks, the same keys, and axes for the
+//! lines, x, and each dimension.
 
 use core::fmt::Write as _;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use toml::{Table, Value};
 
-use whyloss_study::Plan;
+use whyloss_study::{Beside, Grid, Network, Plan, Told};
 
-use super::document::{Figure, Item};
+use super::Paper;
+use super::document::Figure;
 use super::error::{Fault, PaperError};
-use super::plan::{Job, Part, Sets};
-use super::{Paper, find};
+use super::plan::{Job, Part};
 
-/// An axis of a plan: its name, and of each place the name and what it sets.
-type Axis = (String, Vec<(Value, Table)>);
+/// A plan of a figure.
+#[derive(Debug)]
+pub struct Printed {
+    /// Its file: the figure's id, and the plan's name if it is not the figure's own.
+    pub file: String,
+    /// The parts that it leaves out, and the plan.
+    pub text: String,
+    /// The plan.
+    pub plan: Plan,
+}
 
 impl Paper {
-    /// The plan of a figure, the name of its scenario and the scenario; `None` if there is no such figure.
+    /// The plans of a figure, its own first; `None` if there is no such figure.
     ///
     /// # Errors
-    /// If it is a program, or has several networks.
-    pub fn plan(&'static self, id: &str) -> Option<Result<(String, String, String), PaperError>> {
+    /// If it is a program.
+    pub fn plans(&'static self, id: &str) -> Option<Result<Vec<Printed>, PaperError>> {
         let figure = self.figure(id)?;
         Some(self.printed(figure, id).map_err(|fault| self.show(fault)))
     }
 
-    fn printed(
+    fn printed(&'static self, figure: &'static Figure, id: &str) -> Result<Vec<Printed>, Fault> {
+        let parts = self.parts(figure)?;
+        // Without runs of its own it is all of the others.
+        let groups: Vec<Vec<&Part<Grid<Job>>>> = if figure.lines.is_some() {
+            parts
+                .chunk_by(|a, b| a.plan == b.plan)
+                .map(|parts| parts.iter().collect())
+                .collect()
+        } else {
+            vec![parts.iter().collect()]
+        };
+        let plans = groups.iter().map(|parts| self.one(figure, id, parts));
+        let plans: Vec<Option<Printed>> = plans.collect::<Result<_, _>>()?;
+        let plans: Vec<Printed> = plans.into_iter().flatten().collect();
+        if plans.is_empty() {
+            return Err(Fault::whole(format!(
+                "{id}: it is a program, which no plan can say"
+            )));
+        }
+        Ok(plans)
+    }
+
+    /// One plan; `None` if only a program makes its scenarios.
+    fn one(
         &'static self,
         figure: &'static Figure,
         id: &str,
-    ) -> Result<(String, String, String), Fault> {
-        let whole = |message: &str| Fault::whole(format!("{id}: {message}"));
-        let parts = self.parts(figure)?;
-        let own = |part: &&Part<Plan<Job>>| part.plan.is_empty() || figure.lines.is_none();
-        let runs = parts.iter().filter(own).flat_map(|part| {
-            let items = part.runs.items();
-            items.map(move |(line, x, job)| (part, line, x, job))
-        });
-        let runs: Vec<_> = runs.collect();
-        let networks: BTreeSet<&str> = runs.iter().map(|run| run.3.network).collect();
-        let network = match *networks.iter().copied().collect::<Vec<_>>() {
-            [] => return Err(whole("it is a program, which no plan can say")),
-            [network] => network,
-            _ => return Err(whole("it runs over several networks, and a plan has one")),
-        };
+        parts: &[&Part<Grid<Job>>],
+    ) -> Result<Option<Printed>, Fault> {
         let title = figure.heading.as_deref().or(figure.title.as_deref());
-        let mut plan = format!("# {id}: {}\n", title.unwrap_or(id));
-        let mut left_out = |what: &str| {
+        let mut left_out: Vec<String> = Vec::new();
+        let metrics = self.columns(figure, parts, &mut left_out);
+        let names: BTreeSet<&str> = parts.iter().map(|part| part.plan).collect();
+        let mut networks: Vec<Network> = Vec::new();
+        let mut number: HashMap<&str, usize> = HashMap::new();
+        let mut runs: Vec<Told> = Vec::new();
+        for part in parts {
+            let mut axes = self.document.axis.iter();
+            let is = |axis| part.axis.is_some_and(|of| core::ptr::eq(of, axis));
+            let x_axis = axes.find(|(_, axis)| is(*axis)).map(|(name, _)| name);
+            for (line, x, job) in part.runs.items() {
+                let mut places: Vec<(String, Value)> = Vec::new();
+                if names.len() > 1 {
+                    places.push(("plan".to_owned(), part.plan.into()));
+                }
+                places.extend(x_axis.map(|axis| (axis.clone(), x.into())));
+                places.push(("line".to_owned(), line.into()));
+                let items = part.selection.iter();
+                places.extend(
+                    items.map(|(dimension, item)| {
+                        ((*dimension).to_owned(), item.name.as_str().into())
+                    }),
+                );
+                if job.special {
+                    let places = places.iter().map(|(_, place)| match place {
+                        Value::String(text) => text.clone(),
+                        other => other.to_string(),
+                    });
+                    left_out.push(places.collect::<Vec<_>>().join(", "));
+                    continue;
+                }
+                let network = *number.entry(job.network).or_insert_with(|| {
+                    let text = self.networks.get(job.network);
+                    networks.push(Network {
+                        file: job.network.to_owned(),
+                        text: text.map_or_else(String::new, |network| network.text.clone()),
+                    });
+                    networks.len() - 1
+                });
+                runs.push(Told {
+                    places,
+                    network,
+                    set: table(&job.set),
+                });
+            }
+        }
+        if runs.is_empty() {
+            return Ok(None);
+        }
+        let name = match parts.first().map_or("", |part| part.plan) {
+            own if own.is_empty() || names.len() > 1 || figure.lines.is_none() => id.to_owned(),
+            other => format!("{id}-{other}"),
+        };
+        let until = figure.until.as_ref();
+        let until = until.filter(|until| {
+            let named = format!("{} = ", until.metric.get_ref());
+            metrics.iter().any(|metric| metric.starts_with(&named))
+        });
+        let beside = Beside {
+            name: format!("{name}.toml"),
+            seeds: figure.seeds.unwrap_or(self.document.seeds),
+            until: until.map(|until| {
+                let named = format!("{} = ", until.metric.get_ref());
+                let metric = metrics.iter().find(|metric| metric.starts_with(&named));
+                let metric = metric.cloned().unwrap_or_default();
+                (metric, until.within, self.confidence(), until.most)
+            }),
+            metrics,
+        };
+        let plan = Plan::of_runs(beside, &networks, &runs)
+            .map_err(|error| Fault::whole(format!("{id}: {error}")))?;
+        let mut text = format!("# {id}: {}\n", title.unwrap_or(id));
+        for what in left_out {
             let _ = writeln!(
-                plan,
+                text,
                 "# {what} is left out: only `whyloss reproduce` has it"
             );
-        };
-        for part in parts.iter().filter(|part| !own(part)) {
-            left_out(&format!("plan `{}`", part.plan));
         }
-        let mut metrics: Vec<Value> = Vec::new();
-        for name in self.used(figure) {
-            let spec = &self.document.metric[name];
-            if spec.of.get_ref().contains("probe.") {
-                left_out(&format!("metric `{name}`"));
-            } else {
-                metrics.push(format!("{name} = {}", spec.of.get_ref()).into());
-            }
-        }
-        if metrics.is_empty() {
-            metrics.push("total.throughput_bps".into());
-        }
-        let mut kept: Vec<(String, Table)> = Vec::new();
-        for (part, line, x, job) in runs {
-            let x = (!x.is_nan()).then(|| x.to_string());
-            let items = part.selection.iter().map(|(_, item)| item.name.clone());
-            let names = [Some(part.plan.to_owned()), Some(line.to_owned()), x];
-            let names = names.into_iter().flatten().chain(items);
-            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-            let name = names.join(", ");
-            if job.special {
-                left_out(&name);
-            } else {
-                let set = job.set.iter();
-                let set = set.map(|(key, text)| (key.clone(), value(text)));
-                kept.push((name, set.collect()));
-            }
-        }
-        let seeds = figure.seeds.unwrap_or(self.document.seeds);
-        let _ = writeln!(
+        text.push_str(&plan.to_toml());
+        Ok(Some(Printed {
+            file: format!("{name}.toml"),
+            text,
             plan,
-            "scenario = {}\nseeds = {seeds}\nmetrics = {}",
-            Value::from(network),
-            Value::Array(metrics)
-        );
-        if kept.is_empty() {
-            return Err(whole("only a program makes its scenarios"));
-        }
-        let (always, axes) = self.axes(figure, network)?;
-        let factors = are_factors(&always, &axes, &kept);
-        let axes = if factors {
-            let _ = writeln!(plan, "set = {}", Value::Table(always));
-            axes
-        } else {
-            let runs = kept.into_iter().map(|(name, set)| (name.into(), set));
-            vec![("run".to_owned(), runs.collect())]
-        };
-        for (name, places) in axes {
-            let _ = writeln!(
-                plan,
-                "\n[[axis]]\nname = {}\nchoices = [",
-                Value::from(name)
-            );
-            for (name, set) in places {
-                let set = Value::Table(set);
-                let _ = writeln!(plan, "    {{ name = {name}, set = {set} }},");
-            }
-            plan.push_str("]\n");
-        }
-        let text = self.networks.get(network);
-        let text = text.map_or_else(String::new, |network| network.text.clone());
-        Ok((plan, network.to_owned(), text))
+        }))
     }
 
-    /// Common settings; an axis for x, one for the lines, and one for each dimension.
-    fn axes(
-        &'static self,
-        figure: &'static Figure,
-        network: &str,
-    ) -> Result<(Table, Vec<Axis>), Fault> {
-        let flows = figure.flows.as_deref().unwrap_or_default();
-        let keys = |set: &Table, flow: &Table, x: f64| {
-            let mut of = Sets {
-                network: self.networks.get(network),
-                flows,
-                x,
-                all: Vec::new(),
-            };
-            of.take(set, flow);
-            let all = of.all.into_iter();
-            all.map(|(key, text)| (key, value(&text)))
-                .collect::<Table>()
-        };
-        let dimensions = figure.over.iter().flatten().map(|name| self.items(name));
-        let dimensions = dimensions.collect::<Result<Vec<_>, _>>()?;
-        let mut axes: Vec<Axis> = Vec::new();
-        let always = keys(&figure.set, &figure.flow, f64::NAN);
-        if let Some(name) = &figure.axis {
-            let axis = find(&self.document.axis, name, "axis")?;
-            let places = axis.x.iter().enumerate();
-            let some =
-                places.filter(|(_, x)| figure.x.as_ref().is_none_or(|some| some.contains(x)));
-            let place = |(index, &x): (usize, &f64)| {
-                let mut set = axis.set.clone();
-                // An item that is alone in its dimension departs from nothing.
-                let alone = dimensions.iter().filter(|(_, items)| items.len() == 1);
-                let items = alone.map(|(_, items)| &items[0].each);
-                for each in [&axis.each].into_iter().chain(items) {
-                    let at = |values: &Vec<Value>| values.get(index).cloned();
-                    set.extend(
-                        each.iter()
-                            .filter_map(|(key, of)| Some((key.clone(), at(of)?))),
-                    );
-                }
-                (Value::from(x), keys(&set, &axis.flow, x))
-            };
-            axes.push((name.get_ref().clone(), some.map(place).collect()));
-        }
-        let mut lines = Vec::new();
-        for id in figure.lines.iter().flatten() {
-            let line = find(&self.document.line, id, "line")?;
-            if line.of.is_none() && line.adjust.is_none() {
-                let set = keys(&line.set, &line.flow, f64::NAN);
-                lines.push((id.get_ref().as_str().into(), set));
+    /// The metrics that a figure names, each of every flow that some line looks at.
+    fn columns(
+        &self,
+        figure: &Figure,
+        parts: &[&Part<Grid<Job>>],
+        left_out: &mut Vec<String>,
+    ) -> Vec<String> {
+        let lines = || parts.iter().flat_map(|part| &part.lines);
+        let flows: BTreeSet<Option<&str>> =
+            lines().map(|(_, line)| line.flows.as_deref()).collect();
+        let mut columns = Vec::new();
+        for metric in self
+            .used(figure)
+            .into_iter()
+            .filter_map(|name| self.metrics.get(name))
+        {
+            if metric.needs_probe() {
+                left_out.push(format!("metric `{}`", metric.id));
+            } else {
+                columns.extend(flows.iter().map(|flows| metric.text(*flows)));
             }
         }
-        axes.push(("line".to_owned(), lines));
-        for (dimension, items) in dimensions {
-            let items = items.into_iter().filter(|item| item.adjust.is_none());
-            let place = |item: &Item| {
-                let set = keys(&item.set, &item.flow, f64::NAN);
-                (item.name.as_str().into(), set)
-            };
-            axes.push((dimension.to_owned(), items.map(place).collect()));
+        if columns.is_empty() {
+            columns.push("total.throughput_bps".to_owned());
         }
-        Ok((always, axes))
+        columns
     }
 
     /// The metrics that a figure names.
@@ -208,22 +202,15 @@ impl Paper {
     }
 }
 
-/// Whether the axes say what is run: only if each sets the same wherever the others are.
-fn are_factors(always: &Table, axes: &[Axis], kept: &[(String, Table)]) -> bool {
-    let mut told: Vec<Table> = vec![always.clone()];
-    for (_, places) in axes {
-        let with = |all: &Table| {
-            let all = all.clone();
-            places.iter().map(move |(_, set)| {
-                let mut all = all.clone();
-                all.extend(set.clone());
-                all
-            })
-        };
-        told = told.iter().flat_map(with).collect();
+/// The settings of a run: a key that is set again replaces the keys below it.
+fn table(set: &[(String, String)]) -> Table {
+    let mut table = Table::new();
+    for (key, text) in set {
+        let below = format!("{key}.");
+        table.retain(|other, _| !other.starts_with(&below));
+        table.insert(key.clone(), value(text));
     }
-    let run = |set: &Table| kept.iter().any(|(_, other)| set == other);
-    told.len() == kept.len() && told.iter().all(run)
+    table
 }
 
 /// A value as `--set` has it.

@@ -575,7 +575,7 @@ impl<'p> Scope<'p> {
                 read = self.metric(Some(other.get_ref()), text)?;
             }
         }
-        let read = |run: &Observation| read.of.of(&run.observed(), flows);
+        let read = |run: &Observation| read.of(&run.observed(), flows);
         Ok(part.runs.read_off(of, (id, &line.name), &metric.unit, read))
     }
 

@@ -133,17 +133,26 @@ fn a_paper_of_ones_own() {
 #[test]
 fn a_figure_is_a_plan() {
     let paper = read(PAPER).unwrap_or_else(|error| panic!("{error}"));
-    let (plan, name, scenario) = paper.plan("my-fig-1").expect("a figure").expect("a plan");
-    assert_eq!((name.as_str(), scenario.as_str()), ("path.toml", NETWORK));
+    let plans = paper.plans("my-fig-1").expect("a figure").expect("plans");
+    let [Printed { plan, text, .. }] = &plans[..] else {
+        panic!("{plans:?}")
+    };
+    let [network] = &plan.networks[..] else {
+        panic!("{plan:?}")
+    };
+    assert_eq!(
+        (network.file.as_str(), network.text.as_str()),
+        ("path.toml", NETWORK)
+    );
     for line in [
         "metrics = [\"goodput = mean(delivered * 11680 / window / 1e6)\"]",
         "{ name = 4.0, set = { \"link.path.channel\" = { kind = \"bernoulli\", loss = 0.04 } } },",
         "{ name = \"cubic\", set = { \"flow.tcp.scheme\" = \"cubic\" } },",
         "{ name = \"80 ms\", set = { \"link.path.delay\" = \"80 ms\" } },",
     ] {
-        assert!(plan.contains(line), "{line} is not in\n{plan}");
+        assert!(text.contains(line), "{line} is not in\n{text}");
     }
-    let parsed: toml::Table = toml::from_str(&plan).expect("TOML");
+    let parsed: toml::Table = toml::from_str(text).expect("TOML");
     assert_eq!(parsed["axis"].as_array().map(Vec::len), Some(3));
 }
 

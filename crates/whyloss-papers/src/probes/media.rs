@@ -20,7 +20,7 @@
 use whyloss_sim::{FrameCounts, Needs, Scenario};
 
 use whyloss_study::{
-    Axis, Cell, Context, ExperimentError, Figure, Line, Lines, Look, Outcome, Panel, Plan, Runs,
+    Axis, Cell, Context, ExperimentError, Figure, Grid, Line, Lines, Look, Outcome, Panel, Runs,
     Series,
 };
 
@@ -103,14 +103,14 @@ impl Medium {
         let scenarios = RATES.map(|ber| self.scenario(ber));
         let scenarios: Vec<Scenario> = scenarios.into_iter().collect::<Result<_, _>>()?;
         let each = PROTOCOLS.iter().enumerate();
-        let plan = each.fold(Plan::new(&BER, &RATES), |plan, (flow, (id, name))| {
+        let grid = each.fold(Grid::new(&BER, &RATES), |grid, (flow, (id, name))| {
             let items = scenarios.iter().map(|scenario| (scenario.clone(), flow));
-            plan.line_of(id, name, items.collect())
+            grid.line_of(id, name, items.collect())
         });
-        let plans = [plan];
-        let runs = Plan::run_all_with(
+        let grids = [grid];
+        let runs = Grid::run_all(
             context,
-            &plans,
+            &grids,
             |(scenario, _)| format!("media {scenario:?}"),
             |(scenario, _), seed| {
                 let needs = Needs {
@@ -124,9 +124,9 @@ impl Medium {
                 Ok(streams.collect::<Vec<Frames>>())
             },
         )?;
-        let runs = runs.into_iter().zip(&plans);
+        let runs = runs.iter().zip(&grids);
         let mut runs =
-            runs.map(|(runs, plan)| runs.each(plan, |(_, flow), all| all[*flow].clone()));
+            runs.map(|(runs, grid)| runs.each(grid, |(_, flow), all| all[*flow].clone()));
         let runs = runs.next().ok_or(ExperimentError::Stopped)?;
         let damaged = |line: Line| {
             let covered = COVERED.contains(&line.id.as_str());
@@ -247,7 +247,7 @@ impl Medium {
 
 /// A share of the frames over the bit error rate, for the usual playout delay.
 fn shares(runs: &Runs<Frames>, share: Share) -> Lines {
-    runs.lines_by(("share of frames", "%"), |frames| {
+    runs.lines(("share of frames", "%"), |frames| {
         share(&frames[USUAL]).map(|share| 100.0 * share)
     })
 }

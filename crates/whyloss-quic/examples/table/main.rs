@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
 //! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     the first table alone
-//! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/guides/quic.md
+//! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/guides/quic.md docs/evidence/data/quic.txt
 //!                         some of its cells again, which must stand in the page to the letter
 //! ```
 //!
@@ -413,14 +413,17 @@ fn checked() -> Vec<(&'static str, &'static str, Row)> {
     ]
 }
 
-fn check(path: &str) -> Result<(), String> {
-    let page = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+fn check(paths: &[&str]) -> Result<(), String> {
+    let mut pages = String::new();
+    for path in paths {
+        pages += &std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    }
     let schemes = schemes::table(true);
     let lines = lines(&checked());
     let lines = lines.iter().map(Line::text);
     for text in schemes.lines().map(str::to_owned).chain(lines) {
-        if !page.lines().any(|row| row == text) {
-            return Err(format!("{path} does not have this line: {text}"));
+        if !pages.lines().any(|row| row == text) {
+            return Err(format!("{} lack this line: {text}", paths.join(" and ")));
         }
         println!("{text}");
     }
@@ -451,8 +454,8 @@ fn main() -> ExitCode {
             print!("{}", schemes::table(false));
             Ok(())
         }
-        ["--check", path] => check(path),
-        _ => Err("expected nothing, `--schemes`, or `--check docs/guides/quic.md`".to_owned()),
+        ["--check", ref paths @ ..] if !paths.is_empty() => check(paths),
+        _ => Err("expected nothing, `--schemes`, or `--check docs/guides/quic.md docs/evidence/data/quic.txt`".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,5 @@
-//! A connection of either stack as a host. The stacks' engines have the same methods by the same names; where they differ,
-//! the file of each says how (`quinn.rs`, `noq.rs`).
+//! A connection of either stack as a host. The stacks' engines have the same methods by the same
+//! names; where they differ, the file of each says how (`quinn.rs`, `noq.rs`).
 
 /// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the
 /// file that calls it. The traits of the handshake differ in how they take connection ids and
@@ -8,11 +8,13 @@ macro_rules! hosts {
     (id: $id:ty, session: [$($receiver:tt)+], path: [$($path:tt)*]) => {
         /// Where the other end is; nobody looks at it.
         const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
-        /// What is written to the stream at a time.
+        /// The bytes written to the stream at a time.
         static DATA: [u8; 1 << 16] = [0; 1 << 16];
-        /// Bytes that may be written and not acknowledged, and received and not read: nothing waits for these.
+        /// Bytes that may be written and not acknowledged, and received and not read: nothing waits
+        /// for these.
         const FLOW_CONTROL: u32 = 64 << 20;
-        /// Timers are no finer than this, so that no deadline comes again at the time at which it was met.
+        /// Timers are no finer than this, so that no deadline comes again at the time at which it
+        /// was met.
         const TICK: Duration = Duration::from_micros(1);
 
         /// The two ends of a flow.
@@ -84,7 +86,7 @@ macro_rules! hosts {
             connection: Option<(proto::ConnectionHandle, proto::Connection)>,
             stream: Option<proto::StreamId>,
             client: bool,
-            /// What the client has to write.
+            /// The client's data.
             queue: Queue,
             /// Transfers that the client knows to have arrived, or that the server has whole.
             whole: u64,
@@ -177,7 +179,7 @@ macro_rules! hosts {
             Bytes::from_static(&DATA[..DATA.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
         }
 
-        /// What a source has to write: transfers, a stream for each, or one stream without end.
+        /// The data of a source: transfers, a stream for each, or one stream without end.
         #[derive(Default)]
         struct Queue {
             endless: bool,

@@ -1,4 +1,5 @@
-//! A handshake without secrets: the messages of TLS 1.3 by their sizes, each with what QUIC needs to learn from it.
+//! A handshake without secrets: the messages of TLS 1.3 by their sizes, each with what QUIC needs
+//! to learn from it.
 //!
 //! ```text
 //! client → server   Initial     hello, with the client's transport parameters           300 B
@@ -7,8 +8,8 @@
 //! client → server   Handshake   finished                                                 36 B
 //! ```
 //!
-//! Nothing is encrypted; packets have a tag of 16 bytes, of zeros. So every size and every round trip is TLS's, and a seed
-//! fixes every byte.
+//! Nothing is encrypted; packets have a tag of 16 bytes, of zeros. So every size and every round
+//! trip is TLS's, and a seed fixes every byte.
 
 /// Bytes of a packet's tag, and of the sample that header protection would take.
 pub(super) const TAG: usize = 16;
@@ -28,7 +29,7 @@ pub(super) struct Handshake {
     /// Messages written and read so far.
     written: usize,
     read: usize,
-    /// What came of messages that are not whole yet.
+    /// The received parts of unfinished messages.
     inbox: Vec<u8>,
     parameters: Vec<u8>,
     peer: Option<Vec<u8>>,
@@ -88,7 +89,8 @@ impl Handshake {
         true
     }
 
-    /// Writes the next message, if its time has come. Answers whether the keys of the next level are there then.
+    /// Writes the next message, if its time has come. Answers whether the keys of the next level
+    /// are there then.
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> bool {
         match (self.client, self.written, self.read) {
             (true, 0, _) => self.send(out, CLIENT_HELLO, true),

@@ -1,12 +1,14 @@
-//! The stacks' protocol engines as hosts of `whyloss-sim`: real handshakes, real recovery, real pacing, in virtual time.
+//! The stacks' protocol engines as hosts of `whyloss-sim`: real handshakes, real recovery, real
+//! pacing, in virtual time.
 //!
-//! [`install`] lets every scenario of the process have QUIC flows. The source is the client, which writes to one stream
-//! without end; the sink reads it. Datagrams leave one by one (no segmentation offload), as large as the flow's `packet`
-//! allows, and MTU discovery is off, so that packets are of the sizes that the scenario says.
+//! [`install`] lets every scenario of the process have QUIC flows. The source is the client, which
+//! writes to one stream without end; the sink reads it. Datagrams leave one by one (no segmentation
+//! offload), as large as the flow's `packet` allows, and MTU discovery is off, so that packets are
+//! of the sizes that the scenario says.
 //!
-//! The same seed gives the same run: endpoints are seeded, and instead of TLS the handshake has messages of TLS's sizes without
-//! secrets, since TLS draws from the system. What no seed reaches is the stacks' own BBR: both versions
-//! draw from the system when they probe for bandwidth.
+//! The same seed gives the same run: endpoints are seeded, and instead of TLS the handshake has
+//! messages of TLS's sizes without secrets, since TLS draws from the system. No seed reaches the
+//! stacks' own BBR: both versions draw from the system when they probe for bandwidth.
 
 mod engine;
 mod handshake;

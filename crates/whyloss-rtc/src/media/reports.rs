@@ -22,8 +22,8 @@ pub(crate) fn rtcp(packet: &impl RtcpPacketWriter) -> Vec<u8> {
     bytes
 }
 
-/// Reports packets from number `first` on, each with its arrival. Returns the report, the `count`th,
-/// and how many packets it covers.
+/// Reports packets from number `first` on, each with its arrival. Returns the report, the
+/// `count`th, and how many packets it covers.
 pub(crate) fn twcc(
     first: u16,
     count: u8,

@@ -88,7 +88,8 @@ impl Sender {
         }
     }
 
-    /// Lets the pacer make up for wake-ups that come late by up to `slack`, as a system's timers do.
+    /// Lets the pacer make up for wake-ups that come late by up to `slack`, as a system's timers
+    /// do.
     #[must_use]
     pub fn with_slack(self, slack: Duration) -> Self {
         Self { slack, ..self }

@@ -1,5 +1,6 @@
-//! Counts by bucket, in pages that come into being with their first count: a flow's delays lie close together, so that few of
-//! the buckets that there could be are ever counted. The first values are kept as they are: of many flows each has few.
+//! Counts by bucket, in pages that come into being with their first count: a flow's delays lie
+//! close together, so that few of the buckets that there could be are ever counted. The first
+//! values are kept as they are: of many flows each has few.
 
 /// Buckets of a page.
 const PAGE: usize = 64;

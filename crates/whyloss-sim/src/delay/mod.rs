@@ -1,13 +1,15 @@
-//! How long packets take: an observer that measures the delay and the jitter of every flow over the measurement window.
+//! How long packets take: an observer that measures the delay and the jitter of every flow over the
+//! measurement window.
 //!
 //! ```text
 //! delay    arrival at the sink − first departure from the source, of the first copy that arrives
 //! jitter   of those delays: variance (ms²), standard deviation (ms), and that of RFC 3550 §6.4.1
 //! ```
 //!
-//! So TCP's delay counts from when a segment was *first* sent, and retransmissions lengthen it; a further copy of what
-//! has arrived is not counted (ElAarag et al. 2008, §5.3). What never arrives has no delay. ElAarag et al. call the
-//! variance jitter, and give it in milliseconds: here are both, the variance and its root.
+//! So TCP's delay counts from when a segment was *first* sent, and retransmissions lengthen it; a
+//! further copy of what has arrived is not counted (ElAarag et al. 2008, §5.3). What never arrives
+//! has no delay. ElAarag et al. call the variance jitter, and give it in milliseconds: here are
+//! both, the variance and its root.
 //!
 //! A packet belongs to the window if it arrives in it, whenever it left.
 
@@ -25,9 +27,10 @@ use crate::scenario::Scenario;
 pub(crate) use self::origins::Origins;
 pub use self::summary::DelaySummary;
 
-/// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each of its first 128 delays; with more of them 256 bytes for every 64 buckets in
-/// which it has some (those from 100 to 200 ms are 1024), and 380 more up to a second. TCP takes a time stamp per segment of the
-/// window, too.
+/// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each
+/// of its first 128 delays; with more of them 256 bytes for every 64 buckets in which it has some
+/// (those from 100 to 200 ms are 1024), and 380 more up to a second. TCP takes a time stamp per
+/// segment of the window, too.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,

@@ -4,9 +4,9 @@ use whyloss::Time;
 
 use crate::host::tcp::Segment;
 
-/// The first departures of all segments from the first one on that has not arrived: no more than the sender's window.
-/// Segments leave for the first time in the order of their numbers. Where only part of a run is told, segments that were not
-/// seen to leave have no departure.
+/// The first departures of all segments from the first one on that has not arrived: no more than
+/// the sender's window. Segments leave for the first time in the order of their numbers. Where only
+/// part of a run is told, segments that were not seen to leave have no departure.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
     /// One past the highest segment that has arrived.
@@ -71,7 +71,8 @@ impl Origins {
         sequence as usize & self.departures.len().wrapping_sub(1)
     }
 
-    /// Makes room for the departure of the segment that leaves next, and for as many more as there are before it.
+    /// Makes room for the departure of the segment that leaves next, and for as many more as there
+    /// are before it.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {
@@ -133,7 +134,8 @@ mod tests {
         assert_eq!(origins.next(), 4);
     }
 
-    /// What watches from the middle on knows nothing of segments that left before, and remembers no more than a window.
+    /// What watches from the middle on knows nothing of segments that left before, and remembers no
+    /// more than a window.
     #[test]
     fn part_of_a_run_is_no_trouble() {
         let at = Time::from_nanos;

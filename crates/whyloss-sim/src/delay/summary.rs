@@ -71,9 +71,13 @@ impl DelaySummary {
         // (A signed number is converted in one instruction.)
         self.mean += from_old_mean / self.count as i64 as f64;
         self.squares += from_old_mean * (ms - self.mean);
-        // (These are numbers: what `f64::min` does about others takes longer.)
-        self.least = if ms < self.least { ms } else { self.least };
-        self.most = if ms > self.most { ms } else { self.most };
+        // New extremes are rare: two branches are shorter than two selections.
+        if ms < self.least {
+            self.least = ms;
+        }
+        if ms > self.most {
+            self.most = ms;
+        }
         self.last = ms;
         self.buckets.add(bucket(delay.as_nanos().max(0) as u64));
     }
@@ -133,8 +137,8 @@ fn millis(delay: Duration) -> f64 {
 /// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each width twice the last.
 #[inline]
 fn bucket(nanos: u64) -> usize {
-    // (`ilog2`, as the processor has it.)
-    let coarser = (nanos >> (FINEST + DIGITS) << 1 | 1).leading_zeros() ^ 63;
+    const FINE: u32 = FINEST + DIGITS - 1;
+    let coarser = (nanos | 1 << FINE).ilog2() - FINE;
     ((coarser << (DIGITS - 1)) + (nanos >> (FINEST + coarser)) as u32) as usize
 }
 

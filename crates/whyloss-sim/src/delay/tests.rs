@@ -78,7 +78,8 @@ fn retransmissions_lengthen_the_delay() {
     assert!(lossy.max_ms() > Some(218.0), "{:?}", lossy.max_ms());
 }
 
-/// Lost acknowledgements make the sender repeat what has arrived: those copies have no delay of their own.
+/// Lost acknowledgements make the sender repeat what has arrived: those copies have no delay of
+/// their own.
 #[test]
 fn further_copies_are_not_counted() {
     let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;

@@ -1,7 +1,5 @@
 //! A link with events of its own, and the packets that it holds, for either engine.
 
-use std::collections::VecDeque;
-
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
@@ -14,8 +12,6 @@ pub(crate) struct Busy<T> {
     /// By ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
-    /// Truths on their way to where they are told, if packets go on ahead of time: when they come, in that order.
-    pub(crate) truths: VecDeque<(Time, T)>,
     /// Whether packets go on as they begin to be sent ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
     /// When its event is due; [`Time::MAX`]: it has none.
@@ -63,7 +59,6 @@ impl<T: Copy> Busy<T> {
             link: EventLink::new(spec, streams, index),
             held: Vec::new(),
             free: Vec::new(),
-            truths: VecDeque::new(),
             is_prompt: false,
             armed: Time::MAX,
         })
@@ -98,8 +93,8 @@ impl<T: Copy> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::HELD`] is to be
-    /// [taken](Self::take) next.
+    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). The owner
+    /// must [take](Self::take) a packet that is [`Fate::Held`].
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
         self.link.pass(since, self.next_ticket(), size)
@@ -166,7 +161,6 @@ impl<T: Copy> Busy<T> {
 
     /// When it must be asked again.
     pub(crate) fn next_event(&self) -> Time {
-        let truth = self.truths.front().map_or(Time::MAX, |first| first.0);
-        truth.min(self.link.next_event())
+        self.link.next_event()
     }
 }

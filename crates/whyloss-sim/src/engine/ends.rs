@@ -4,12 +4,12 @@
 //! observer looks at it.
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::Fate;
 
 use super::event_queue::EventQueue;
 use super::flow::{Delivered, Flow};
 use super::network::{Loss, Network, Sent};
 use super::parcel::{Kind, Parcel};
+use super::truths::Truth;
 use crate::host::{Sink, Source};
 use crate::measure::Window;
 use crate::observe::Observer;
@@ -263,7 +263,11 @@ impl Ends {
                 }
                 Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
-                    self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                    self.lose(now, parcel.copy(), (cause, when), path);
+                }
+                Sent::Held => {
+                    let (network, events) = (&mut path.network, &mut path.events);
+                    network.hold(now, &parcel.copy(), events, O::QUEUE_LENGTH);
                 }
             }
         }
@@ -292,7 +296,9 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) -> bool {
-        if let Source::Tcp(sender) = &mut self.flow.source {
+        if let Source::Tcp(sender) = &mut self.flow.source
+            && !self.flow.capable
+        {
             let Some(segment) = sender.poll_transmit(now) else {
                 return false;
             };
@@ -336,7 +342,7 @@ impl Ends {
     ) -> Parcel {
         let mut packet = self.blank(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
-        if self.flow.is_capable() {
+        if self.flow.capable {
             return self.pack_capable(now, packet, path, observer);
         }
         self.flow.count_sent(now, &packet, path.window, observer);
@@ -402,8 +408,7 @@ impl Ends {
         }
     }
 
-    /// A packet that was sent at `now` is lost on its way, or held by a link that cannot answer at once; somebody may look at
-    /// how many wait there.
+    /// A packet that was sent at `now` is lost on its way.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -411,11 +416,7 @@ impl Ends {
         parcel: Parcel,
         (cause, when): (Cause, Time),
         path: &mut Path,
-        looks: bool,
     ) {
-        if when == Fate::HELD.when() {
-            return path.network.hold(now, &parcel, &mut path.events, looks);
-        }
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
@@ -439,7 +440,11 @@ impl Ends {
         self.flow.count_lost(loss.when, loss.cause, path.window);
         match loss.later {
             Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
-                let truth = Parcel::truth(self.index, sequence, loss.cause);
+                let truth = Truth {
+                    flow: self.index,
+                    sequence,
+                    cause: loss.cause,
+                };
                 path.network.tell_later(link, at, truth, &mut path.events);
             }
             _ => self.flow.tell(sequence, loss.cause),
@@ -483,9 +488,7 @@ fn send_answer<O: Observer>(
     let (events, network) = (&mut path.events, &mut path.network);
     match network.send(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
-        Sent::Lost(_, when) if when == Fate::HELD.when() => {
-            network.hold(now, parcel, events, O::QUEUE_LENGTH);
-        }
+        Sent::Held => network.hold(now, parcel, events, O::QUEUE_LENGTH),
         Sent::Lost(..) => {
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }

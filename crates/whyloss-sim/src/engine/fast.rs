@@ -11,6 +11,7 @@ use super::network::{Arrived, Network, Sent};
 use super::parcel::Parcel;
 use super::shortcuts::Shortcuts;
 use super::stop::{ASK_EVERY, RunError};
+use super::truths::Truth;
 use crate::measure::{Measurement, Window};
 use crate::observe::Observer;
 use crate::scenario::Scenario;
@@ -146,18 +147,18 @@ impl Engine {
                 self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
                 return;
             }
-            Arrived::Truth => {
-                self.tell(now, &parcel.copy(), observer);
-                return;
-            }
         }
         self.forward(now, now, parcel, observer);
     }
 
-    /// An event of a link over which nothing is due: what its gate waits for, or a turn. (Cold to who calls it, not in itself.)
+    /// An event of a link over which no packet is due: a truth, what its gate waits for, or a turn.
+    /// (Cold to who calls it, not in itself.)
     #[cold]
     #[inline(never)]
     fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        if let Some(truth) = self.path.network.truth(link, now) {
+            return self.tell(now, truth, observer);
+        }
         match self.path.network.gated(link) {
             Some(flow) => self.wake_late(now, flow, observer),
             None => self.turn(now, link, observer),
@@ -173,14 +174,13 @@ impl Engine {
         }
     }
 
-    /// The truth about a packet is where that was lost.
+    /// Tells a source why a packet was lost, now that it would be there.
     #[cold]
     #[inline(never)]
-    fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
-        let (sequence, cause) = truth.copy().told();
+    fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
         let ends = &mut self.ends[truth.flow as usize];
         ends.catch_up(now, &mut self.path, observer);
-        ends.flow.tell(sequence, cause);
+        ends.flow.tell(truth.sequence, truth.cause);
     }
 
     /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
@@ -202,7 +202,7 @@ impl Engine {
                     ends.foreseen(&answer, &mut self.path, observer);
                 }
             }
-            Sent::Lost(_, when) if when == Fate::HELD.when() => {
+            Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
                     self.go_on(now, onward, observer);
                 }
@@ -226,7 +226,7 @@ impl Engine {
     ) {
         let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
         ends.catch_up(now, path, observer);
-        ends.lose(now, parcel, lost, path, O::QUEUE_LENGTH);
+        ends.lose(now, parcel, lost, path);
     }
 
     /// A link that cannot answer at once gives back the packets whose fate has come.
@@ -235,9 +235,6 @@ impl Engine {
     fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
         if !self.path.network.begin_turn(link, now) {
             return;
-        }
-        while let Some(truth) = self.path.network.truth(link, now) {
-            self.tell(now, &truth, observer);
         }
         while let Some(turned) = self.path.network.turn(link, now, observer) {
             let parcel = turned.parcel;

@@ -29,7 +29,7 @@ pub(super) struct Flow {
     transfer_segments: u64,
     completed: u64,
     /// Whether its packets have anything to do with ECN.
-    capable: bool,
+    pub(super) capable: bool,
 }
 
 /// When a flow starts and stops.
@@ -109,12 +109,6 @@ impl Flow {
         };
         self.dress(&mut packet);
         packet
-    }
-
-    /// Whether its packets have anything to do with ECN.
-    #[inline]
-    pub(super) fn is_capable(&self) -> bool {
-        self.capable
     }
 
     /// Writes into a packet that leaves one of the ends what that says about ECN.

@@ -15,8 +15,6 @@ impl Hop {
     const STRETCH: u32 = 1 << 29;
     pub(super) const SOURCE: Self = Self(Self::END);
     pub(super) const SINK: Self = Self(Self::END + 1);
-    /// Not on any route: where the truth about a lost packet is on its way to.
-    pub(super) const TRUTH: Self = Self(Self::END + 2);
     pub(super) const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     pub(super) const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 

@@ -36,6 +36,7 @@ mod plain;
 mod shortcuts;
 mod stop;
 mod transit;
+mod truths;
 mod turns;
 
 use whyloss::Time;

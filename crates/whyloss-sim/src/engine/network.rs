@@ -18,6 +18,7 @@ use super::hops::{Gate, Hop, Stretch};
 use super::parcel::{Aside, Kind, Parcel};
 use super::stop::RunError;
 use super::transit::Transit;
+use super::truths::{Truth, Truths};
 use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::Packet;
@@ -35,6 +36,8 @@ pub(crate) enum Sent {
     AtGate(Time),
     /// It was lost, or will be, at this time: see [`Network::loss`].
     Lost(Cause, Time),
+    /// It is at a link that cannot answer at once: see [`Network::hold`].
+    Held,
 }
 
 /// The loss of a packet.
@@ -54,8 +57,6 @@ pub(crate) enum Arrived {
     AtSource,
     AtFusedSource,
     AtSink,
-    /// It is the [truth](Parcel::truth) about a packet.
-    Truth,
 }
 
 /// What a packet touches on its way over a link: 64 bytes, side by side.
@@ -95,6 +96,8 @@ pub(crate) struct Network {
     pub(super) transits: Vec<Transit>,
     /// Of each link that cannot answer at once, what it holds; empty if there is none.
     pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
+    /// Of all links, the truths that wait until they may be told.
+    pub(super) truths: Truths,
     /// Packets for which there may be room in all of these.
     pub(super) most_packets: u64,
     pub(super) room: u64,
@@ -120,7 +123,7 @@ pub(crate) struct Network {
 impl Network {
     /// The network of a scenario that passed its checks.
     pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
-        let mut hops = vec![Hop::TRUTH];
+        let mut hops = Vec::new();
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);
         for flow in &scenario.flows {
@@ -150,6 +153,7 @@ impl Network {
             stretched: Vec::new(),
             transits: links.iter().map(|_| Transit::default()).collect(),
             busy: busy::of(links, streams),
+            truths: Truths::default(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
@@ -257,9 +261,9 @@ impl Network {
             } else {
                 match self.offer(at, index, parcel, observer) {
                     Ok(arrival) => at = arrival,
-                    Err((cause, when)) => {
+                    Err(sent) => {
                         (parcel.hop, parcel.due) = (place as u32 - 1, at);
-                        return Sent::Lost(cause, when);
+                        return sent;
                     }
                 }
             }
@@ -286,7 +290,7 @@ impl Network {
         }
     }
 
-    /// Offers a packet to a link. Gives when it arrives, or why and when it was lost.
+    /// Offers a packet to a link. Returns when it arrives, or why it does not.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
@@ -295,7 +299,7 @@ impl Network {
         index: usize,
         parcel: &mut Parcel,
         observer: &mut O,
-    ) -> Result<Time, (Cause, Time)> {
+    ) -> Result<Time, Sent> {
         let (wire, size) = (&mut self.wires[index], parcel.size);
         let fate = if O::LINKS {
             let waiting = if O::QUEUE_LENGTH {
@@ -308,7 +312,7 @@ impl Network {
             if let Fate::Lost(..) = fate {
                 fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
             }
-            if now <= self.window.end && fate != Fate::HELD {
+            if now <= self.window.end && fate != Fate::Held {
                 observer.on(&Event::Offered {
                     link: index,
                     at: now,
@@ -331,14 +335,14 @@ impl Network {
                     return self.mark_or_lose(now, index, parcel, fate);
                 }
                 self.count_lost(now, index, parcel.size, (cause, when));
-                return Err((cause, when));
+                return Err(Sent::Lost(cause, when));
             }
             fate
         };
         self.settle(now, index, parcel, fate)
     }
 
-    /// Counts what becomes of a packet at a link: when it arrives, or why and when it was lost.
+    /// Counts what becomes of a packet at a link. Returns when it arrives, or why it does not.
     #[inline(never)]
     fn settle(
         &mut self,
@@ -346,7 +350,7 @@ impl Network {
         index: usize,
         parcel: &mut Parcel,
         fate: Fate,
-    ) -> Result<Time, (Cause, Time)> {
+    ) -> Result<Time, Sent> {
         let size = parcel.size;
         let arrival = match fate {
             Fate::Delivered(arrival) => arrival,
@@ -359,14 +363,15 @@ impl Network {
             }
             Fate::Lost(cause, when) => {
                 self.count_lost(now, index, size, (cause, when));
-                return Err((cause, when));
+                return Err(Sent::Lost(cause, when));
             }
+            Fate::Held => return Err(Sent::Held),
         };
         self.wires[index].count_at(arrival, size, self.window);
         Ok(arrival)
     }
 
-    /// Counts a packet that is lost at a link. (One that is held is counted when its fate has come: that is never yet.)
+    /// Counts a packet that is lost at a link.
     #[inline]
     fn count_lost(&mut self, now: Time, index: usize, size: u32, (cause, when): (Cause, Time)) {
         if self.window.contains(when) {
@@ -405,7 +410,7 @@ impl Network {
         index: usize,
         parcel: &mut Parcel,
         lost: Fate,
-    ) -> Result<Time, (Cause, Time)> {
+    ) -> Result<Time, Sent> {
         let fate = self.mark_instead(now, index, parcel).unwrap_or(lost);
         self.settle(now, index, parcel, fate)
     }
@@ -436,7 +441,9 @@ impl Network {
     pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
         let index = self.overfull?;
         // It is the link that holds most which must be named: the last straw may be another's.
-        let holds = |link: &usize| self.transits[*link].len() + self.held_at(*link);
+        let holds = |link: &usize| {
+            self.transits[*link].len() + self.held_at(*link) + self.truths.len(*link)
+        };
         let fullest = (0..self.transits.len()).max_by_key(holds);
         Some(RunError::TooManyPackets {
             link: self.counts[fullest.unwrap_or(index)].name.clone(),
@@ -501,20 +508,28 @@ impl Network {
         }
     }
 
-    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then.
+    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then,
+    /// and for an event of that link.
     pub(crate) fn tell_later(
         &mut self,
         index: usize,
         at: Time,
-        truth: Parcel,
+        truth: Truth,
         events: &mut EventQueue,
     ) {
-        debug_assert_eq!(self.hops[truth.hop as usize], Hop::TRUTH);
-        if self.is_busy(index) {
-            self.keep_truth(index, at, truth);
-            return self.arm_turn(index, events);
+        if self.room == 0 {
+            return self.end(index, events);
         }
-        self.put(index, at, truth, events);
+        self.room -= 1;
+        self.truths.add(at, index, truth);
+        events.push(index, at);
+    }
+
+    /// Takes a truth that may be told at the end of link `index` now.
+    pub(crate) fn truth(&mut self, index: usize, now: Time) -> Option<Truth> {
+        let truth = self.truths.take(now, index)?;
+        self.room += 1;
+        Some(truth)
     }
 
     /// Takes the packet that is at the end of link `index` now, if there is one, says where that is, and arms the link for the
@@ -533,7 +548,6 @@ impl Network {
             hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
-            Hop::TRUTH => Arrived::Truth,
             _ => return Some((parcel, Arrived::AtFusedSource)),
         };
         if let Some(due) = next {

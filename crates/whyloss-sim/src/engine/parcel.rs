@@ -7,7 +7,7 @@
 //! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends, TFRC data whose
 //! retransmission timeout is four round trips) fits in the numbers. What does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
 
-use whyloss::{Cause, Duration, Time, iftp, tfrc};
+use whyloss::{Duration, Time, iftp, tfrc};
 use whyloss_link::Ecn;
 
 use crate::host::tcp::{Ack, SackBlocks, Segment};
@@ -113,27 +113,6 @@ impl Parcel {
             }
         }
         parcel
-    }
-
-    /// No packet, but the truth about one that was lost, on its way to the source.
-    pub(crate) fn truth(flow: u32, sequence: u64, cause: Cause) -> Self {
-        Self {
-            number: sequence,
-            flow,
-            size: cause as u32,
-            ..Self::default()
-        }
-    }
-
-    /// The [truth](Self::truth): which packet was lost, and why.
-    pub(crate) fn told(self) -> (u64, Cause) {
-        let wireless = self.size == Cause::Wireless as u32;
-        let cause = if wireless {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        };
-        (self.number, cause)
     }
 
     /// The packet with this payload and no damage.

@@ -279,6 +279,7 @@ impl<'a> Plain<'a> {
                 self.lose(&packet, cause, at);
                 return Ok(());
             }
+            Fate::Held => return self.hold(now, entity, packet),
         };
         path.under_way += 1;
         self.under_way += 1;
@@ -360,6 +361,7 @@ impl<'a> Plain<'a> {
                     self.arrival(now, packet)?;
                 }
                 Fate::Lost(cause, at) => self.lose(&packet, cause, at),
+                Fate::Held => {}
             }
         }
         self.set_turn(entity);
@@ -445,6 +447,7 @@ impl Path {
                     }
                 }
             }
+            Fate::Held => {}
         }
     }
 }

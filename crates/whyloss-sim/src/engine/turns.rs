@@ -1,7 +1,7 @@
 //! Links that cannot answer at once: what they are offered is held, and comes back at events of their own.
 //!
 //! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
-//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::HELD`].
+//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::Held`].
 
 use whyloss::Time;
 use whyloss_link::Fate;
@@ -36,20 +36,6 @@ impl Network {
     pub(super) fn is_prompt(&self, link: usize) -> bool {
         let busy = self.busy.get(link).and_then(Option::as_ref);
         busy.is_some_and(|busy| busy.is_prompt)
-    }
-
-    /// Keeps a truth that comes to the end of a prompt link later.
-    pub(super) fn keep_truth(&mut self, link: usize, at: Time, truth: Parcel) {
-        if let Some(busy) = self.busy(link) {
-            busy.truths.push_back((at, truth));
-        }
-    }
-
-    /// The next truth that has come by `now` to the end of a prompt link.
-    pub(crate) fn truth(&mut self, link: usize, now: Time) -> Option<Parcel> {
-        let due = |first: &mut (Time, Parcel)| first.0 <= now;
-        let (_, truth) = self.busy(link)?.truths.pop_front_if(due)?;
-        Some(truth)
     }
 
     /// Packets that a link holds.
@@ -103,7 +89,7 @@ impl Network {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
-        if fate != Fate::HELD {
+        if fate != Fate::Held {
             return Some(self.deliver(link, onward, fate, false));
         }
         if self.room == 0 {

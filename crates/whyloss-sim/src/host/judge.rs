@@ -14,7 +14,7 @@ use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
 
-/// What a classifier said about a loss event.
+/// A classifier's answer about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The first segment lost.

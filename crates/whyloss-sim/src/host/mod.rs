@@ -46,8 +46,6 @@ use self::web::Web;
 pub(crate) enum Source {
     Datagrams(Box<Datagrams>),
     Iftp(Box<IftpSource>),
-    /// TCP whose segments are ECN-capable: beside the hot path.
-    Capable(Box<tcp::Sender>),
     Outside(Box<outside::End>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
@@ -184,11 +182,7 @@ impl Source {
                 let random = streams.stream("verdict", index);
                 let (outside, classifier) = (controller.as_ref(), classifier.clone());
                 let sender = tcp::Sender::with_controller(options, outside, classifier, random);
-                if options.ecn {
-                    Self::Capable(Box::new(sender))
-                } else {
-                    Self::Tcp(sender)
-                }
+                Self::Tcp(sender)
             }
             Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
                 options,
@@ -214,7 +208,6 @@ impl Source {
     pub(crate) fn is_paced(&self) -> bool {
         match self {
             Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
-            Self::Capable(sender) => sender.has_timers(),
             Self::Tcp(sender) => sender.has_timers(),
             Self::Supplied(supplied) => supplied.source.is_paced(),
             Self::Outside(_) | Self::Web(_) => false,
@@ -238,19 +231,8 @@ impl Source {
             Self::Tcp(sender) => sender.next_timeout(),
             Self::Iftp(source) => source.sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
-            _ => self.next_timeout_of_others(),
-        }
-    }
-
-    #[inline(never)]
-    fn next_timeout_of_others(&self) -> Time {
-        match self {
-            Self::Capable(sender) => sender.next_timeout(),
             Self::Datagrams(source) => source.next_timeout(),
-            Self::Iftp(source) => source.sender.next_timeout(),
             Self::Outside(end) => end.next_timeout(),
-            Self::Tcp(sender) => sender.next_timeout(),
-            Self::Tfrc(sender) => sender.next_timeout(),
             Self::Web(web) => web.next_timeout(),
             Self::Supplied(supplied) => supplied.next_timeout(),
         }
@@ -271,7 +253,6 @@ impl Source {
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
             Self::Tcp(sender) => expire(sender, now),
-            Self::Capable(sender) => expire(sender, now),
             Self::Iftp(source) => source.wake(now),
             Self::Outside(end) => {
                 end.wake(now);
@@ -287,11 +268,10 @@ impl Source {
     #[inline]
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
         match (self, &packet.payload) {
-            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
-            (Self::Capable(sender), Payload::Ack(ack)) if packet.ecn_flag => {
+            (Self::Tcp(sender), Payload::Ack(ack)) if packet.ecn_flag => {
                 sender.on_echo(now, ack, packet.sent);
             }
-            (Self::Capable(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
             (Self::Iftp(source), Payload::IftpAck(ack)) => source.on_ack(now, ack),
             (Self::Web(web), Payload::Ack(ack)) => {
                 web.on_ack(now, ack, packet.sent, packet.ecn_flag);
@@ -310,7 +290,6 @@ impl Source {
         match self {
             Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
             Self::Iftp(source) => source.poll(now).map(Payload::IftpData),
-            Self::Capable(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Outside(end) => end.poll(now),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
@@ -322,7 +301,7 @@ impl Source {
     /// Writes into a packet that leaves what an ECN-capable source says.
     pub(crate) fn dress(&mut self, packet: &mut Packet) {
         let said = match (self, &packet.payload) {
-            (Self::Capable(sender), Payload::Segment(segment)) => sender.marking(segment),
+            (Self::Tcp(sender), Payload::Segment(segment)) => sender.marking(segment),
             (Self::Web(web), Payload::Segment(segment)) => web.marking(segment),
             (Self::Supplied(supplied), _) => return supplied.source.dress(packet),
             (Self::Tfrc(_), Payload::TfrcData(_)) => (true, false),
@@ -338,7 +317,6 @@ impl Source {
     /// What congestion control knows and allows; `None` without.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
-            Self::Capable(sender) => Some(sender.state()),
             Self::Datagrams(_) => None,
             Self::Iftp(source) => Some(source.state()),
             Self::Outside(end) => Some(end.state()),
@@ -358,7 +336,6 @@ impl Source {
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
-            Self::Capable(sender) => Some(sender),
             Self::Supplied(supplied) => supplied.source.tcp(),
             _ => None,
         }
@@ -368,7 +345,6 @@ impl Source {
     fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
-            Self::Capable(sender) => Some(sender),
             _ => None,
         }
     }
@@ -390,19 +366,8 @@ impl Source {
             Self::Tcp(sender) => sender.judgement(),
             Self::Iftp(source) => source.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
-            Self::Capable(_) | Self::Outside(_) | Self::Supplied(_) => self.judgement_of_others(),
-        }
-    }
-
-    #[inline(never)]
-    fn judgement_of_others(&self) -> Option<(Judgement, &[(u64, Cause)])> {
-        match self {
-            Self::Tcp(sender) => sender.judgement(),
-            Self::Capable(sender) => sender.judgement(),
-            Self::Iftp(source) => source.judgement(),
             Self::Outside(end) => end.judgement(),
             Self::Supplied(supplied) => supplied.source.judgement(),
-            Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
         }
     }
 
@@ -410,7 +375,6 @@ impl Source {
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         match self {
             Self::Tcp(sender) => sender.on_lost(sequence, cause),
-            Self::Capable(sender) => sender.on_lost(sequence, cause),
             Self::Iftp(source) => source.on_lost(sequence, cause),
             Self::Outside(end) => end.on_lost(sequence, cause),
             Self::Supplied(supplied) => supplied.source.on_lost(sequence, cause),

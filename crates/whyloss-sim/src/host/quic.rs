@@ -16,7 +16,7 @@ use super::outside::{Beginning, Host, Hosts};
 pub struct Options {
     /// Whose protocol engine it is, at both ends.
     pub stack: Stack,
-    /// What controls congestion at the source.
+    /// The congestion control at the source.
     pub controller: Controller,
 }
 

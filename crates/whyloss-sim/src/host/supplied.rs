@@ -73,10 +73,6 @@ impl Supplied {
                 sender.supply(supply.produced());
                 return self.source.poll(now);
             }
-            Source::Capable(sender) => {
-                sender.supply(supply.produced());
-                return self.source.poll(now);
-            }
             Source::Datagrams(source) => {
                 if !waiting {
                     return None;

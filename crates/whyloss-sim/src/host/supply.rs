@@ -12,7 +12,7 @@ use whyloss::{Duration, Time};
 
 use crate::scenario::Transport;
 
-/// What a flow carries.
+/// The application of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Application {
     /// Always has something to send.

@@ -24,12 +24,13 @@ pub struct StreamResult {
     supply: Supply,
     /// The number of the next packet to leave, …
     next: u64,
-    /// … and by how many the numbers of the application's packets exceed those of the transport, from which of the
-    /// latter on: only those that packets under way need.
+    /// … and by how many the numbers of the application's packets exceed those of the transport,
+    /// from which of the latter on: only those that packets under way need.
     ahead: VecDeque<(u64, u64)>,
     /// What has arrived of a TCP stream.
     segments: Origins,
-    /// The frame that is arriving (TCP: the first that is not complete), and its packets that are there.
+    /// The frame that is arriving (TCP: the first that is not complete), and its packets that are
+    /// there.
     frame: u64,
     there: u64,
     /// Frames from that one on that have damage, each as often as it has damaged packets.

@@ -1,4 +1,5 @@
-//! What a viewer or listener gets: an observer that follows the frames of every media stream to its sink.
+//! What a viewer or listener gets: an observer that follows the frames of every media stream to its
+//! sink.
 //!
 //! ```text
 //! whole, damaged   all packets of the frame are there at capture + playout delay; damaged: bits were hit in one of them
@@ -7,11 +8,12 @@
 //! never            they are not: lost, dropped for a damaged header, thrown away unsent, or still waiting
 //! ```
 //!
-//! Over TCP a frame is there when all before it is, too: the application reads in order. Other transports hand over what
-//! arrives. A frame is captured when the application produces it, so waiting for the transport counts.
+//! Over TCP a frame is there when all before it is, too: the application reads in order. Other
+//! transports hand over what arrives. A frame is captured when the application produces it, so
+//! waiting for the transport counts.
 //!
-//! Frames count that are captured in the measurement window and whose deadline lies before the end of the run, or of the
-//! flow if that may stop earlier.
+//! Frames count that are captured in the measurement window and whose deadline lies before the end
+//! of the run, or of the flow if that may stop earlier.
 
 mod frames;
 

@@ -4,7 +4,8 @@ use crate::packet::Payload;
 use proptest::prelude::*;
 use whyloss::Time;
 
-/// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s, measured from 1 s.
+/// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s,
+/// measured from 1 s.
 fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenario {
     let text = format!(
         r#"
@@ -41,7 +42,8 @@ fn counts(scenario: &Scenario) -> Vec<FrameCounts> {
 const UDP: &str = r#"{ kind = "cbr", rate = "10 Mbit/s" }"#;
 const CLEAN: &str = r#""none""#;
 
-/// Two packets back to back take 116 ms. The window has the frames of 1.00 s to, for 116 ms, 9.984 s.
+/// Two packets back to back take 116 ms. The window has the frames of 1.00 s to, for 116 ms, 9.984
+/// s.
 #[test]
 fn udp_by_hand() {
     let playout = r#"playout = ["115 ms", "116 ms", "200 ms"]"#;
@@ -66,8 +68,8 @@ fn nothing_counts_after_the_flow_stops() {
     );
 }
 
-/// A frame of two packets at 200 kbit/s takes 80 ms, so every second one fits; those that do not are thrown away. The
-/// others begin 80 ms after their capture and are complete 228 ms after it.
+/// A frame of two packets at 200 kbit/s takes 80 ms, so every second one fits; those that do not
+/// are thrown away. The others begin 80 ms after their capture and are complete 228 ms after it.
 #[test]
 fn the_impatient_loses_frames_instead_of_time() {
     let slow = r#"{ kind = "cbr", rate = "200 kbit/s" }"#;
@@ -82,8 +84,8 @@ fn the_impatient_loses_frames_instead_of_time() {
     assert_eq!((exact.frames, exact.whole, exact.never()), (222, 111, 111));
 }
 
-/// 16000 bits a frame at 10⁻⁴ per bit: without coverage e^(−1.6) of the frames are whole, and the others are not there;
-/// with 40 bytes of each packet covered, 1 − e^(−0.064) are not.
+/// 16000 bits a frame at 10⁻⁴ per bit: without coverage e^(−1.6) of the frames are whole, and the
+/// others are not there; with 40 bytes of each packet covered, 1 − e^(−0.064) are not.
 #[test]
 fn coverage_turns_lost_frames_into_damaged_ones() {
     let channel = r#"{ kind = "bit-errors", rate = 1e-4 }"#;

@@ -1,4 +1,5 @@
-//! What a capture at a node would show: the packets that leave it, and those that arrive at it for good.
+//! What a capture at a node would show: the packets that leave it, and those that arrive at it for
+//! good.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,12 @@ use crate::output::{OutputError, create_file};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
 
-/// Captures what passes one node, as a tool on that machine would: at a host what it sends and what it receives, at a
-/// router what it passes on.
+/// Captures what passes one node, as a tool on that machine would: at a host what it sends and what
+/// it receives, at a router what it passes on.
 ///
-/// Packets arrive in the future of the event that tells of them, so all are kept in memory (about 200 bytes each) until
-/// [`Self::finish`] puts them in order. A packet that the link it leaves on loses carries the comment of [`super::Capture`].
+/// Packets arrive in the future of the event that tells of them, so all are kept in memory (about
+/// 200 bytes each) until [`Self::finish`] puts them in order. A packet that the link it leaves on
+/// loses carries the comment of [`super::Capture`].
 pub struct NodeCapture {
     node: usize,
     name: String,

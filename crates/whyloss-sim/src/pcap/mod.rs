@@ -238,7 +238,7 @@ fn comment(
 ) -> Option<Cow<'static, str>> {
     match fate {
         Fate::Delivered(_) if marked => Some(Cow::Borrowed("marked: CE from here on (queue)")),
-        Fate::Delivered(_) => None,
+        Fate::Delivered(_) | Fate::Held => None,
         Fate::Damaged(_, first) => Some(Cow::Owned(format!(
             "damaged: from bit {first} of the packet"
         ))),

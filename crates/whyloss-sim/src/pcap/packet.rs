@@ -16,13 +16,15 @@
 //!   feedback   echo, hold, X_recv in bytes/s, p
 //! ```
 //!
-//! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The rest of a payload is
-//! zeros, not stored, but counted in the checksums. A coverage counts from the beginning of IPv4's header in a scenario, from
-//! behind it in a packet, where the least is the transport's header; that of a TCP flow is nowhere to be seen. What no simulated packet has is not invented: there is no handshake,
-//! the window is always 65535.
+//! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
+//! rest of a payload is zeros, not stored, but counted in the checksums. A coverage counts from the
+//! beginning of IPv4's header in a scenario, from behind it in a packet, where the least is the
+//! transport's header; that of a TCP flow is nowhere to be seen. What no simulated packet has is
+//! not invented: there is no handshake, the window is always 65535.
 //!
-//! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the length it would
-//! have, that of IFTP, which needs only 32 or 30, likewise; every other packet with its size.
+//! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the
+//! length it would have, that of IFTP, which needs only 32 or 30, likewise; every other packet with
+//! its size.
 
 use std::collections::VecDeque;
 use std::io;
@@ -52,7 +54,8 @@ const IFTP_NUMBER: u8 = 253;
 /// UDP-Lite's (RFC 3828).
 const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
-/// Acknowledgements of a flow whose stamps its data may echo: as many as arrive while a segment is under way.
+/// Acknowledgements of a flow whose stamps its data may echo: as many as arrive while a segment is
+/// under way.
 const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
 
@@ -99,7 +102,8 @@ impl Ends {
         heard.checked_sub(1).map_or(0, |last| self.heard[last].1)
     }
 
-    /// The covered bytes of a packet of `length` bytes behind IPv4's header, the first `header` of which always are.
+    /// The covered bytes of a packet of `length` bytes behind IPv4's header, the first `header` of
+    /// which always are.
     fn covered(&self, header: usize, length: usize) -> Option<u16> {
         let covered = (self.coverage? as usize).saturating_sub(IPV4);
         Some(covered.max(header).min(length) as u16)
@@ -119,7 +123,8 @@ pub(super) fn address(node: usize) -> [u8; 4] {
     (0x0A00_0000 | (node + 1) as u32 & 0x00FF_FFFF).to_be_bytes()
 }
 
-/// A packet drawn as bytes; kept for the next one, so that drawing allocates nothing once it is warm.
+/// A packet drawn as bytes; kept for the next one, so that drawing allocates nothing once it is
+/// warm.
 #[derive(Debug, Default)]
 pub(super) struct Image {
     bytes: Vec<u8>,
@@ -210,8 +215,8 @@ impl Image {
         Ok(())
     }
 
-    /// Draws a datagram of `size` bytes, or as many as the fields take, and answers how many are stored. With a coverage, what
-    /// goes to the sink is UDP-Lite.
+    /// Draws a datagram of `size` bytes, or as many as the fields take, and answers how many are
+    /// stored. With a coverage, what goes to the sink is UDP-Lite.
     fn datagram(
         &mut self,
         ends: &Ends,
@@ -308,7 +313,8 @@ impl Image {
         self.bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Draws a segment with the payload that is ready, and answers how many bytes of it are headers.
+    /// Draws a segment with the payload that is ready, and answers how many bytes of it are
+    /// headers.
     fn segment(
         &mut self,
         from: Address,
@@ -344,7 +350,8 @@ fn iftp_header(from: Address, to: Address, sequence: u64, stamp: Time) -> Header
     }
 }
 
-/// The number of the first byte of a segment, modulo 2³²; the handshake that is not shown took number 0.
+/// The number of the first byte of a segment, modulo 2³²; the handshake that is not shown took
+/// number 0.
 fn sequence_number(segment: u64, bytes: usize) -> u32 {
     segment.wrapping_mul(bytes as u64).wrapping_add(1) as u32
 }

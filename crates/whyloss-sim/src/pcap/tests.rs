@@ -236,7 +236,8 @@ fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     (length, bytes)
 }
 
-/// IFTP-W: the field says what is covered behind IPv4's header, and damage behind that goes unnoticed.
+/// IFTP-W: the field says what is covered behind IPv4's header, and damage behind that goes
+/// unnoticed.
 #[test]
 fn iftp_w_packets() {
     use whyloss::iftp::packet::{Format, Header, Sum};
@@ -278,7 +279,8 @@ fn iftp_w_packets() {
     assert_eq!(Format::IFTP_W.decode_ack(rest, pseudo), Ok(expected));
 }
 
-/// RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement; the header's checksum fits.
+/// RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement; the header's
+/// checksum fits.
 #[test]
 fn ecn_bits() {
     use whyloss_link::Ecn;
@@ -306,7 +308,8 @@ fn ecn_bits() {
     assert_eq!(dressed(ack, Ecn::NotCapable, true), (0b00, 0b0100_0000));
 }
 
-/// UDP-Lite: the coverage where UDP has the length, and the checksum over that much and the pseudo-header (RFC 3828).
+/// UDP-Lite: the coverage where UDP has the length, and the checksum over that much and the
+/// pseudo-header (RFC 3828).
 #[test]
 fn udp_lite_packets() {
     use whyloss::iftp::packet::Sum;

@@ -53,7 +53,8 @@ fn read(flow: &str) -> Result<Scenario, String> {
     read.map_err(|error| error.message)
 }
 
-/// A flow with algorithms from outside is the same as one with their like from within, event by event.
+/// A flow with algorithms from outside is the same as one with their like from within, event by
+/// event.
 #[test]
 fn they_run_as_those_from_within() {
     registry().check().expect("good names");

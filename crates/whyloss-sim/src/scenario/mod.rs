@@ -93,9 +93,9 @@ pub struct Flow {
     /// Bytes of a data packet, from its start and with its headers, in which a damaged bit makes the sink drop it (ELA-7,
     /// RFC 3828); damage beyond is delivered. `None`: all of them.
     pub coverage: Option<u32>,
-    /// What carries it.
+    /// The transport that carries it.
     pub transport: Transport,
-    /// What it carries.
+    /// The application that it carries.
     pub application: Application,
     /// When it starts: drawn uniformly between the two.
     pub start: (Time, Time),
@@ -105,7 +105,7 @@ pub struct Flow {
     pub background: bool,
 }
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Transport {
@@ -120,7 +120,7 @@ pub enum Transport {
     Iftp {
         /// IFTP's choices. Without a transmission time it has that of the flow's first link.
         options: iftp::Options,
-        /// What decides the cause of a loss.
+        /// The decider of a loss's cause.
         classifier: SenderDecider,
     },
     /// A transport from outside.
@@ -146,7 +146,7 @@ pub enum Transport {
     Tcp {
         /// TCP's choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
         options: tcp::Options,
-        /// What decides the cause of a loss.
+        /// The decider of a loss's cause.
         classifier: SenderDecider,
         /// A controller from outside, in place of the options' kind and under their policy.
         controller: Option<OutsideController>,
@@ -155,7 +155,7 @@ pub enum Transport {
     Tfrc {
         /// TFRC's choices.
         options: tfrc::Options,
-        /// What decides the cause of a loss.
+        /// The decider of a loss's cause.
         classifier: ReceiverDecider,
     },
     /// One TCP connection after the other, each with one transfer. Their losses are not scored.

@@ -1,7 +1,8 @@
-//! Batches as Arrow record batches: for Python and others who want columns in memory, without files.
+//! Batches as Arrow record batches: for Python and others who want columns in memory, without
+//! files.
 //!
-//! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; a column that may lack
-//! values is nullable. Each field's metadata has its `unit` and `meaning`.
+//! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; a
+//! column that may lack values is nullable. Each field's metadata has its `unit` and `meaning`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,8 +35,8 @@ fn field(column: &Column) -> Field {
 /// The rows of a batch as a record batch.
 ///
 /// # Errors
-/// None, as long as the batch comes from a [`Trace`](super::Trace): its columns are as long as each other and of the
-/// types of its table.
+/// None, as long as the batch comes from a [`Trace`](super::Trace): its columns are as long as each
+/// other and of the types of its table.
 pub fn record_batch(batch: &Batch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.table().columns.iter().enumerate();
     let columns = columns.map(|(index, column)| array(batch, index, column));

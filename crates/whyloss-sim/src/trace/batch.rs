@@ -44,7 +44,8 @@ impl Cell {
 }
 
 impl Batch {
-    /// No rows of a table whose columns of words choose from `words`, in the order of those columns.
+    /// No rows of a table whose columns of words choose from `words`, in the order of those
+    /// columns.
     pub fn new(table: &'static Table, words: impl IntoIterator<Item = Words>) -> Self {
         let mut words = words.into_iter();
         let mut of = |kind| match kind {

@@ -1,5 +1,5 @@
-//! Tables as CSV files: a header, then a line for each row; nothing for a missing value. A name that a spreadsheet would
-//! take for a formula has an apostrophe before it.
+//! Tables as CSV files: a header, then a line for each row; nothing for a missing value. A name
+//! that a spreadsheet would take for a formula has an apostrophe before it.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,7 +20,8 @@ pub struct CsvFiles {
 }
 
 impl CsvFiles {
-    /// Opens the files in `directory`, which is made if it is not there; files of the same names are replaced.
+    /// Opens the files in `directory`, which is made if it is not there; files of the same names
+    /// are replaced.
     ///
     /// # Errors
     /// If the directory or a file cannot be made.

@@ -320,6 +320,8 @@ impl<S: Sink> Watch for Trace<S> {
                     Fate::Delivered(arrival) => (DELIVERED, arrival),
                     Fate::Damaged(arrival, _) => (DAMAGED, arrival),
                     Fate::Lost(truth, when) => (cause(truth), when),
+                    // An offer is told once its fate is known.
+                    Fate::Held => return,
                 };
                 let lost = matches!(fate, Fate::Lost(..));
                 if self.wants(at) && (self.links[link].due(at, self.options.thin) || lost) {

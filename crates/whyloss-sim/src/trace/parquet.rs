@@ -1,5 +1,5 @@
-//! Tables as Parquet files: a row group for each batch, columns with the types of [`super::arrow`], their units and
-//! meanings in the file's metadata.
+//! Tables as Parquet files: a row group for each batch, columns with the types of [`super::arrow`],
+//! their units and meanings in the file's metadata.
 //!
 //! | column | stored as |
 //! |---|---|
@@ -39,8 +39,8 @@ impl std::fmt::Debug for ParquetFiles {
 }
 
 impl ParquetFiles {
-    /// Opens files for the tables of a trace in `directory`, which is made if it is not there; files of the same names are
-    /// replaced.
+    /// Opens files for the tables of a trace in `directory`, which is made if it is not there;
+    /// files of the same names are replaced.
     ///
     /// # Errors
     /// If the directory or a file cannot be made.

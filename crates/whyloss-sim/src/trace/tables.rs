@@ -1,5 +1,5 @@
-//! What a trace consists of: four tables, and for each column its name, unit, type and meaning. Every sink, and the
-//! reference in `docs/reference/traces.md`, follow this one description.
+//! What a trace consists of: four tables, and for each column its name, unit, type and meaning.
+//! Every sink, and the reference in `docs/reference/traces.md`, follow this one description.
 
 /// A table of a trace.
 #[derive(Debug, PartialEq, Eq)]

@@ -118,7 +118,8 @@ fn offered<S: Sink>(
     });
 }
 
-/// Losses of both flows, those of the TFRC flow found out of order, some judged, and some of all else.
+/// Losses of both flows, those of the TFRC flow found out of order, some judged, and some of all
+/// else.
 fn feed<S: Sink>(trace: &mut Trace<S>) {
     use Cause::{Congestion, Wireless};
     let rate = SourceState {
@@ -141,7 +142,8 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         packet: &packet(0, 0, ms(10)),
         classifier: None,
     });
-    // The sender's classifier speaks about segment 1, whose retransmission is lost; nobody speaks about that.
+    // The sender's classifier speaks about segment 1, whose retransmission is lost; nobody speaks
+    // about that.
     trace.on(&Event::Judged {
         flow: 0,
         at: ms(11),
@@ -208,7 +210,8 @@ fn cells(batches: &[Batch], table: &tables::Table) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// Packet 0 is damaged beyond what counts and taken, packet 1 where it counts and dropped by its sink, `b`.
+/// Packet 0 is damaged beyond what counts and taken, packet 1 where it counts and dropped by its
+/// sink, `b`.
 #[test]
 fn damage() {
     let mut trace = Trace::new(&scenario(), TraceOptions::default(), Vec::new());

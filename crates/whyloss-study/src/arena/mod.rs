@@ -225,7 +225,7 @@ impl Contender {
     }
 }
 
-/// What every contender got in every network.
+/// The scores of every contender in every network.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The networks, in their order.

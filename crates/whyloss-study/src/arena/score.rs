@@ -20,7 +20,7 @@ use super::network::PLAIN;
 /// Losses of a cause that a share of them takes.
 pub const LEAST: u64 = 20;
 
-/// What the judged flows of a network came to.
+/// The tally of a network's judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Packets delivered for the first time.

@@ -199,12 +199,13 @@ fn plan(
     ]
     .into_iter()
     .collect();
-    Plan::of_scenario(
+    let plan = Plan::of_scenario(
         &document.to_string(),
         &criterion.id,
         scenario.clone(),
         cases[0].file.clone(),
-    )
+    );
+    Ok(plan?)
 }
 
 /// A table stays one; everything else is text.

@@ -165,19 +165,27 @@ pub(crate) fn push_outcome(page: &mut Page, outcome: &Outcome, citation: Citatio
 
 fn push_block(page: &mut String, block: &Block<'_>) {
     page.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"cells\">\n<thead><tr>");
-    let _ = write!(
-        page,
-        "<th>{}</th>",
-        escape(block.title.as_deref().unwrap_or(""))
-    );
-    for column in &block.columns {
-        let _ = write!(page, "<th>{}</th>", escape(column));
+    let title = block.title.as_deref().unwrap_or("");
+    let turned = is_turned(block);
+    let rows: Vec<&str> = block.rows.iter().map(|row| row.label.as_str()).collect();
+    let columns: Vec<&str> = block.columns.iter().map(String::as_str).collect();
+    let (across, down) = if turned {
+        (rows, columns)
+    } else {
+        (columns, rows)
+    };
+    // A heading without text says nothing to a screen reader.
+    let element = if title.is_empty() { "td" } else { "th" };
+    let _ = write!(page, "<{element}>{}</{element}>", escape(title));
+    for name in &across {
+        let _ = write!(page, "<th>{}</th>", escape(name));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
-    for row in &block.rows {
-        let _ = write!(page, "<tr><th>{}</th>", escape(&row.label));
-        for cell in &row.cells {
-            match cell {
+    for (y, name) in down.iter().enumerate() {
+        let _ = write!(page, "<tr><th>{}</th>", escape(name));
+        for x in 0..across.len() {
+            let row = &block.rows[if turned { x } else { y }];
+            match row.cells[if turned { y } else { x }] {
                 Some(cell) => push_cell(page, cell, row.decimals),
                 None => page.push_str("<td></td>"),
             }
@@ -185,6 +193,15 @@ fn push_block(page: &mut String, block: &Block<'_>) {
         page.push_str("</tr>\n");
     }
     page.push_str("</tbody>\n</table></div>\n");
+}
+
+/// Columns that fit on a page.
+const FIT: usize = 10;
+
+/// Whether columns become rows, since they would not fit; a paper's tables stay as it prints them.
+fn is_turned(block: &Block<'_>) -> bool {
+    let mut cells = block.rows.iter().flat_map(|row| &row.cells).flatten();
+    block.columns.len() > FIT.max(block.rows.len()) && cells.all(|cell| cell.paper.is_none())
 }
 
 fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {

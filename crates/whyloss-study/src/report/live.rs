@@ -18,20 +18,20 @@ const LIVE: &str = include_str!("live/live.js");
 
 /// Returns the data of a figure as an element to put into it, or nothing if a chart cannot show it.
 pub(super) fn data(figure: &Figure) -> Option<String> {
+    let known = |series: &Series| match series.look {
+        Look::Line | Look::Dashed | Look::Band | Look::Signs(_) => true,
+        // A chart has no whiskers.
+        Look::Points => series.points.iter().all(|point| point.2.is_none()),
+        Look::Bars | Look::Marks => false,
+    };
     let fits = |panel: &Panel| {
-        let looks = panel.series.iter().map(|series| series.look);
-        let known = |look| {
-            matches!(
-                look,
-                Look::Line | Look::Dashed | Look::Band | Look::Signs(_)
-            )
-        };
-        !panel.log_x && !panel.log_y && looks.clone().count() > 0 && looks.into_iter().all(known)
+        !panel.log_x && !panel.log_y && !panel.series.is_empty() && panel.series.iter().all(known)
     };
     // Lines alone are curves over a parameter, whose few points and intervals the picture shows
     // better.
     let long = |series: &Series| {
-        matches!(series.look, Look::Band | Look::Signs(_)) || series.points.len() >= LONG
+        matches!(series.look, Look::Band | Look::Signs(_) | Look::Points)
+            || series.points.len() >= LONG
     };
     let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
     if !figure.panels.iter().all(fits) || !series.any(long) {
@@ -50,12 +50,22 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
     ))
 }
 
+/// Returns figures as JSON: each with its name, its caption, and its panels as charts have them.
+pub(super) fn json(figures: &[Figure]) -> Value {
+    let one = |figure: &Figure| {
+        let colours = Colours::new(figure);
+        let panels: Vec<Value> = figure.panels.iter().map(|it| panel(it, &colours)).collect();
+        json!({ "name": figure.name, "caption": figure.caption, "panels": panels })
+    };
+    Value::from(figures.iter().map(one).collect::<Vec<_>>())
+}
+
 /// Points from which on a line is a time series.
 const LONG: usize = 60;
 
 fn panel(panel: &Panel, colours: &Colours<'_>) -> Value {
     let series = panel.series.iter().map(|series| {
-        let (colour, shape) = colours.of(series);
+        let (colour, (marker, hollow)) = (colours.of(series), colours.marker(series));
         let points = series.points.iter().map(|&(x, y, half)| match half {
             Some(half) if series.look == Look::Band => json!([short(x), short(y - half), short(y + half)]),
             _ => json!([short(x), short(y)]),
@@ -64,9 +74,10 @@ fn panel(panel: &Panel, colours: &Colours<'_>) -> Value {
             Look::Band => "band",
             Look::Dashed => "dashed",
             Look::Signs(_) => "sign",
+            Look::Points => "points",
             _ => "line",
         };
-        json!({ "name": series.name, "look": look, "colour": colour, "shape": shape, "points": points.collect::<Vec<_>>() })
+        json!({ "name": series.name, "look": look, "colour": colour, "marker": marker, "hollow": hollow, "points": points.collect::<Vec<_>>() })
     });
     json!({ "title": panel.title, "x": panel.x_label, "y": panel.y_label, "series": series.collect::<Vec<_>>() })
 }

@@ -170,6 +170,15 @@ pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Resul
     write(dir, "index.html", &html::render(outcomes, citation))
 }
 
+/// Writes `series.json`, the data of figures, of which others are made.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_series(dir: &Path, figures: &[Figure]) -> Result<(), ReportError> {
+    write(dir, "series.json", &format!("{}\n", live::json(figures)))
+}
+
 /// Writes one file into `dir`, whole or not at all, and notes it for the next run there to remove.
 ///
 /// # Errors

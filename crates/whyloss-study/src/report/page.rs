@@ -199,6 +199,28 @@ impl Page {
         }
     }
 
+    /// Adds a section with a link to each file beside the page, and what it holds.
+    pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        self.section("files", "Files");
+        self.html.push_str("<ul class=\"notes\">\n");
+        for (name, holds) in files {
+            let (name, holds) = (escape(name), with_code(holds));
+            let _ = writeln!(self.html, "<li><a href=\"{name}\">{name}</a>: {holds}</li>");
+        }
+        self.html.push_str("</ul>\n");
+    }
+
+    /// Opens a part that stays folded until a reader opens it.
+    pub fn fold(&mut self, heading: &str) {
+        let heading = escape(heading);
+        let _ = writeln!(self.html, "<details>\n<summary>{heading}</summary>");
+    }
+
+    /// Ends the part that [`fold`](Self::fold) opened.
+    pub fn unfold(&mut self) {
+        self.html.push_str("</details>\n");
+    }
+
     /// What has been formed elsewhere; the caller escapes it.
     pub(super) fn raw(&mut self) -> &mut String {
         &mut self.html

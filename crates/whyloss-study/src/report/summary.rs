@@ -1,6 +1,6 @@
 //! Several outcomes at a glance, in Markdown: what reproduces, and what does not and why.
 //!
-//! `docs/evidence/scores.md` keeps that of all experiments.
+//! `docs/evidence/data/scores.txt` keeps that of all experiments.
 
 use core::fmt::Write;
 

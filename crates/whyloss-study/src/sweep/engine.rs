@@ -11,20 +11,27 @@ use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 use whyloss_sim::{Registry, Scenario};
 
-use super::metric::Column;
 use super::part::{Part, PartError};
-use super::plan::{Plan, description};
 use super::rows::{AxisColumn, Rows};
 use super::store::Store;
 use super::task::{Runs, Task};
 use super::{Key, SweepError};
+use crate::axis::Setting;
 use crate::experiment::Progress;
+use crate::metric::Metric;
+use crate::plan::{Network, Plan, description};
+use crate::replicate::Precision;
 
 /// A plan, and the runs that are known of it.
 #[derive(Debug)]
 pub struct Sweep {
     plan: Plan,
-    columns: Vec<Column>,
+    /// The metrics as tasks and parts have them, with one of each flow where the plan has one for
+    /// all.
+    names: Vec<String>,
+    metrics: Vec<Metric>,
+    /// The number of the metric that must be precise, and how precise.
+    precision: Option<(usize, Precision)>,
     /// What the keys of each point's runs are made of.
     points: Vec<Key>,
     /// How many seeds each point is to have.
@@ -54,6 +61,9 @@ pub type Batch = Vec<(u64, u64)>;
 /// Runs of a batch that stays on this machine: few, so that no core waits long for the last one.
 const LOCAL: usize = 10;
 
+/// Most metrics of a run.
+const MOST_METRICS: usize = 1_000;
+
 impl Sweep {
     /// Reads the scenario of every point.
     ///
@@ -68,48 +78,92 @@ impl Sweep {
     /// # Errors
     /// As [`Self::new`].
     pub fn with(plan: Plan, registry: Registry) -> Result<Self, SweepError> {
-        let columns = plan.document.metrics.iter().map(|name| Column::find(name));
-        let columns: Vec<Column> = columns
+        let metrics = plan.document.metrics.iter().map(|name| Metric::find(name));
+        let metrics: Vec<Metric> = metrics
             .collect::<Result<_, _>>()
-            .map_err(|message| plan.refuse(message))?;
+            .map_err(|message| plan.refuse(&message))?;
         let salt = format!(
             "{}\0{:?}\0",
             env!("CARGO_PKG_VERSION"),
             plan.document.metrics
         );
         let read = (0..plan.points()).into_par_iter().map(|point| {
-            let set = plan.point(point).1;
-            let scenario =
-                Scenario::from_toml_with(&plan.scenario, &plan.scenario_file, &set, &registry);
+            let at = plan.point(point);
+            let Network { file, text } = &plan.networks[at.network];
+            let scenario = Scenario::from_toml_with(text, file, &at.set, &registry);
             let mut scenario = scenario.map_err(|source| SweepError::Scenario {
                 point,
                 at: plan.place(point),
                 source: Box::new(source),
             })?;
-            let about: Vec<bool> = columns
+            let about: Vec<bool> = metrics
                 .iter()
-                .map(|column| column.is_about(&scenario))
+                .map(|metric| metric.is_about(&scenario))
                 .collect();
+            let flows = metrics.iter().map(|metric| {
+                let flows = metric.flows_of(&scenario);
+                let flows = flows.map_err(|message| plan.refuse(&message))?;
+                Ok(flows.into_iter().map(str::to_owned).collect())
+            });
+            let flows: Vec<Vec<String>> = flows.collect::<Result<_, SweepError>>()?;
             scenario.title.clear();
             let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
-            Ok((key, about))
+            Ok((key, about, flows))
         });
-        // All of them, so that it is the first point's mistake that is told, whichever thread was faster.
+        // All of them, so that it is the first point's mistake that is told, whichever thread was
+        // faster.
         let read: Vec<Result<_, SweepError>> = read.collect();
-        let read: Result<Vec<_>, SweepError> = read.into_iter().collect();
-        let (points, about): (Vec<Key>, Vec<Vec<bool>>) = read?.into_iter().unzip();
-        for (index, column) in columns.iter().enumerate() {
-            if !about.iter().any(|about| about[index]) {
-                return Err(plan.refuse(format!(
-                    "metric {:?}: no point's scenario has what it is about",
-                    column.name
-                )));
+        let mut points = Vec::new();
+        let mut known = vec![false; metrics.len()];
+        let mut flows: Vec<Vec<String>> = vec![Vec::new(); metrics.len()];
+        for point in read {
+            let (key, about, of_point) = point?;
+            points.push(key);
+            for (known, about) in known.iter_mut().zip(about) {
+                *known |= about;
+            }
+            for (flows, names) in flows.iter_mut().zip(of_point) {
+                for name in names {
+                    if !flows.contains(&name) {
+                        flows.push(name);
+                    }
+                }
             }
         }
+        if let Some(unknown) = known.iter().position(|known| !known) {
+            return Err(plan.refuse(&format!(
+                "metric {:?}: no point's scenario has what it is about",
+                metrics[unknown].id
+            )))?;
+        }
+        // What each flow has a value of is a column for each.
+        let names: Vec<String> = plan
+            .document
+            .metrics
+            .iter()
+            .zip(&metrics)
+            .zip(&flows)
+            .flat_map(|((text, metric), flows)| match flows.as_slice() {
+                [] => vec![text.clone()],
+                flows => flows.iter().map(|flow| metric.text(Some(flow))).collect(),
+            })
+            .collect();
+        if names.len() > MOST_METRICS {
+            return Err(plan.refuse(&format!(
+                "metrics: one for each flow makes {}, expected at most {MOST_METRICS}; `mean(…)` or `sum(…)` make one of all",
+                names.len()
+            )))?;
+        }
+        let metrics = names.iter().map(|name| Metric::find(name));
+        let metrics = metrics.collect::<Result<Vec<Metric>, _>>();
+        let metrics = metrics.map_err(|message| plan.refuse(&message))?;
+        let precision = plan.precision(&names)?;
         Ok(Self {
             wanted: vec![plan.seeds().1; points.len()],
             plan,
-            columns,
+            names,
+            metrics,
+            precision,
             points,
             known: HashMap::new(),
             registry,
@@ -121,6 +175,11 @@ impl Sweep {
         &self.plan
     }
 
+    /// The number of a point's network.
+    fn network(&self, point: u64) -> usize {
+        self.plan.point(point).network
+    }
+
     fn key(&self, point: u64, seed: u64) -> Key {
         let mut of = [0; 24];
         of[..16].copy_from_slice(&self.points[point as usize].to_be_bytes());
@@ -130,7 +189,7 @@ impl Sweep {
 
     /// Takes the rows of a part, whatever plan it was made for.
     pub fn learn(&mut self, part: &Part) {
-        if part.metrics != self.plan.document.metrics {
+        if part.metrics != self.names {
             return;
         }
         for row in &part.rows {
@@ -142,7 +201,8 @@ impl Sweep {
         }
     }
 
-    /// The runs of the plan, as far as it is known how many there must be: points in their order, under each its seeds.
+    /// The runs of the plan, as far as it is known how many there must be: points in their order,
+    /// under each its seeds.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.plan.seeds().0;
         let wanted = self.wanted.iter().enumerate();
@@ -159,19 +219,39 @@ impl Sweep {
         (known.count(), self.wanted.iter().sum::<u64>() as usize)
     }
 
-    /// Batches of at most `most` runs that are missing; none, if everything is known. Where a metric must be precise, what
-    /// comes back may show that more is missing.
+    /// What each point that lacks runs sets in the scenario, as [`Rows::sets`] has it, and how many
+    /// runs it lacks.
+    pub fn unfinished(&self) -> Vec<(String, usize)> {
+        let mut found: Vec<(u64, usize)> = Vec::new();
+        for (point, seed) in self.runs() {
+            if !self.known.contains_key(&self.key(point, seed)) {
+                match found.last_mut() {
+                    Some((last, count)) if *last == point => *count += 1,
+                    _ => found.push((point, 1)),
+                }
+            }
+        }
+        let described = |(point, count)| (description(&self.plan.point(point).set), count);
+        found.into_iter().map(described).collect()
+    }
+
+    /// Batches of at most `most` runs of one network that are missing; none, if everything is
+    /// known. Where a metric must be precise, what comes back may show that more is missing.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
         let mut seen = HashSet::new();
         let mut batches: Vec<Batch> = Vec::new();
+        let several = self.plan.networks.len() > 1;
+        let network = |point| several.then(|| self.network(point));
         for (point, seed) in self.runs() {
             let key = self.key(point, seed);
             if self.known.contains_key(&key) || !seen.insert(key) {
                 continue;
             }
             match batches.last_mut() {
-                Some(batch) if batch.len() < most => batch.push((point, seed)),
+                Some(batch) if batch.len() < most && network(batch[0].0) == network(point) => {
+                    batch.push((point, seed));
+                }
                 _ => batches.push(vec![(point, seed)]),
             }
         }
@@ -180,7 +260,7 @@ impl Sweep {
 
     /// Asks for more seeds where all are known that were asked for and the mean is not precise yet.
     fn want_more(&mut self) {
-        let Some((metric, precision)) = self.plan.precision() else {
+        let Some((metric, precision)) = self.precision else {
             return;
         };
         let first = self.plan.seeds().0;
@@ -207,10 +287,11 @@ impl Sweep {
     /// The runs of a batch, with all that is needed to do them elsewhere.
     pub fn task(&self, batch: &Batch) -> Task {
         let mut points: Vec<Runs> = Vec::new();
+        let network = &self.plan.networks[batch.first().map_or(0, |run| self.network(run.0))];
         for runs in batch.chunk_by(|a, b| a.0 == b.0) {
             let point = runs[0].0;
             points.push(Runs {
-                set: self.plan.point(point).1,
+                set: self.plan.point(point).set,
                 seeds: runs.iter().map(|&(_, seed)| seed).collect(),
                 keys: runs
                     .iter()
@@ -219,15 +300,15 @@ impl Sweep {
             });
         }
         Task {
-            scenario: self.plan.scenario.clone(),
-            file: self.plan.scenario_file.clone(),
-            metrics: self.plan.document.metrics.clone(),
+            scenario: network.text.clone(),
+            file: network.file.clone(),
+            metrics: self.names.clone(),
             points,
         }
     }
 
-    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least every so often; until
-    /// `stop` is set.
+    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least
+    /// every so often; until `stop` is set.
     ///
     /// # Errors
     /// If a part cannot be written. What was written before is whole, and known to whoever goes on.
@@ -289,22 +370,24 @@ impl Sweep {
 
     /// The plan's runs as far as they are known, in the plan's order.
     pub fn rows(&self) -> Rows {
-        let mut rows = Rows::new(&self.plan.scenario, &self.plan.scenario_file, &self.columns);
-        let mut axes: Vec<Vec<super::Setting>> = self.plan.axes().map(|_| Vec::new()).collect();
+        let mut rows = Rows::new(&self.plan.networks, &self.metrics);
+        let mut axes: Vec<Vec<Setting>> = self.plan.axes().map(|_| Vec::new()).collect();
         let mut at = None;
-        let (mut shown, mut set) = (Vec::new(), String::new());
+        let (mut shown, mut set, mut network) = (Vec::new(), String::new(), 0);
         for (point, seed) in self.runs() {
             let Some(known) = self.known.get(&self.key(point, seed)) else {
                 continue;
             };
             if at != Some(point) {
-                let (settings, sets) = self.plan.point(point);
-                (shown, set, at) = (settings, description(&sets), Some(point));
+                let found = self.plan.point(point);
+                network = found.network;
+                (shown, set, at) = (found.shown, description(&found.set), Some(point));
             }
             for (axis, setting) in axes.iter_mut().zip(&shown) {
                 axis.push(setting.clone());
             }
             rows.points.push(point);
+            rows.network.push(network);
             rows.seeds.push(seed);
             rows.sets.push(set.clone());
             rows.errors.push(known.error.as_deref().map(str::to_owned));
@@ -333,7 +416,8 @@ struct Desk<'a> {
 struct Waiting {
     part: Option<Part>,
     since: Instant,
-    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something, and twice as long each time.
+    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something,
+    /// and twice as long each time.
     patience: Duration,
 }
 

@@ -1,8 +1,8 @@
-//! Sweeps: one scenario over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
+//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
 //!
 //! ```text
-//! Plan      what is to be run: a scenario, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
-//!   ↓       each point is the scenario with what its place on the axes sets
+//! Plan      what is to be run: scenarios, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
+//!   ↓       each point is a scenario with what its place on the axes sets
 //! Sweep     what is known, and what is missing; in rounds, if seeds are added until a metric is precise enough
 //!   ↓ task  some runs of one point, on any machine; the answer is a part
 //! part      a Parquet file: the key, the description and the metrics of each of its runs
@@ -14,19 +14,17 @@
 //! included), the metrics and the seed. Whatever has that key in some part is not run again, in whatever plan.
 
 mod engine;
-mod metric;
 mod part;
-mod plan;
 mod rows;
 mod store;
 mod task;
 #[cfg(test)]
 mod tests;
 
+pub use crate::metric::Kind;
+pub use crate::plan::Plan;
 pub use engine::{Batch, Failed, Sweep};
-pub use metric::{Column, Kind};
 pub use part::{Part, PartError, Row};
-pub use plan::{Plan, Setting};
 pub use rows::{AxisColumn, Rows};
 pub use store::Store;
 pub use task::Task;
@@ -36,6 +34,8 @@ use std::path::PathBuf;
 
 use whyloss_sim::scenario::ScenarioError;
 
+use crate::PlanError;
+
 /// The key of a run: 128 bits of a hash of all that its row depends on.
 pub type Key = u128;
 
@@ -43,26 +43,9 @@ pub type Key = u128;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// The plan cannot be read as one.
-    #[error("{file}:{line}:{column}: {message}")]
-    Syntax {
-        /// As the caller named it.
-        file: String,
-        /// From 1.
-        line: usize,
-        /// From 1, in characters.
-        column: usize,
-        /// What is wrong.
-        message: String,
-    },
-    /// The plan is of no use.
-    #[error("{file}: {message}")]
-    Plan {
-        /// As the caller named it.
-        file: String,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
+    /// The plan is none, or of no use.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// The scenario of some point is wrong.
     #[error("point {point} ({at}): {source}")]
     Scenario {

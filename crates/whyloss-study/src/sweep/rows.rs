@@ -8,10 +8,12 @@
 //! | metrics | whole numbers and reals; missing where there was nothing to measure |
 //! | `error` | why the run has no metrics, if it has none |
 //! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
+//! | `scenario` | the name of the run's scenario, if the plan has several |
 //!
-//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the version, and the unit of each
-//! metric that has one (`NAME.unit`).
+//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text of each further one
+//! (`whyloss.scenario.FILE`), the version, and the unit of each metric that has one (`NAME.unit`).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Type as Physical};
@@ -20,17 +22,18 @@ use parquet::errors::ParquetError;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use super::metric::{Column, Kind};
 use super::part::{PartError, field, properties, write, write_reals, write_texts};
-use super::plan::Setting;
+use crate::axis::Setting;
+use crate::metric::{Kind, Metric};
+use crate::plan::Network;
 
 /// Rows, column by column, all of the same length.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The scenario's text.
-    pub scenario: String,
-    /// The scenario's name.
-    pub file: String,
+    /// The scenarios.
+    pub networks: Vec<Network>,
+    /// Each row's among them.
+    pub network: Vec<usize>,
     /// Each axis: its name and its values.
     pub axes: Vec<(String, AxisColumn)>,
     /// The point's number.
@@ -38,7 +41,7 @@ pub struct Rows {
     /// The seed.
     pub seeds: Vec<u64>,
     /// Each metric, and its values; NaN where there is none.
-    pub metrics: Vec<(Column, Vec<f64>)>,
+    pub metrics: Vec<(Metric, Vec<f64>)>,
     /// Why there are no metrics.
     pub errors: Vec<Option<String>>,
     /// What the run sets in the scenario, as JSON.
@@ -81,10 +84,10 @@ impl AxisColumn {
 const GROUP: usize = 1 << 20;
 
 impl Rows {
-    pub(super) fn new(scenario: &str, file: &str, columns: &[Column]) -> Self {
+    pub(super) fn new(networks: &[Network], columns: &[Metric]) -> Self {
         Self {
-            scenario: scenario.to_owned(),
-            file: file.to_owned(),
+            networks: networks.to_vec(),
+            network: Vec::new(),
             axes: Vec::new(),
             points: Vec::new(),
             seeds: Vec::new(),
@@ -97,12 +100,41 @@ impl Rows {
         }
     }
 
+    /// The names of these rows' scenarios.
+    pub fn files(&self, rows: Range<usize>) -> impl Iterator<Item = &str> {
+        self.network[rows]
+            .iter()
+            .map(|&network| self.networks[network].file.as_str())
+    }
+
     /// As a Parquet file: the same rows are the same bytes.
     ///
     /// # Errors
     /// None that is known: it is written into memory.
     pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
         Ok(self.write()?)
+    }
+
+    /// The scenarios, and units of metrics.
+    fn metadata(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (index, network) in self.networks.iter().enumerate() {
+            if index == 0 {
+                all.push(("whyloss.scenario".to_owned(), network.text.clone()));
+                all.push(("whyloss.file".to_owned(), network.file.clone()));
+            } else {
+                all.push((
+                    format!("whyloss.scenario.{}", network.file),
+                    network.text.clone(),
+                ));
+            }
+        }
+        let units = self
+            .metrics
+            .iter()
+            .filter(|(metric, _)| !metric.unit.is_empty());
+        all.extend(units.map(|(metric, _)| (format!("{}.unit", metric.id), metric.unit.clone())));
+        all
     }
 
     fn write(&self) -> Result<Vec<u8>, ParquetError> {
@@ -117,33 +149,26 @@ impl Rows {
             });
         }
         fields.push(field("seed", Physical::INT64, whole(), false, 0)?);
-        let mut metadata = vec![
-            ("whyloss.scenario", self.scenario.clone()),
-            ("whyloss.file", self.file.clone()),
-        ];
-        let units: Vec<(String, &str)> = self
-            .metrics
-            .iter()
-            .map(|(column, _)| (format!("{}.unit", column.name), column.unit()))
-            .collect();
-        metadata.extend(
-            units
-                .iter()
-                .filter(|(_, unit)| !unit.is_empty())
-                .map(|(key, unit)| (key.as_str(), (*unit).to_owned())),
-        );
         for (column, _) in &self.metrics {
             fields.push(match column.kind {
-                Kind::Count => field(&column.name, Physical::INT64, whole(), true, 0)?,
-                Kind::Real => field(&column.name, Physical::DOUBLE, None, true, 0)?,
+                Kind::Count => field(&column.id, Physical::INT64, whole(), true, 0)?,
+                Kind::Real => field(&column.id, Physical::DOUBLE, None, true, 0)?,
             });
         }
         fields.push(field("error", Physical::BYTE_ARRAY, text(), true, 0)?);
         fields.push(field("set", Physical::BYTE_ARRAY, text(), false, 0)?);
+        let several = self.networks.len() > 1;
+        if several {
+            fields.push(field("scenario", Physical::BYTE_ARRAY, text(), false, 0)?);
+        }
         let schema = Type::group_type_builder("rows")
             .with_fields(fields)
             .build()?;
-        let properties = properties(&metadata, &[]);
+        let metadata = self.metadata();
+        let metadata = metadata
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()));
+        let properties = properties(&metadata.collect::<Vec<_>>(), &[]);
         let mut writer =
             SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
         for start in (0..self.points.len()).step_by(GROUP) {
@@ -191,7 +216,11 @@ impl Rows {
                 &mut group,
                 self.errors[rows.clone()].iter().map(Option::as_deref),
             )?;
-            write::<ByteArrayType>(&mut group, &texts(&self.sets[rows]), None)?;
+            write::<ByteArrayType>(&mut group, &texts(&self.sets[rows.clone()]), None)?;
+            if several {
+                let files: Vec<String> = self.files(rows).map(str::to_owned).collect();
+                write::<ByteArrayType>(&mut group, &texts(&files), None)?;
+            }
             group.close()?;
         }
         writer.into_inner()

@@ -7,9 +7,9 @@ use whyloss_sim::scenario::ScenarioError;
 use whyloss_sim::{Registry, Scenario};
 
 use super::Key;
-use super::metric::Column;
 use super::part::{Part, Row};
-use super::plan::description;
+use crate::metric::{Metric, Observed};
+use crate::plan::description;
 
 /// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the same names.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -46,12 +46,9 @@ impl Task {
         stop: &AtomicBool,
         finished: impl Fn(),
     ) -> Result<Part, ScenarioError> {
-        let columns: Vec<Column> = self
-            .metrics
-            .iter()
-            .filter_map(|name| Column::find(name).ok())
-            .collect();
-        let needs = Column::needs(&columns);
+        let metrics = self.metrics.iter();
+        let metrics: Vec<Metric> = metrics.filter_map(|name| Metric::find(name).ok()).collect();
+        let needs = Metric::needs(&metrics);
         let mut part = Part::new(&self.scenario, &self.file, &self.metrics);
         for runs in &self.points {
             let scenario =
@@ -71,15 +68,11 @@ impl Task {
                         if run.reached < scenario.end {
                             return Ok(part);
                         }
-                        (
-                            columns
-                                .iter()
-                                .map(|column| column.value(&scenario, &run))
-                                .collect(),
-                            None,
-                        )
+                        let run = Observed::from(&run);
+                        let value = |metric: &Metric| metric.of(&run, None).unwrap_or(f64::NAN);
+                        (metrics.iter().map(value).collect(), None)
                     }
-                    Err(error) => (vec![f64::NAN; columns.len()], Some(error.to_string())),
+                    Err(error) => (vec![f64::NAN; metrics.len()], Some(error.to_string())),
                 };
                 finished();
                 let key = Key::from_str_radix(key, 16).unwrap_or_default();

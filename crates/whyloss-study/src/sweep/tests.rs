@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::experiment::Unwatched;
+use crate::{Point, Setting};
 use whyloss_sim::Registry;
 
 const SCENARIO: &str = include_str!("../../tests/two-hosts.toml");
@@ -35,7 +36,8 @@ fn plan(text: &str) -> Plan {
 
 fn complaint(text: &str) -> String {
     let plan = Plan::of_scenario(text, "plan.toml", SCENARIO.into(), "two.toml".into());
-    plan.and_then(Sweep::new)
+    plan.map_err(SweepError::from)
+        .and_then(Sweep::new)
         .expect_err("a complaint")
         .to_string()
 }
@@ -52,7 +54,7 @@ fn run(sweep: &mut Sweep, threads: usize) {
 fn points_are_the_product_of_the_axes() {
     let plan = plan(AXES);
     assert_eq!(plan.points(), 12);
-    let (shown, set) = plan.point(0);
+    let Point { shown, set, .. } = plan.point(0);
     assert_eq!(
         shown[..2],
         [
@@ -63,12 +65,12 @@ fn points_are_the_product_of_the_axes() {
     assert_eq!(set[0], ("duration".into(), "\"2 s\"".into()));
     assert_eq!(set[3], ("link.air.queue.packets".into(), "5".into()));
     // The draws turn fastest, then the last grid axis; what is drawn is the same everywhere.
-    assert_eq!(plan.point(3).0[1], Setting::Text("3 Mbit/s".into()));
-    assert_eq!(plan.point(6).0[0], Setting::Text("unaware".into()));
-    assert_eq!(plan.point(1).0[2], plan.point(10).0[2]);
-    assert_ne!(plan.point(1).0[2], plan.point(2).0[2]);
+    assert_eq!(plan.point(3).shown[1], Setting::Text("3 Mbit/s".into()));
+    assert_eq!(plan.point(6).shown[0], Setting::Text("unaware".into()));
+    assert_eq!(plan.point(1).shown[2], plan.point(10).shown[2]);
+    assert_ne!(plan.point(1).shown[2], plan.point(2).shown[2]);
     for point in 0..12 {
-        let Setting::Real(loss) = plan.point(point).0[2] else {
+        let Setting::Real(loss) = plan.point(point).shown[2] else {
             panic!("no real")
         };
         assert!((0.001..0.1).contains(&loss), "{loss}");
@@ -102,7 +104,8 @@ fn rows_do_not_depend_on_who_ran_them() {
     let rows = one.rows();
     let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
     let scenario =
-        whyloss_sim::Scenario::from_toml(&rows.scenario, &rows.file, &set).expect("valid");
+        whyloss_sim::Scenario::from_toml(&rows.networks[0].text, &rows.networks[0].file, &set)
+            .expect("valid");
     let again = whyloss_sim::Simulation::new(&scenario, rows.seeds[23])
         .run()
         .expect("runs");
@@ -161,12 +164,17 @@ fn seeds_are_added_until_the_mean_is_precise() {
 #[test]
 fn complaints_say_where_and_what_would_be_right() {
     let with = |from: &str, to: &str| complaint(&AXES.replace(from, to));
-    assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: "));
-    assert!(with("seeds = 2", "seed = 2").contains("unknown field `seed`, expected one of"));
-    assert!(
-        with("video.mw", "video.mq")
-            .contains("no key is called `mq`; expected one of sent, received")
+    assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: seeds: "));
+    assert_eq!(
+        with("seeds = 2", "seed = 2"),
+        "plan.toml:2:1: no key is called `seed`; did you mean `seeds`?"
     );
+    let key = with("values = [\"zig", "value = [\"zig");
+    assert!(
+        key.contains("no key is called `value`; did you mean `values`?"),
+        "{key}"
+    );
+    assert!(with("video.mw", "video.mq").contains("no key is called `mq`; did you mean `m"));
     assert!(with("video.mw", "vide.mw").contains("no point's scenario has what it is about"));
     assert!(with("[draws]\ncount = 3\nseed = 7", "").contains("`[draws]` is missing"));
     assert!(with(", 15]", "]").contains("a value for each of the 2 `keys`"));
@@ -215,4 +223,107 @@ fn a_part_is_whole_or_none() {
     store.parts(|part| read.push(part.clone())).expect("whole");
     assert_eq!(format!("{read:?}"), format!("{:?}", [part]));
     assert!(!unfinished.exists());
+}
+
+/// A second flow, in a scenario of its own.
+fn two_flows() -> String {
+    format!(
+        "{SCENARIO}\n[[flow]]\nname = \"voice\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tcp\"\n"
+    )
+}
+
+#[test]
+fn a_metric_of_each_flow_is_a_column_for_each() {
+    let text = |metrics: &str| {
+        format!(
+            "metrics = [{metrics}]\n[set]\nduration = \"1 s\"\n[[axis]]\nname = \"rate\"\nkey = \"link.air.rate\"\nvalues = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
+        )
+    };
+    let plan = |metrics: &str| {
+        Plan::of_scenario(&text(metrics), "plan.toml", two_flows(), "two.toml".into())
+    };
+    let metrics = "\"kbit = delivered * 8 / window\", \"delivered\", \"all = sum(delivered)\", \"some@vo = delivered\"";
+    let mut sweep = Sweep::new(plan(metrics).expect("a plan")).expect("a sweep");
+    run(&mut sweep, 2);
+    let rows = sweep.rows();
+    let column = |id: &str| {
+        let mut metrics = rows.metrics.iter();
+        let found = metrics.find(|(metric, _)| metric.id == id);
+        &found.unwrap_or_else(|| panic!("{id}")).1
+    };
+    let names: Vec<&str> = rows.metrics.iter().map(|of| of.0.id.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "kbit@video",
+            "kbit@voice",
+            "delivered@video",
+            "delivered@voice",
+            "all",
+            "some@vo"
+        ]
+    );
+    for point in 0..2 {
+        let of_flows = column("delivered@video")[point] + column("delivered@voice")[point];
+        assert!(of_flows > 0.0);
+        assert_eq!(column("all")[point].to_bits(), of_flows.to_bits());
+        assert_eq!(
+            column("some@vo")[point].to_bits(),
+            column("delivered@voice")[point].to_bits()
+        );
+    }
+    // Flows that the expression names itself have no columns.
+    let both = Sweep::new(plan("\"x = delivered@v\"").expect("a plan"));
+    let both = both.expect_err("two flows").to_string();
+    assert!(
+        both.contains("`@v` stands for 2 flows; expected `mean(…)`"),
+        "{both}"
+    );
+}
+
+#[test]
+fn an_axis_has_places_with_scenarios_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("one.toml", SCENARIO).expect("room");
+    write("two.toml", &two_flows()).expect("room");
+    let text = "scenario = \"one.toml\"\nseeds = 3\nmetrics = [\"flow.voice.sent\", \"total.sent\"]\nset = { duration = \"1 s\" }\n[[axis]]\nname = \"network\"\nchoices = [{ name = \"one\" }, { name = \"two\", scenario = \"two.toml\" }]\n";
+    let file = folder
+        .path()
+        .join("plan.toml")
+        .to_string_lossy()
+        .into_owned();
+    let plan = Plan::parse(text, &file).expect("a plan");
+    // It is written as it was read.
+    assert_eq!(
+        Plan::parse(&plan.to_toml(), &file)
+            .expect("a plan")
+            .to_toml(),
+        plan.to_toml()
+    );
+    let mut sweep = Sweep::new(plan).expect("a sweep");
+    // A task has one scenario.
+    let batches = sweep.missing(100);
+    let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [3, 3]);
+    run(&mut sweep, 2);
+    let rows = sweep.rows();
+    let files: Vec<bool> = rows
+        .files(0..6)
+        .map(|file| file.ends_with("two.toml"))
+        .collect();
+    assert_eq!(files, [false, false, false, true, true, true]);
+    let sent = &rows.metrics[0].1;
+    assert!(sent[..3].iter().all(|sent| sent.is_nan()) && sent[3..].iter().all(|&sent| sent > 0.0));
+    // Whoever reads the file finds the scenarios.
+    let bytes = rows.to_parquet().expect("written");
+    let found = |text: &str| {
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
+    assert!(found("two.toml") && found("scenario"));
+    let missing = Plan::parse(&text.replace("\"two.toml\"", "\"three.toml\""), &file);
+    let missing = missing.expect_err("no such file").to_string();
+    assert!(missing.contains("three.toml: "), "{missing}");
 }

@@ -32,8 +32,8 @@ pub(crate) struct Law {
     case: String,
     /// What is measured, and how far it may be off.
     metric: Metric,
-    /// What one replication measures, and what the law says of it: of the same replication where the law needs what was
-    /// measured beside.
+    /// What one replication measures, and what the law says of it: of the same replication where
+    /// the law needs what was measured beside.
     measure: Measure,
 }
 

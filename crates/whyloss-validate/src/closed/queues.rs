@@ -6,8 +6,9 @@
 //! M/M/1     c = 1:  W = ρ·s/(1 − ρ)
 //! ```
 //!
-//! A link without limit is offered packets as they come; a packet waits from its offer until its transmission begins.
-//! Exponential sizes are rounded up to whole bytes of a mean of 10,000, which adds half a byte to the mean: in s.
+//! A link without limit is offered packets as they come; a packet waits from its offer until its
+//! transmission begins. Exponential sizes are rounded up to whole bytes of a mean of 10,000, which
+//! adds half a byte to the mean: in s.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, Streams};
@@ -63,8 +64,8 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// The same through the simulator: packets of a Poisson source, from their sending to their arrival, less the time they
-/// would take alone. In ms.
+/// The same through the simulator: packets of a Poisson source, from their sending to their
+/// arrival, less the time they would take alone. In ms.
 fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
     let from = Time::ZERO + Duration::from_secs(seconds / 10);
     let rate = Rate::from_bps(libm::round(load * RATE.as_bps() as f64) as u64);

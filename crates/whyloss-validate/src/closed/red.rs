@@ -1,4 +1,5 @@
-//! RED's drop rate at a steady mean queue (Floyd and Jacobson 1993, section 7), with the counting of ns-2.
+//! RED's drop rate at a steady mean queue (Floyd and Jacobson 1993, section 7), with the counting
+//! of ns-2.
 //!
 //! ```text
 //! p_b       max_p·(avg − min)/(max − min)
@@ -6,9 +7,9 @@
 //! wait      nothing is dropped before 1/p_b, then uniform over 1/p_b … 2/p_b − 1: mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
 //! ```
 //!
-//! A link is offered ρ times what it can send, as a Poisson process; its mean queue settles where RED drops the rest,
-//! 1 − 1/ρ, and stays far from both thresholds. The formula is given the mean of what arrivals find waiting,
-//! which is the mean of avg.
+//! A link is offered ρ times what it can send, as a Poisson process; its mean queue settles where
+//! RED drops the rest, 1 − 1/ρ, and stays far from both thresholds. The formula is given the mean
+//! of what arrivals find waiting, which is the mean of avg.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
@@ -23,8 +24,8 @@ const PACKET: u32 = 1000;
 const MIN: f64 = 100.0;
 const MAX: f64 = 1100.0;
 const MAX_P: f64 = 0.1;
-/// Avg follows over 2,000 packets, faster than the queue, which falls back over (MAX − MIN)/(2·MAX_P) = 5,000: else the two
-/// would swing.
+/// Avg follows over 2,000 packets, faster than the queue, which falls back over (MAX −
+/// MIN)/(2·MAX_P) = 5,000: else the two would swing.
 const WEIGHT: f64 = 0.0005;
 
 pub(super) fn laws(quick: bool) -> Vec<Law> {

@@ -1,4 +1,5 @@
-//! Laws of throughput: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu, Towsley and Kurose (1998), RFC 5348.
+//! Laws of throughput: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu, Towsley and Kurose
+//! (1998), RFC 5348.
 //!
 //! ```text
 //! Mathis   packets/s = √(3/(2·b)) / (R·√p)                             periodic losses, b packets per acknowledgement
@@ -6,12 +7,13 @@
 //! TFRC     the equation of RFC 5348, 3.1, with t_RTO = 4·R
 //! ```
 //!
-//! One flow over a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100 ms. What is counted is
-//! sent, as in the models: retransmissions too, after the first 50 s.
+//! One flow over a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100
+//! ms. What is counted is sent, as in the models: retransmissions too, after the first 50 s.
 //!
-//! Mathis holds where a window is much larger than one and losses come one by one: 1/p packets between them, up to 1 %.
-//! PFTK with independent losses holds where rounds are long enough for its bursts to matter little. Reno, whom it models,
-//! sees independent losses from 0.3 % (a window of 20) to 3 % (a window of 6, where half of the losses end in a timeout).
+//! Mathis holds where a window is much larger than one and losses come one by one: 1/p packets
+//! between them, up to 1 %. PFTK with independent losses holds where rounds are long enough for its
+//! bursts to matter little. Reno, whom it models, sees independent losses from 0.3 % (a window of
+//! 20) to 3 % (a window of 6, where half of the losses end in a timeout).
 
 use whyloss::congestion::{ControllerKind, Decrease, Growth};
 use whyloss::tfrc::equation::Equation;

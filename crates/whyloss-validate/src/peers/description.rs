@@ -119,7 +119,8 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // Arrived, dropped, left, corrupted, marked; and how long those waited that left, where the peer says it.
+        // Arrived, dropped, left, corrupted, marked; and how long those waited that left, where the
+        // peer says it.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {

@@ -6,9 +6,10 @@
 //! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
 //! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
 //!
-//! What drives them in a comparison are the files in `peers/`, embedded here. They read a network, in words of ours, from
-//! standard input, and answer with counts. Others may run scripts of their own in ns-2 ([`Ns2::script`]), our program for
-//! ns-3 ([`Ns3::command`]), and any command under a time limit ([`run`]).
+//! What drives them in a comparison are the files in `peers/`, embedded here. They read a network,
+//! in words of ours, from standard input, and answer with counts. Others may run scripts of their
+//! own in ns-2 ([`Ns2::script`]), our program for ns-3 ([`Ns3::command`]), and any command under a
+//! time limit ([`run`]).
 
 pub(crate) mod description;
 pub(crate) mod ns2;
@@ -74,7 +75,7 @@ pub enum PeerError {
     Start {
         /// The command.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The simulator did not end in time.
@@ -92,13 +93,13 @@ pub enum PeerError {
         name: String,
         /// How it ended: a code or a signal.
         status: ExitStatus,
-        /// What it said last.
+        /// Its last message.
         words: String,
     },
     /// The simulator answered something else than it was asked for.
     #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
-        /// What was expected.
+        /// The expected answer.
         expected: &'static str,
         /// The beginning of what was said.
         found: String,
@@ -108,7 +109,7 @@ pub enum PeerError {
     Cache {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The case has what no script of ours can describe.
@@ -126,7 +127,8 @@ impl PeerError {
     }
 }
 
-/// Makes the directory in which scripts and compiled programs are kept, and gives its full path, since peers run elsewhere.
+/// Makes the directory in which scripts and compiled programs are kept, and gives its full path,
+/// since peers run elsewhere.
 ///
 /// # Errors
 /// [`PeerError::Cache`] if it cannot be made.
@@ -138,7 +140,8 @@ pub fn cache(directory: &Path) -> Result<PathBuf, PeerError> {
     })
 }
 
-/// A name in the cache that no other thread and no other process has, for what is renamed once it is whole.
+/// A name in the cache that no other thread and no other process has, for what is renamed once it
+/// is whole.
 fn unfinished(cache: &Path, name: &str) -> PathBuf {
     static BEGUN: AtomicU64 = AtomicU64::new(0);
     let (process, turn) = (std::process::id(), BEGUN.fetch_add(1, Ordering::Relaxed));

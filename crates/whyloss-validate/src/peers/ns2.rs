@@ -54,7 +54,7 @@ impl Ns2 {
         Ok(command)
     }
 
-    /// What one run showed.
+    /// The results of one run.
     ///
     /// # Errors
     /// If ns-2 fails or answers something else.

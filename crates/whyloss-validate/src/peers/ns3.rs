@@ -44,7 +44,8 @@ struct Place {
 }
 
 impl Ns3 {
-    /// Looks for `peer`, and compiles our program for it unless that has been done before. `cache` is what [`cache`](super::cache) gives.
+    /// Looks for `peer`, and compiles our program for it unless that has been done before. `cache`
+    /// is what [`cache`](super::cache) gives.
     ///
     /// # Errors
     /// The outer one if the cache cannot be written; the inner one if there is no such ns-3.
@@ -146,7 +147,8 @@ fn compile(place: &Place, source: &Path, program: &Path) -> Result<(), PeerError
     Ok(())
 }
 
-/// Hashes our program and what it is compiled against (FNV-1a): a new version of either is compiled anew.
+/// Hashes our program and what it is compiled against (FNV-1a): a new version of either is compiled
+/// anew.
 fn fingerprint(place: &Place) -> u64 {
     let library = match &place.libraries {
         Some(libraries) => format!("{}{}", libraries.display(), place.prefix),

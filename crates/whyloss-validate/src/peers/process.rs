@@ -1,4 +1,5 @@
-//! A peer's process: given its input, given so long, and its output or a sentence about what went wrong.
+//! A peer's process: given its input, given so long, and its output or a sentence about what went
+//! wrong.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,8 @@ use super::PeerError;
 /// Characters of a peer's complaint that are passed on.
 const COMPLAINT: usize = 200;
 
-/// Runs a command with this input and gives its standard output. It is killed when it takes longer than `limit`.
+/// Runs a command with this input and gives its standard output. It is killed when it takes longer
+/// than `limit`.
 ///
 /// # Errors
 /// If it does not start, does not end in time, or does not end well.
@@ -28,7 +30,8 @@ pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String
         })?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_owned();
-        // A peer that does not read to the end says why on its standard error; one that reads nothing has its time limit.
+        // A peer that does not read to the end says why on its standard error; one that reads
+        // nothing has its time limit.
         thread::spawn(move || stdin.write_all(input.as_bytes()));
     }
     let (done, ended) = mpsc::channel();

@@ -1,6 +1,7 @@
 //! A report as one page that needs nothing else, in the manner of `reproduce`'s.
 //!
-//! Each suite has a picture of every difference in margins (inside ±1 is equivalent) and a table of its rows.
+//! Each suite has a picture of every difference in margins (inside ±1 is equivalent) and a table of
+//! its rows.
 
 use whyloss_study::report::page::{Entry, Page, Statement, Table, Verdict as Mark};
 use whyloss_study::{Figure, Look, Panel, Series};

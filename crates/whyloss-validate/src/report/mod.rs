@@ -1,4 +1,5 @@
-//! Reports for people: text for the terminal, Markdown for `docs/evidence/validation.md`, and a page.
+//! Reports for people: text for the terminal, Markdown for `docs/evidence/validation.md`, and a
+//! page.
 //!
 //! The same report gives the same bytes.
 

@@ -11,7 +11,8 @@ use crate::suite::Suite;
 /// Characters in a line of a reason.
 const LINE: usize = 118;
 
-/// A table per suite, packets that diverge, what failed, what is missing, and a line that counts. Ends with a newline.
+/// A table per suite, packets that diverge, what failed, what is missing, and a line that counts.
+/// Ends with a newline.
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
     for (suite, rows) in suites(report) {

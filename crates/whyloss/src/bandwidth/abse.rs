@@ -1,7 +1,8 @@
-//! ABSE, adaptive bandwidth share estimation: Westwood's estimate over an interval, and through a filter, that adapt to
-//! congestion and to how much the samples vary.
+//! ABSE, adaptive bandwidth share estimation: Westwood's estimate over an interval, and through a
+//! filter, that adapt to congestion and to how much the samples vary.
 //!
-//! Wang, Valla, Sanadidi, Gerla, "Adaptive bandwidth share estimation in TCP Westwood", GLOBECOM 2002.
+//! Wang, Valla, Sanadidi, Gerla, "Adaptive bandwidth share estimation in TCP Westwood", GLOBECOM
+//! 2002.
 //!
 //! ```text
 //! Th_k = data acknowledged in the last RTT / RTT,   Th = ε·Th + (1 − ε)·Th_k                    ε = 0.6
@@ -14,10 +15,11 @@
 //! Δ_k  s, since the acknowledgement before      RTT  s, smoothed with gain 1/8      data: see acked_count.rs
 //! ```
 //!
-//! The paper's text was not at hand. ε, β, T_k and τ_k are as a later paper quotes them (SCITEPRESS 2004, paper 13988,
-//! section 2.1); N is taken from memory, and so is what U_max spans: to be verified. Chosen here: data counts as
-//! if it had arrived evenly since the acknowledgement before, so that intervals that end between two acknowledgements
-//! are not biased; of long round trips, 30 points in time are remembered, and it counts as even between them.
+//! The paper's text was not at hand. ε, β, T_k and τ_k are as a later paper quotes them (SCITEPRESS
+//! 2004, paper 13988, section 2.1); N is taken from memory, and so is what U_max spans: to be
+//! verified. Chosen here: data counts as if it had arrived evenly since the acknowledgement before,
+//! so that intervals that end between two acknowledgements are not biased; of long round trips, 30
+//! points in time are remembered, and it counts as even between them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -147,8 +149,9 @@ impl Default for History {
 }
 
 impl History {
-    /// `bytes` are acknowledged, which makes a point of the time before if that is `apart` seconds from the latest;
-    /// answers how many seconds have passed. The bytes of the first time of all, and what they took, are not known.
+    /// `bytes` are acknowledged, which makes a point of the time before if that is `apart` seconds
+    /// from the latest; answers how many seconds have passed. The bytes of the first time of all,
+    /// and what they took, are not known.
     fn push(&mut self, now: Time, bytes: u64, apart: f64) -> f64 {
         if self.known == 0 {
             self.points[0] = (now, 0);
@@ -237,12 +240,14 @@ mod tests {
         let mut abse = Abse::new(1000);
         abse.on_ack(&with_window(0, 10_000));
         assert_eq!(abse.estimate(), None);
-        // 1000 bytes in 20 ms; Th = 50 000, T = 0.1·(10 000 − 5000)/10 000 = 50 ms, of which 20 are known: s = 50 000.
+        // 1000 bytes in 20 ms; Th = 50 000, T = 0.1·(10 000 − 5000)/10 000 = 50 ms, of which 20 are
+        // known: s = 50 000.
         abse.on_ack(&with_window(20, 10_000));
         assert_eq!(bps(&abse), 400_000);
-        // 40 ms: 2000 in 60 ms, Th = 0.6·50 000 + 0.4·33 333.3 = 43 333.3; T = 0.1·(10 000 − 4333.3)/10 000 = 56.67 ms,
-        // in which 1000 and 16.67/20 of 1000 came: s = 32 352.94.
-        // U = 0.4·17 647.06 = U_max: τ = 1.1 s, α = (2.2 − 0.04)/(2.2 + 0.04) = 0.964 285 7; Bw = 49 369.75 bytes/s.
+        // 40 ms: 2000 in 60 ms, Th = 0.6·50 000 + 0.4·33 333.3 = 43 333.3; T = 0.1·(10 000 −
+        // 4333.3)/10 000 = 56.67 ms, in which 1000 and 16.67/20 of 1000 came: s = 32 352.94. U =
+        // 0.4·17 647.06 = U_max: τ = 1.1 s, α = (2.2 − 0.04)/(2.2 + 0.04) = 0.964 285 7; Bw = 49
+        // 369.75 bytes/s.
         abse.on_ack(&with_window(60, 10_000));
         assert_eq!(bps(&abse), 394_958);
     }
@@ -253,8 +258,9 @@ mod tests {
         for k in 0..200 {
             abse.on_ack(&with_window(10 * k, 1000));
         }
-        // Th·RTT_min = 10 000 exceeds the window: T = Δ. One acknowledgement that comes early is a sample of twice the
-        // rate. U_max is U, so that τ = 1.1 s: α = (2.2 − 0.005)/(2.2 + 0.005), Bw = 800 000·(1 + 0.004 535).
+        // Th·RTT_min = 10 000 exceeds the window: T = Δ. One acknowledgement that comes early is a
+        // sample of twice the rate. U_max is U, so that τ = 1.1 s: α = (2.2 − 0.005)/(2.2 + 0.005),
+        // Bw = 800 000·(1 + 0.004 535).
         assert_eq!(bps(&abse), 800_000);
         abse.on_ack(&with_window(1995, 1000));
         assert_eq!(rate(abse.sample).as_bps(), 1_600_000);

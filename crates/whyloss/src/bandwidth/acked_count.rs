@@ -1,7 +1,7 @@
 //! AckedCount: how much data an acknowledgement stands for, counting none of it twice.
 //!
-//! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8, 2002, as the UCLA
-//! module for ns-2 and Linux (`tcp_westwood.c`) have it.
+//! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8,
+//! 2002, as the UCLA module for ns-2 and Linux (`tcp_westwood.c`) have it.
 //!
 //! ```text
 //! acked = 0                      a duplicate: one segment got there.  accounted += SMSS, counts SMSS
@@ -11,9 +11,10 @@
 //! then no more than `at_most`                                                                      [bytes]
 //! ```
 //!
-//! `acked = accounted` counts SMSS too: the segment whose arrival sent the acknowledgement. The UCLA module bounds the
-//! count by two segments ("safety check"), Linux does not. Of the UCLA module's two versions of the third line
-//! (`tcp-westwood.cc` leaves one segment more in `accounted`) this is the one that Linux shares.
+//! `acked = accounted` counts SMSS too: the segment whose arrival sent the acknowledgement. The
+//! UCLA module bounds the count by two segments ("safety check"), Linux does not. Of the UCLA
+//! module's two versions of the third line (`tcp-westwood.cc` leaves one segment more in
+//! `accounted`) this is the one that Linux shares.
 
 use crate::event::AckEvent;
 
@@ -23,7 +24,7 @@ pub struct AckedCount {
     segment: u64,
     /// In segments; `None`: there is no bound.
     at_most: Option<u32>,
-    /// What duplicates have counted and no cumulative acknowledgement has covered.
+    /// Bytes that duplicates have counted and no cumulative acknowledgement has covered.
     accounted: u64,
 }
 
@@ -80,7 +81,8 @@ mod tests {
             counts(None, [0, 0, 0, 0, 5000, 1000]),
             [1000, 1000, 1000, 1000, 1000, 1000]
         );
-        // A partial acknowledgement of three of them, then of the rest and a segment that nobody told of.
+        // A partial acknowledgement of three of them, then of the rest and a segment that nobody
+        // told of.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 3000, 3000]),
             [1000, 1000, 1000, 1000, 1000, 2000]

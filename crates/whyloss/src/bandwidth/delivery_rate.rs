@@ -1,5 +1,5 @@
-//! Delivery rate sampling: how fast the path delivered the latest flight (draft-ietf-ccwg-bbr-06 §4.1, before that
-//! draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate sampling: how fast the path delivered the latest flight (draft-ietf-ccwg-bbr-06
+//! §4.1, before that draft-cheng-iccrg-delivery-rate-estimation).
 //!
 //! ```text
 //! sent           P = (delivered, delivered_time, first_send_time, lost, inflight) as they are now
@@ -8,28 +8,31 @@
 //!                delivered − P.delivered  ÷  max(send_time − P.first_send_time, now − P.delivered_time)
 //! ```
 //!
-//! No rate is given if the divisor is below the smallest round-trip time measured here: then the packet was acknowledged
-//! by what an earlier transmission of it had caused. A retransmission gives no round-trip time below that either
-//! (RFC 8985 §6.2). "Newest" is by order of transmission; packets need no identifiers.
+//! No rate is given if the divisor is below the smallest round-trip time measured here: then the
+//! packet was acknowledged by what an earlier transmission of it had caused. A retransmission gives
+//! no round-trip time below that either (RFC 8985 §6.2). "Newest" is by order of transmission;
+//! packets need no identifiers.
 //!
 //! # Contract
 //!
-//! The transport keeps a [`Snapshot`] per packet under way, which [`DeliveryRate::on_sent`] gives. It hands it back once
-//! when the packet is acknowledged, cumulatively or selectively ([`DeliveryRate::on_acked`]), or marked as lost, and
-//! after all packets of one acknowledgement asks for [`DeliveryRate::sample`]. A retransmission is a new packet, with a
-//! new snapshot instead of the old one. A packet that was marked as lost and arrives nevertheless is acknowledged with
+//! The transport keeps a [`Snapshot`] per packet under way, which [`DeliveryRate::on_sent`] gives.
+//! It hands it back once when the packet is acknowledged, cumulatively or selectively
+//! ([`DeliveryRate::on_acked`]), or marked as lost, and after all packets of one acknowledgement
+//! asks for [`DeliveryRate::sample`]. A retransmission is a new packet, with a new snapshot instead
+//! of the old one. A packet that was marked as lost and arrives nevertheless is acknowledged with
 //! its old snapshot.
 //!
 //! # Losses that are not congestion
 //!
-//! A controller that reacts to the rate of losses shall not count those that a classifier calls wireless and its policy
-//! spares. The transport marks them with [`DeliveryRate::on_spared_loss`] instead of [`DeliveryRate::on_lost`]: they are
-//! no longer under way, but count as lost nowhere, and there is nothing to tell the controller.
+//! A controller that reacts to the rate of losses shall not count those that a classifier calls
+//! wireless and its policy spares. The transport marks them with [`DeliveryRate::on_spared_loss`]
+//! instead of [`DeliveryRate::on_lost`]: they are no longer under way, but count as lost nowhere,
+//! and there is nothing to tell the controller.
 
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
-/// What is remembered about a packet under way.
+/// The state kept of a packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// How many packets had been sent before.
@@ -65,7 +68,8 @@ impl Snapshot {
         self.fate == Fate::UnderWay
     }
 
-    /// Takes `size` bytes of what left together under this snapshot, to be acknowledged or marked as lost by themselves.
+    /// Takes `size` bytes of what left together under this snapshot, to be acknowledged or marked
+    /// as lost by themselves.
     #[must_use]
     pub fn split(&mut self, size: u32) -> Self {
         let size = size.min(self.size);
@@ -79,7 +83,7 @@ impl Snapshot {
     }
 }
 
-/// What an acknowledgement says about the path.
+/// A rate sample: an acknowledgement's measure of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateSample {
@@ -87,7 +91,8 @@ pub struct RateSample {
     pub now: Time,
     /// The delivery rate; `None` if the interval was too short to be believed.
     pub delivery_rate: Option<Rate>,
-    /// The round-trip time of the newest packet; `None` if it may be that of an earlier transmission.
+    /// The round-trip time of the newest packet; `None` if it may be that of an earlier
+    /// transmission.
     pub rtt: Option<Duration>,
     /// Bytes delivered over the interval (RS.delivered).
     pub delivered: u64,
@@ -105,10 +110,11 @@ pub struct RateSample {
     pub in_flight: u64,
     /// Whether the newest packet was sent while the application limited the rate.
     pub app_limited: bool,
-    /// Whether the window stopped the sender at any time in the last round trip (C.is_cwnd_limited).
+    /// Whether the window stopped the sender at any time in the last round trip
+    /// (C.is_cwnd_limited).
     pub window_limited: bool,
-    /// The latest packet that was the first one after an idle time was sent at this time, if the sender has been idle
-    /// since the last sample.
+    /// The latest packet that was the first one after an idle time was sent at this time, if the
+    /// sender has been idle since the last sample.
     pub restarted: Option<Time>,
 }
 
@@ -130,7 +136,8 @@ pub struct LostPacket {
     pub sent_in_flight: u64,
     /// Whether it was sent while the application limited the rate.
     pub app_limited: bool,
-    /// Whether the packet sent before it is not the one marked as lost before it: a new range of losses begins.
+    /// Whether the packet sent before it is not the one marked as lost before it: a new range of
+    /// losses begins.
     pub begins_range: bool,
 }
 
@@ -245,8 +252,8 @@ impl DeliveryRate {
         })
     }
 
-    /// A packet is marked as lost, but not to congestion: it counts as lost nowhere. Does nothing if it was not under way
-    /// any more.
+    /// A packet is marked as lost, but not to congestion: it counts as lost nowhere. Does nothing
+    /// if it was not under way any more.
     pub fn on_spared_loss(&mut self, packet: &mut Snapshot) {
         if packet.fate == Fate::UnderWay {
             self.leave(packet, Fate::Lost);
@@ -263,7 +270,8 @@ impl DeliveryRate {
         self.window_limited = Some(self.delivered.saturating_add(self.in_flight));
     }
 
-    /// How many packets had been sent before the newest one acknowledged so far; 0 before the first.
+    /// How many packets had been sent before the newest one acknowledged so far; 0 before the
+    /// first.
     pub fn newest_acked(&self) -> u64 {
         self.newest_acked
     }
@@ -273,7 +281,8 @@ impl DeliveryRate {
         self.in_flight
     }
 
-    /// What the acknowledgement says whose packets have been told; `None` if it delivered none.
+    /// Returns the sample of the acknowledgement whose packets have been told; `None` if it
+    /// delivered none.
     pub fn sample(&mut self, now: Time) -> Option<RateSample> {
         if self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -352,7 +361,8 @@ mod tests {
         }
         path.on_acked(ms(200), &mut next);
         let sample = path.sample(ms(200)).unwrap();
-        // … brings the rate of the 10 packets acknowledged in the 100 ms since the last acknowledgement before it.
+        // … brings the rate of the 10 packets acknowledged in the 100 ms since the last
+        // acknowledgement before it.
         assert_eq!(sample.delivery_rate, Some(Rate::from_bps(800_000)));
         assert_eq!((sample.delivered, sample.prior_delivered), (10_000, 1000));
         assert_eq!(
@@ -360,7 +370,8 @@ mod tests {
             (10_000, 11_000)
         );
         assert_eq!(path.sample(ms(201)), None);
-        // Sent over 300 ms, acknowledged within 110: the sending was slower. Ten packets in 270 ms from 200 ms on.
+        // Sent over 300 ms, acknowledged within 110: the sending was slower. Ten packets in 270 ms
+        // from 200 ms on.
         let mut packets: Vec<_> = (0..10)
             .map(|i| path.on_sent(ms(210 + 30 * i), 1000, false))
             .collect();
@@ -368,7 +379,8 @@ mod tests {
             path.on_acked(ms(580), packet);
         }
         let sample = path.sample(ms(580)).unwrap();
-        // The flight began with nothing under way, at 210 ms: 370 ms from there to the acknowledgement, 270 to send.
+        // The flight began with nothing under way, at 210 ms: 370 ms from there to the
+        // acknowledgement, 270 to send.
         assert_eq!(
             sample.delivery_rate,
             Some(Rate::from_bps(10_000 * 8000 / 370))

@@ -1,18 +1,19 @@
-//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. What controllers that measure
-//! packet by packet are told (BBR) is in [`delivery_rate`].
+//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. What
+//! controllers that measure packet by packet are told (BBR) is in [`delivery_rate`].
 //!
 //! # Contract
 //!
-//! An estimator is told of every acknowledgement, duplicates included (each stands for one segment that left the
-//! network), in order of arrival. What a controller makes of the estimate is the controller's business; Westwood's use
-//! is `ssthresh = estimate · RTT_min`.
+//! An estimator is told of every acknowledgement, duplicates included (each stands for one segment
+//! that left the network), in order of arrival. What a controller makes of the estimate is the
+//! controller's business; Westwood's use is `ssthresh = estimate · RTT_min`.
 //!
-//! All of them divide bytes by time, in bytes per second, and tell bits per second. Acknowledgements that arrive at the
-//! same instant make one sample: a rate needs time to pass.
+//! All of them divide bytes by time, in bytes per second, and tell bits per second.
+//! Acknowledgements that arrive at the same instant make one sample: a rate needs time to pass.
 //!
 //! # Adding an estimator
 //!
-//! One file here, one variant in [`EstimatorSpec`], one line in the list of [`AnyEstimator`], one entry in [`REGISTRY`].
+//! One file here, one variant in [`EstimatorSpec`], one line in the list of [`AnyEstimator`], one
+//! entry in [`REGISTRY`].
 
 mod abse;
 mod acked_count;

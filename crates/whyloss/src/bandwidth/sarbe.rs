@@ -1,7 +1,8 @@
-//! SARBE, stable accurate rapid bandwidth estimate: the rate at which the *receiver* sent acknowledgements.
+//! SARBE, stable accurate rapid bandwidth estimate: the rate at which the *receiver* sent
+//! acknowledgements.
 //!
-//! Le & Hong, "TCP BaLDE", IEICE Trans. Commun. E89-B(4), 2006, section 3.1 (BAL-2); the filter is the stability filter
-//! of Kim & Noble's SANE (University of Michigan, CSE-TR-432-00).
+//! Le & Hong, "TCP BaLDE", IEICE Trans. Commun. E89-B(4), 2006, section 3.1 (BAL-2); the filter is
+//! the stability filter of Kim & Noble's SANE (University of Michigan, CSE-TR-432-00).
 //!
 //! ```text
 //! b_k  = L_k/(ts_k − ts_(k−1))                         (2)
@@ -12,15 +13,16 @@
 //! L_k  bytes acknowledged by the k-th acknowledgement       ts_k  s, its time stamp, on the receiver's clock
 //! ```
 //!
-//! When the samples vary as much as they ever did lately, α = 1 and the sample is ignored; a stable network lets the
-//! estimate follow its samples. Acknowledgements that queue on their way back keep their stamps, so their compression
-//! does not show.
+//! When the samples vary as much as they ever did lately, α = 1 and the sample is ignored; a stable
+//! network lets the estimate follow its samples. Acknowledgements that queue on their way back keep
+//! their stamps, so their compression does not show.
 //!
-//! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements of one tick of the
-//! receiver's clock, or whose stamp goes back, are one sample with the next one whose stamp is later. The first one
-//! only starts the clock. Duplicates are no new acknowledgements (section 3.2.1): they take no sample, and what they
-//! stood for is counted over the time since the last new one when a cumulative acknowledgement comes;
-//! [`DuplicateAcks::Sample`] counts each as a segment, as Westwood does. Without time stamps there is no estimate.
+//! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements of one
+//! tick of the receiver's clock, or whose stamp goes back, are one sample with the next one whose
+//! stamp is later. The first one only starts the clock. Duplicates are no new acknowledgements
+//! (section 3.2.1): they take no sample, and what they stood for is counted over the time since the
+//! last new one when a cumulative acknowledgement comes; [`DuplicateAcks::Sample`] counts each as a
+//! segment, as Westwood does. Without time stamps there is no estimate.
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
 use crate::event::AckEvent;
@@ -29,7 +31,7 @@ use crate::{Rate, Time};
 const BETA: f64 = 0.95;
 const N: usize = 8;
 
-/// What duplicate acknowledgements count for.
+/// The bytes that duplicate acknowledgements count for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DuplicateAcks {
@@ -147,7 +149,8 @@ mod tests {
         // 200 000: U = 0.05·100 000 = 5000, the largest: α = 1, the sample is ignored.
         sarbe.on_ack(&stamped(25, 1000));
         assert_eq!(bps(&sarbe), 800_000);
-        // 200 000 again: U = 0.95·5000, α = 0.95: 105 000. And again: α = 0.9025: 114 262.5 bytes/s.
+        // 200 000 again: U = 0.95·5000, α = 0.95: 105 000. And again: α = 0.9025: 114 262.5
+        // bytes/s.
         sarbe.on_ack(&stamped(30, 1000));
         assert_eq!(bps(&sarbe), 840_000);
         sarbe.on_ack(&stamped(35, 1000));
@@ -172,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_tick_is_one_sample() {
-        // The clock moves every 10 ms: two acknowledgements at 10, one at 20: 2000 bytes since the first of them.
+        // The clock moves every 10 ms: two acknowledgements at 10, one at 20: 2000 bytes since the
+        // first of them.
         let mut sarbe = sarbe();
         for ms in [10, 10, 20] {
             sarbe.on_ack(&stamped(ms, 1000));

@@ -1,5 +1,5 @@
-//! What every estimator must keep to, and how they differ where the papers say so. The events here serve the estimators'
-//! own tests too.
+//! Properties that every estimator must keep to, and how they differ where the papers say so. The
+//! events here serve the estimators' own tests too.
 
 use super::*;
 use crate::Time;
@@ -70,8 +70,9 @@ impl Path {
         }
     }
 
-    /// `seconds` of segments, `apart` ns from one to the next at the receiver, whose acknowledgements come back in
-    /// bursts of `burst`, 50 µs apart; gives the estimates in bytes per second after each burst.
+    /// `seconds` of segments, `apart` ns from one to the next at the receiver, whose
+    /// acknowledgements come back in bursts of `burst`, 50 µs apart; gives the estimates in bytes
+    /// per second after each burst.
     fn run(&mut self, seconds: f64, apart: u64, burst: u64) -> std::vec::Vec<f64> {
         let bursts = (seconds * 1e9) as u64 / apart / burst;
         let rtt = Some(Duration::from_millis(100));
@@ -97,9 +98,9 @@ impl Path {
 }
 
 proptest! {
-    /// A constant rate is found, whatever it is. Westwood's timed filter needs many τ; the kernel's whole bytes per
-    /// millisecond end up to 14 below (7 per filter, whose floor((7a + b)/8) rests at any a from b − 7 on), and up to
-    /// one below for the sample itself.
+    /// A constant rate is found, whatever it is. Westwood's timed filter needs many τ; the kernel's
+    /// whole bytes per millisecond end up to 14 below (7 per filter, whose floor((7a + b)/8) rests
+    /// at any a from b − 7 on), and up to one below for the sample itself.
     #[test]
     fn a_constant_rate_is_found(spec in specs(), apart in 100_000..20_000_000u64) {
         let mut path = Path::new(spec);
@@ -169,8 +170,8 @@ fn compressed_acknowledgements_deceive_westwood_alone() {
     }
 }
 
-/// BAL-29: the available bandwidth falls from 1.5 to 1 Mbit/s, and rises to 1.25. How long until an estimate has gone
-/// nine tenths of the way for good?
+/// BAL-29: the available bandwidth falls from 1.5 to 1 Mbit/s, and rises to 1.25. How long until an
+/// estimate has gone nine tenths of the way for good?
 #[test]
 fn sarbe_follows_changes_faster_than_westwood() {
     let settling = |spec| {

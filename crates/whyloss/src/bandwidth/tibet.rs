@@ -1,7 +1,7 @@
 //! TIBET: sizes and intervals are averaged separately, and their ratio is filtered by time.
 //!
-//! Capone, Fratta, Martignon, "Bandwidth estimation schemes for TCP over wireless networks", IEEE Transactions on
-//! Mobile Computing 3(2), 2004; the TIBET of Martignon & Fratta 2005 (MAR-6).
+//! Capone, Fratta, Martignon, "Bandwidth estimation schemes for TCP over wireless networks", IEEE
+//! Transactions on Mobile Computing 3(2), 2004; the TIBET of Martignon & Fratta 2005 (MAR-6).
 //!
 //! ```text
 //! L̄_k  = a·L̄_(k−1) + (1 − a)·L_k        L_k bytes acknowledged: see acked_count.rs
@@ -10,11 +10,12 @@
 //! Bw_k = (1 − e^(−T_k/T₀))·b_k + e^(−T_k/T₀)·Bw_(k−1),   Bw_1 = b_1
 //! ```
 //!
-//! Averaging before dividing is the point: the mean of L/T exceeds the ratio of the means when acknowledgements come in
-//! clusters. Both averages start from zero, which cancels in their ratio.
+//! Averaging before dividing is the point: the mean of L/T exceeds the ratio of the means when
+//! acknowledgements come in clusters. Both averages start from zero, which cancels in their ratio.
 //!
-//! The paper's text was not at hand: the formulas and a = 0.99 are taken from memory, and T₀ = 0.5 s is chosen here; to
-//! be verified. The paper takes intervals between departures of segments, for which those between acknowledgements stand.
+//! The paper's text was not at hand: the formulas and a = 0.99 are taken from memory, and T₀ = 0.5
+//! s is chosen here; to be verified. The paper takes intervals between departures of segments, for
+//! which those between acknowledgements stand.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn clusters_do_not_bias_it() {
-        // Two acknowledgements 1 ms apart every 20 ms: 100 000 bytes/s, where the mean of L/T is 526 316.
+        // Two acknowledgements 1 ms apart every 20 ms: 100 000 bytes/s, where the mean of L/T is
+        // 526 316.
         let mut tibet = Tibet::new(TibetFilter::default(), 1000);
         for k in 0..2000 {
             tibet.on_ack(&at(20 * k, 1000));

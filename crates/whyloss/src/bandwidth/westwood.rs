@@ -1,8 +1,8 @@
 //! Westwood's filter: the rate of acknowledgements through a low-pass filter.
 //!
-//! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8, 2002; in the form of
-//! Milenkoski & Stojcevska 2010, equations 3 and 4 ([`Gain::PerAck`], MIL-3), and in that of Le & Hong 2006, section 2
-//! ([`Gain::Timed`], BAL-1).
+//! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8,
+//! 2002; in the form of Milenkoski & Stojcevska 2010, equations 3 and 4 ([`Gain::PerAck`], MIL-3),
+//! and in that of Le & Hong 2006, section 2 ([`Gain::Timed`], BAL-1).
 //!
 //! ```text
 //! b_k = d_k/Δ_k                                            d_k bytes: see acked_count.rs
@@ -14,14 +14,16 @@
 //! Δ_k       s, since the sample before              Bw_0 = b_0 = 0
 //! ```
 //!
-//! 19/21 is α for Δ = τ/10. Equation 4 of Milenkoski & Stojcevska is printed with Bwe in the place of the new sample,
-//! which would then never be used, and with 0.9047 and 0.0476; Le & Hong print the step of a virtual sample alone.
+//! 19/21 is α for Δ = τ/10. Equation 4 of Milenkoski & Stojcevska is printed with Bwe in the place
+//! of the new sample, which would then never be used, and with 0.9047 and 0.0476; Le & Hong print
+//! the step of a virtual sample alone.
 //!
-//! Where the papers are silent, the UCLA module for ns-2 (`tcp-westwood.cc`, version 1.3), which both used, decides:
-//! τ = 1 s; the filter starts from zero; a count is bounded by two segments. The remainder of an interval in which
-//! virtual samples were taken is the Δ of the real one; a remainder below 10 ms joins the virtual interval before it
-//! (the module forgets it instead). The module has m = 2, where BAL-1 has 10: since the filter approximates the same
-//! exponential decay, 0.600 or 0.606 of an estimate are left after τ/2. The first acknowledgement only starts the
+//! Where the papers are silent, the UCLA module for ns-2 (`tcp-westwood.cc`, version 1.3), which
+//! both used, decides: τ = 1 s; the filter starts from zero; a count is bounded by two segments.
+//! The remainder of an interval in which virtual samples were taken is the Δ of the real one; a
+//! remainder below 10 ms joins the virtual interval before it (the module forgets it instead). The
+//! module has m = 2, where BAL-1 has 10: since the filter approximates the same exponential decay,
+//! 0.600 or 0.606 of an estimate are left after τ/2. The first acknowledgement only starts the
 //! clock (the module takes a sample since the start of the simulation).
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
@@ -222,8 +224,9 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::TIMED, 1000);
         filter.on_ack(&at(0, 1000));
         filter.on_ack(&at(80, 1000));
-        // 230 ms: two virtual samples, (19·3846.15 + 100 000)/21 = 8241.76 and 19/21 of it, 7456.83; then b = 1000 bytes
-        // in 30 ms with a last sample of zero: (1.97·7456.83 + 0.03·266 666.67)/2.03 = 11 177.3.
+        // 230 ms: two virtual samples, (19·3846.15 + 100 000)/21 = 8241.76 and 19/21 of it,
+        // 7456.83; then b = 1000 bytes in 30 ms with a last sample of zero: (1.97·7456.83 +
+        // 0.03·266 666.67)/2.03 = 11 177.3.
         filter.on_ack(&at(310, 1000));
         assert_eq!(bps(&filter), 11_177);
     }

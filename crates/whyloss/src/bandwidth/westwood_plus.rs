@@ -1,6 +1,7 @@
 //! Westwood+: a sample per round trip, smoothed twice.
 //!
-//! Grieco & Mascolo, ACM CCR 34(2), 2004; Dell'Aera, Grieco, Mascolo, ICC 2004; as in Linux (`tcp_westwood.c`).
+//! Grieco & Mascolo, ACM CCR 34(2), 2004; Dell'Aera, Grieco, Mascolo, ICC 2004; as in Linux
+//! (`tcp_westwood.c`).
 //!
 //! ```text
 //! when Δ > max(RTT, 50 ms) has passed since the sample before:
@@ -8,9 +9,10 @@
 //!     Bn_k = 7/8·Bn_(k−1) + 1/8·b,  Bw_k = 7/8·Bw_(k−1) + 1/8·Bn_k     Bn_1 = Bw_1 = b
 //! ```
 //!
-//! The acknowledgement that ends a round belongs to the next one, as in Linux; the first one only starts the clock.
-//! RTT is the last sample; in [`Arithmetic::Kernel`], that of Linux 2.6.22 and of ns-2's `Agent/TCP/Linux`, it is the
-//! smoothed one, time goes in ticks of 1 ms, and rates are whole bytes per tick, rounded down at each step.
+//! The acknowledgement that ends a round belongs to the next one, as in Linux; the first one only
+//! starts the clock. RTT is the last sample; in [`Arithmetic::Kernel`], that of Linux 2.6.22 and of
+//! ns-2's `Agent/TCP/Linux`, it is the smoothed one, time goes in ticks of 1 ms, and rates are
+//! whole bytes per tick, rounded down at each step.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -132,15 +134,16 @@ mod tests {
     #[test]
     fn a_sample_per_round_smoothed_twice() {
         let mut plus = WestwoodPlus::new(Arithmetic::Exact, 1000);
-        // Round trips of 100 ms. The first acknowledgement starts the clock at 0; those at 40 and 100 ms count, the one
-        // at 110 ms ends the round: 2000 bytes in 110 ms.
+        // Round trips of 100 ms. The first acknowledgement starts the clock at 0; those at 40 and
+        // 100 ms count, the one at 110 ms ends the round: 2000 bytes in 110 ms.
         for ms in [0, 40, 100] {
             plus.on_ack(&measured(ms, 1000, 100));
             assert_eq!(plus.estimate(), None);
         }
         plus.on_ack(&measured(110, 1000, 100));
         assert_eq!(bps(&plus), 145_455);
-        // 110 ms later: 1000 + 2000 bytes, b = 218 181.8; Bn = (7·145 454.5 + b)/8 = 154 545.5; Bw = 146 590.9.
+        // 110 ms later: 1000 + 2000 bytes, b = 218 181.8; Bn = (7·145 454.5 + b)/8 = 154 545.5; Bw
+        // = 146 590.9.
         plus.on_ack(&measured(150, 2000, 100));
         plus.on_ack(&measured(220, 1000, 100));
         assert_eq!(bps(&plus), 146_591);

@@ -1,7 +1,7 @@
 //! BaLDE: Reno that knows the path's bandwidth (SARBE) and whether its queues fill (LDEA).
 //!
-//! Le & Hong, "TCP BaLDE for improving TCP performance over heterogeneous networks", IEICE Trans. Commun. E89-B(4),
-//! 2006, section 3.2 (BAL-3 to BAL-7).
+//! Le & Hong, "TCP BaLDE for improving TCP performance over heterogeneous networks", IEICE Trans.
+//! Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7).
 //!
 //! ```text
 //! oCwnd = max(eBw·RTT_min, 2·SMSS)                                        [bytes]   eBw: see sarbe.rs
@@ -12,11 +12,13 @@
 //! timeout               ssthresh = oCwnd,  cwnd = SMSS
 //! ```
 //!
-//! LDEA says whether there is incipient congestion: the Vegas predictor (`sender/vegas.rs`, α = 1, β = 3), at first not.
-//! The paper's loss by congestion is one that LDEA calls incipient congestion: that is the classifier `ldea` under the
-//! policy [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take its place.
-//! The LDEA here only ends slow start. Before there is an estimate, oCwnd is half of FlightSize (RFC 5681 equation 4)
-//! after a loss, and slow start goes on. The paper has no floor for oCwnd (BAL-4).
+//! LDEA says whether there is incipient congestion: the Vegas predictor (`sender/vegas.rs`, α = 1,
+//! β = 3), at first not. The paper's loss by congestion is one that LDEA calls incipient
+//! congestion: that is the classifier `ldea` under the policy
+//! [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take
+//! its place. The LDEA here only ends slow start. Before there is an estimate, oCwnd is half of
+//! FlightSize (RFC 5681 equation 4) after a loss, and slow start goes on. The paper has no floor
+//! for oCwnd (BAL-4).
 
 use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
@@ -122,7 +124,8 @@ mod tests {
         }
     }
 
-    /// 1000 bytes per 10 ms and RTT_min = 80 ms: 8000 bytes in the pipe. cwnd is 4000, without ssthresh.
+    /// 1000 bytes per 10 ms and RTT_min = 80 ms: 8000 bytes in the pipe. cwnd is 4000, without
+    /// ssthresh.
     fn settled() -> Balde {
         let mut balde = Balde::new(&START, DuplicateAcks::Wait);
         for k in 0..2 {

@@ -1,6 +1,6 @@
-//! Copa: the window follows the rate that the queueing delay allows (Arun & Balakrishnan, *Copa: Practical Delay-Based
-//! Congestion Control for the Internet*, NSDI 2018, sections 2 and 3), after summaries of the paper and its authors' program; the
-//! paper's own text was not at hand.
+//! Copa: the window follows the rate that the queueing delay allows (Arun & Balakrishnan, *Copa:
+//! Practical Delay-Based Congestion Control for the Internet*, NSDI 2018, sections 2 and 3), after
+//! summaries of the paper and its authors' program; the paper's own text was not at hand.
 //!
 //! ```text
 //! delay      d_q = RTTstanding − RTTmin;  RTTstanding: the smallest of the last SRTT/2, RTTmin: of the last 10 s
@@ -16,26 +16,30 @@
 //!            of the last four. 1/δ += 1 in a round trip without a loss, half of it remains, at least 2, in one with losses
 //! ```
 //!
-//! Alone on a link a flow keeps 1.25/δ segments waiting on average. The queue grows by 1/δ in a round trip while
-//! δ·d_q·λ ≤ 1, which is 1/δ segments waiting. It takes a round trip until a growing queue shows in an acknowledgement,
-//! and half of one more until RTTstanding has forgotten the shorter ones: so it grows to 2.5/δ. It takes a round trip until a
-//! shrinking one shows: so it shrinks to nothing. Then five round trips are over (figure 1 of the paper), and `n` flows in step do
-//! the same with `n` times as many.
+//! Alone on a link a flow keeps 1.25/δ segments waiting on average. The queue grows by 1/δ in a
+//! round trip while δ·d_q·λ ≤ 1, which is 1/δ segments waiting. It takes a round trip until a
+//! growing queue shows in an acknowledgement, and half of one more until RTTstanding has forgotten
+//! the shorter ones: so it grows to 2.5/δ. It takes a round trip until a shrinking one shows: so it
+//! shrinks to nothing. Then five round trips are over (figure 1 of the paper), and `n` flows in
+//! step do the same with `n` times as many.
 //!
-//! # What the paper leaves open
+//! # Choices that the paper leaves open
 //!
 //! - SRTT has RFC 6298's gain, 1/8.
-//! - The bound of the nearly empty queue counts as nearly empty, or a path without any queue would never be so.
-//! - v ≤ δ·cwnd: the window no more than doubles or is emptied in a round trip. Two segments of it remain. Both as in the
-//!   authors' program, `genericCC`.
-//! - A round trip in which more than 30 % are lost takes three tenths off the window, as in that program. The paper says nothing of it,
-//!   but at a queue too short to be seen no other rule would ever stop a window that doubles.
+//! - The bound of the nearly empty queue counts as nearly empty, or a path without any queue would
+//!   never be so.
+//! - v ≤ δ·cwnd: the window no more than doubles or is emptied in a round trip. Two segments of it
+//!   remain. Both as in the authors' program, `genericCC`.
+//! - A round trip in which more than 30 % are lost takes three tenths off the window, as in that
+//!   program. The paper says nothing of it, but at a queue too short to be seen no other rule would
+//!   ever stop a window that doubles.
 //! - A timeout starts anew, from one segment.
-//! - Marks (ECN) are answered as losses are: by nothing, unless the flow competes. RFC 3168 would have it otherwise.
-//! - What was sent while the application had no more gives the window no growth.
+//! - Marks (ECN) are answered as losses are: by nothing, unless the flow competes. RFC 3168 would
+//!   have it otherwise.
+//! - Data sent while the application had no more gives the window no growth.
 //!
-//! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that bound the window at their
-//! end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.
+//! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that
+//! bound the window at their end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.
 
 use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
@@ -71,11 +75,12 @@ pub struct Copa {
     inverse_delta: f64,
     /// v.
     velocity: f64,
-    /// Which way the window went in the last round trip, and in how many of them one after the other.
+    /// Which way the window went in the last round trip, and in how many of them one after the
+    /// other.
     up: bool,
     same: u32,
-    /// The window when this round trip began; it is over when a packet is acknowledged that left after so many bytes had
-    /// been delivered.
+    /// The window when this round trip began; it is over when a packet is acknowledged that left
+    /// after so many bytes had been delivered.
     round_cwnd: f64,
     round_end: u64,
     /// 0 before the first sample.
@@ -135,7 +140,8 @@ impl Copa {
         }
     }
 
-    /// δ: what queueing delay is worth against throughput; 1/δ segments wait where both are in balance. 1/2 in default mode.
+    /// δ: what queueing delay is worth against throughput; 1/δ segments wait where both are in
+    /// balance. 1/2 in default mode.
     pub fn delta(&self) -> f64 {
         1.0 / self.inverse_delta
     }
@@ -308,7 +314,8 @@ mod tests {
             }
         }
 
-        /// `later` ms later `segments` are acknowledged, with a round trip of `rtt` ms; `round`: they end one.
+        /// `later` ms later `segments` are acknowledged, with a round trip of `rtt` ms; `round`:
+        /// they end one.
         fn ack(&mut self, later: i64, segments: u64, rtt: i64, round: bool) -> f64 {
             self.now += Duration::from_millis(later);
             self.delivered += 1000 * segments;
@@ -334,8 +341,9 @@ mod tests {
         // No delay: no target. 10 + 10, 20 + 20.
         is(script.ack(100, 10, 100, true), 20.0);
         is(script.ack(100, 20, 100, true), 40.0);
-        // The round trip of 100 ms leaves the half of 100 ms after another 50: λ·d_q·δ = 41 · 4/104 / 2 = 0.79 and 45 · 5/105 / 2 =
-        // 1.07. Then the window goes down, by 2 · 1/45 for a segment.
+        // The round trip of 100 ms leaves the half of 100 ms after another 50: λ·d_q·δ = 41 · 4/104
+        // / 2 = 0.79 and 45 · 5/105 / 2 = 1.07. Then the window goes down, by 2 · 1/45 for a
+        // segment.
         is(script.ack(45, 1, 104, false), 41.0);
         is(script.ack(10, 4, 104, false), 45.0);
         is(script.ack(60, 1, 105, false), 45.0 - 2.0 / 45.0);
@@ -375,7 +383,8 @@ mod tests {
         }
         // The first of these ends the slow start's last round trip, which went up.
         assert_eq!(velocities, [1, 1, 2, 4, 8, 16]);
-        // 1000 segments and 100 ms waiting: it goes down, which the round trip after this one shows.
+        // 1000 segments and 100 ms waiting: it goes down, which the round trip after this one
+        // shows.
         script.ack(100, 1000, 200, true);
         script.ack(100, 1000, 200, true);
         is(script.copa.velocity, 1.0);
@@ -397,7 +406,8 @@ mod tests {
     fn five_round_trips_with_a_queue_make_it_compete_and_an_empty_one_ends_that() {
         let mut script = Script::new(100);
         script.ack(100, 1, 100, true);
-        // 50 ms waiting, at most 60: more than a tenth of 60. SRTT lags: five of it are 614 ms at 600 ms, 632 ms at 750 ms.
+        // 50 ms waiting, at most 60: more than a tenth of 60. SRTT lags: five of it are 614 ms at
+        // 600 ms, 632 ms at 750 ms.
         for rtt in [150, 160, 150, 160] {
             script.ack(150, 10, rtt, true);
             assert!(!script.copa.is_competing());

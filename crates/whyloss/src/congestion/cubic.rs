@@ -93,7 +93,10 @@ impl Cubic {
         C * self.segment * beyond * beyond * beyond + self.curve.w_max
     }
 
-    /// Congestion avoidance begins: sets t_epoch, K and W_est.
+    /// Congestion avoidance begins: sets t_epoch, K and W_est. (Not inlined, since its cube root
+    /// would make every acknowledgement save registers.)
+    #[cold]
+    #[inline(never)]
     fn begin_epoch(&mut self, now: Time) -> Time {
         if self.curve.w_max <= self.cwnd {
             self.curve.w_max = self.cwnd;
@@ -112,7 +115,7 @@ impl Cubic {
         let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
         let t = now.since(epoch);
         // No more than a window's worth, as in window.rs.
-        let acked = (acked as f64).min(self.cwnd);
+        let acked = bytes(acked).min(self.cwnd);
         match self.dialect {
             CubicDialect::Rfc9438 => {
                 let alpha = if self.curve.w_est >= self.curve.cwnd_prior {
@@ -162,6 +165,11 @@ impl Cubic {
     }
 }
 
+/// Bytes of one acknowledgement as a real. (A signed number is converted in one instruction.)
+fn bytes(acked: u64) -> f64 {
+    acked.min(i64::MAX as u64) as i64 as f64
+}
+
 impl Controller for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
@@ -173,7 +181,7 @@ impl Controller for Cubic {
         }
         if may_grow(ack) {
             if self.window() < self.ssthresh {
-                self.cwnd += (ack.acked as f64).min(self.segment);
+                self.cwnd += bytes(ack.acked).min(self.segment);
             } else {
                 self.avoid_congestion(ack.now, ack.acked);
             }

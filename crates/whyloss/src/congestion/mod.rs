@@ -1,38 +1,43 @@
-//! Window controllers: congestion control as a function of acknowledgements, losses with causes, and timeouts.
+//! Window controllers: congestion control as a function of acknowledgements, losses with causes,
+//! and timeouts.
 //!
 //! # Contract
 //!
-//! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends); the controller says how
-//! much may be under way. The transport holds a [`UnderPolicy`] controller and calls
+//! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends);
+//! the controller says how much may be under way. The transport holds a [`UnderPolicy`] controller
+//! and calls
 //!
 //! - [`UnderPolicy::on_sent`] for every packet that leaves, if it cares to;
-//! - [`UnderPolicy::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
-//!   [wants them](UnderPolicy::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
-//! - [`UnderPolicy::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
-//!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
-//! - [`UnderPolicy::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
-//!   reveals it; later losses of the same window belong to it;
+//! - [`UnderPolicy::on_rate_sample`] for every acknowledgement that delivers something, before
+//!   `on_ack`, if the controller [wants them](UnderPolicy::wants_rate_samples): see
+//!   [`delivery_rate`](crate::bandwidth::delivery_rate);
+//! - [`UnderPolicy::on_ack`] for every acknowledgement that acknowledges something or is a
+//!   duplicate, in order of arrival, also during a recovery ([`AckEvent::in_recovery`]);
+//! - [`UnderPolicy::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the
+//!   acknowledgement that reveals it; later losses of the same window belong to it;
 //! - [`UnderPolicy::on_mark`] once per window in which the peer saw ECN-CE;
-//! - [`UnderPolicy::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
-//! - [`UnderPolicy::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`, and
-//!   when congestion persists (QUIC);
-//! - [`UnderPolicy::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
-//!   samples;
-//! - [`UnderPolicy::on_spurious_loss`] if what the last loss event called lost has arrived, and [`UnderPolicy::on_mtu_change`]
-//!   when packets get larger or smaller, if it finds out.
+//! - [`UnderPolicy::on_recovery_end`] once everything that was under way at its beginning has been
+//!   acknowledged;
+//! - [`UnderPolicy::on_timeout`] when the retransmission timer expires, which ends a recovery
+//!   without `on_recovery_end`, and when congestion persists (QUIC);
+//! - [`UnderPolicy::on_packet_lost`] for every packet marked as lost, after all of the above, if
+//!   the controller wants rate samples;
+//! - [`UnderPolicy::on_spurious_loss`] if what the last loss event called lost has arrived, and
+//!   [`UnderPolicy::on_mtu_change`] when packets get larger or smaller, if it finds out.
 //!
-//! After each call it may read [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`] again. Sizes are bytes. The
-//! transport's own inflation of the window during a recovery (RFC 5681 §3.2) is not the controller's business. With a
-//! pacing rate, packets leave in groups of no more than a [`send_quantum`], each as long after the one before as the
-//! rate needs for it.
+//! After each call it may read [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`] again.
+//! Sizes are bytes. The transport's own inflation of the window during a recovery (RFC 5681 §3.2)
+//! is not the controller's business. With a pacing rate, packets leave in groups of no more than a
+//! [`send_quantum`], each as long after the one before as the rate needs for it.
 //!
-//! A controller only knows losses by congestion. What a loss that a classifier calls wireless does to the window is
-//! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller;
-//! [`scheme`](crate::schemes) holds all three together.
+//! A controller only knows losses by congestion. What a loss that a classifier calls wireless does
+//! to the window is stated by a [`WirelessPolicy`] around it, so that any classifier can be paired
+//! with any controller; [`scheme`](crate::schemes) holds all three together.
 //!
 //! # Adding a controller
 //!
-//! One file here, one variant in [`ControllerKind`], its type in the list of [`AnyController`], one entry in [`REGISTRY`].
+//! One file here, one variant in [`ControllerKind`], its type in the list of [`AnyController`], one
+//! entry in [`REGISTRY`].
 
 mod balde;
 mod bbr;
@@ -74,7 +79,7 @@ use pipe::Pipe;
 
 /// Congestion control. See the [module](self) for the contract.
 pub trait Controller {
-    /// A packet leaves. Whoever wants rate samples is served by
+    /// A packet leaves. Controllers that want rate samples are served by
     /// [`DeliveryRate`](crate::bandwidth::delivery_rate::DeliveryRate) instead.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
@@ -84,8 +89,8 @@ pub trait Controller {
     fn on_ack(&mut self, ack: &AckEvent);
     /// A recovery begins after a loss by congestion.
     fn on_loss(&mut self, loss: &LossEvent);
-    /// The peer saw ECN-CE: congestion, and nothing to repair. Told once per window. By default what the loss of the oldest
-    /// packet under way would do (RFC 3168 §6.1.2).
+    /// The peer saw ECN-CE: congestion, and nothing to repair. Told once per window. By default
+    /// what the loss of the oldest packet under way would do (RFC 3168 §6.1.2).
     fn on_mark(&mut self, mark: &MarkEvent) {
         self.on_loss(&mark.as_loss());
     }
@@ -93,13 +98,14 @@ pub trait Controller {
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         let _ = (loss, spared);
     }
-    /// A recovery ends. The window must not exceed `at_most` now, so that what the recovery held back does not leave as
-    /// one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] if there is no such bound.
+    /// A recovery ends. The window must not exceed `at_most` now, so that what the recovery held
+    /// back does not leave as one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] if there is no such
+    /// bound.
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
     /// The retransmission timer expired, or congestion persists.
     fn on_timeout(&mut self, loss: &LossEvent);
-    /// The last loss event was spurious; before it the window was `cwnd` and the threshold `ssthresh`. Neither falls by
-    /// this.
+    /// The last loss event was spurious; before it the window was `cwnd` and the threshold
+    /// `ssthresh`. Neither falls by this.
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         let _ = now;
         self.set_window(cwnd.max(self.window()), ssthresh.max(self.ssthresh()));
@@ -146,13 +152,14 @@ pub struct Start {
     pub initial_window: u64,
     /// The initial slow start threshold in bytes; [`u64::MAX`]: slow start until the first loss.
     pub initial_ssthresh: u64,
-    /// What congestion avoidance counts, for those that grow as Reno does.
+    /// The unit of congestion avoidance, for controllers that grow as Reno does.
     pub growth: Growth,
 }
 
 impl Start {
-    /// What RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of them at first, but no more than
-    /// 14 720 bytes or two segments; slow start until the first loss.
+    /// The start that RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of
+    /// them at first, but no more than 14 720 bytes or two segments; slow start until the first
+    /// loss.
     pub const fn new(segment_size: u32) -> Self {
         let size = if segment_size == 0 {
             1
@@ -169,20 +176,22 @@ impl Start {
     }
 }
 
-/// C.send_quantum: how many bytes of segments of `segment_size` may leave at once when paced at `rate`: those of a
-/// millisecond, no more than 64 KiB, at least two segments (draft-ietf-ccwg-bbr-06 §5.6.3).
+/// C.send_quantum: how many bytes of segments of `segment_size` may leave at once when paced at
+/// `rate`: those of a millisecond, no more than 64 KiB, at least two segments
+/// (draft-ietf-ccwg-bbr-06 §5.6.3).
 pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
     let millisecond = rate.as_bps() / 8000;
     millisecond.min(1 << 16).max(2 * u64::from(segment_size))
 }
 
-/// What a scenario says about a controller: which one, and what a loss called wireless does to its window.
+/// A scenario's choice of a controller: which one, and what a loss called wireless does to its
+/// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSpec {
     /// Which one.
     pub kind: ControllerKind,
-    /// What a loss called wireless does.
+    /// The effect of a loss called wireless.
     pub wireless: WirelessPolicy,
 }
 
@@ -228,8 +237,8 @@ impl Default for ControllerKind {
 }
 
 impl ControllerKind {
-    /// The controller as ns-2 2.35 has it: Reno halves the window where the RFCs halve what is under way, Veno is Linux's, and
-    /// Vegas departs from the paper.
+    /// The controller as ns-2 2.35 has it: Reno halves the window where the RFCs halve what is
+    /// under way, Veno is Linux's, and Vegas departs from the paper.
     #[must_use]
     pub fn of_ns2(self) -> Self {
         match self {

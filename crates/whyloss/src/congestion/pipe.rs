@@ -1,4 +1,4 @@
-//! What the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
+//! The bytes that the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
 
 use crate::bandwidth::{AnyEstimator, BandwidthEstimator, EstimatorSpec};
 use crate::event::AckEvent;
@@ -8,8 +8,8 @@ use crate::{Duration, Rate};
 #[derive(Clone, Debug)]
 pub(super) struct Pipe {
     estimator: AnyEstimator,
-    /// The last acknowledgement, if it may have revealed a loss: the estimator hears of it with the next event, unless
-    /// it shall not have noticed.
+    /// The last acknowledgement, if it may have revealed a loss: the estimator hears of it with the
+    /// next event, unless it shall not have noticed.
     pending: Option<AckEvent>,
     /// RTT_min; `None` before the first round-trip time, or since it is to be found anew.
     min_rtt: Option<Duration>,

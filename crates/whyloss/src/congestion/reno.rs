@@ -6,22 +6,25 @@
 //! timeout           ssthresh likewise (unchanged if repeated),  cwnd = SMSS          [bytes]
 //! ```
 //!
-//! NewReno and SACK differ from Reno in how losses are repaired, which is the transport's business, not in the window.
+//! NewReno and SACK differ from Reno in how losses are repaired, which is the transport's business,
+//! not in the window.
 
 use super::window::by_window;
 use super::{Controller, Start, Window};
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
 
-/// What is halved when a loss is found.
+/// The quantity that a loss halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {
-    /// FlightSize; no less than 2·SMSS remain (RFC 5681 equation 4). A repeated timeout leaves ssthresh as it is.
+    /// FlightSize; no less than 2·SMSS remain (RFC 5681 equation 4). A repeated timeout leaves
+    /// ssthresh as it is.
     #[default]
     FlightSize,
-    /// The window in use, as ns-2 does: `cwnd = window/2`, of which at least SMSS remains (ns-2 goes lower), and
-    /// ssthresh is its whole segments, at least 2. A repeated timeout halves again.
+    /// The window in use, as ns-2 does: `cwnd = window/2`, of which at least SMSS remains (ns-2
+    /// goes lower), and ssthresh is its whole segments, at least 2. A repeated timeout halves
+    /// again.
     Window,
 }
 

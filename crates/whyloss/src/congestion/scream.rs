@@ -1,4 +1,5 @@
-//! SCReAM's network congestion control: a window for a queueing delay that media can bear (RFC 8298, section 4.1.2).
+//! SCReAM's network congestion control: a window for a queueing delay that media can bear (RFC
+//! 8298, section 4.1.2).
 //!
 //! ```text
 //! delay     qdelay = RTT − the smallest of ten minutes [RFC 6817]
@@ -16,19 +17,22 @@
 //!           is below 0.2·(0.1 s)²; else it shrinks: by half where t < 0.1 s, by a tenth where not; within 0.1 and 0.4 s
 //! ```
 //!
-//! The RFC warns that a flow may take its own queue for another's. Where nothing else limits the rate, as in a bulk transfer alone on a
-//! link, it always does: the delay is at the target and stays there, so that the next target is a little more, up to 0.4 s.
+//! The RFC warns that a flow may take its own queue for another's. Where nothing else limits the
+//! rate, as in a bulk transfer alone on a link, it always does: the delay is at the target and
+//! stays there, so that the next target is a little more, up to 0.4 s.
 //!
 //! # Departures
 //!
-//! - The RFC is for media over RTP. Of its three parts this is the one that a bulk transfer has: there is no encoder to be told a
-//!   rate, and no queue of RTP packets.
+//! - The RFC is for media over RTP. Of its three parts this is the one that a bulk transfer has:
+//!   there is no encoder to be told a rate, and no queue of RTP packets.
 //! - The window is cwnd; the RFC lets one segment more go while qdelay ≤ target.
-//! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts, too.
-//! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms, to 0.51 s. The RFC takes one at
-//!   each feedback, and leaves open how often that comes.
-//! - Losses put off fast increase as a steep trend does. The RFC names the trend alone, which a queue of some 20 ms never shows: fast
-//!   increase would be back as soon as the next sample is taken, and two packets in five were lost.
+//! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts,
+//!   too.
+//! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms,
+//!   to 0.51 s. The RFC takes one at each feedback, and leaves open how often that comes.
+//! - Losses put off fast increase as a steep trend does. The RFC names the trend alone, which a
+//!   queue of some 20 ms never shows: fast increase would be back as soon as the next sample is
+//!   taken, and two packets in five were lost.
 //! - A round trip with losses counts 1/100 in their share; the RFC leaves that open.
 //! - A timeout, which RTP has not, starts anew from one segment.
 
@@ -60,7 +64,8 @@ const LEAST_RATE: f64 = 50_000.0;
 const BASE_WINDOW: u64 = 600_000_000_000;
 /// Nanoseconds between two samples of the delay.
 const SAMPLE: i64 = 50_000_000;
-/// The share of round trips with losses above which others seem to fill the queue, and what one of them counts.
+/// The share of round trips with losses above which others seem to fill the queue, and what one of
+/// them counts.
 const LOSSY: f64 = 0.002;
 const LOSS_WEIGHT: f64 = 0.01;
 
@@ -87,8 +92,8 @@ pub struct Scream {
     srtt: u64,
     base: WindowedMin,
     most_in_flight: WindowedMax,
-    /// Bytes delivered after which this round trip is over, whether something was lost in it, and the share of those in which
-    /// something was.
+    /// Bytes delivered after which this round trip is over, whether something was lost in it, and
+    /// the share of those in which something was.
     round_end: u64,
     lost: bool,
     loss_rate: f64,
@@ -348,8 +353,8 @@ mod tests {
             }
         }
 
-        /// 50 ms later so many segments are acknowledged with a round trip of `rtt` ms, and so many are still under way. Gives cwnd in
-        /// segments.
+        /// 50 ms later so many segments are acknowledged with a round trip of `rtt` ms, and so many
+        /// are still under way. Gives cwnd in segments.
         fn ack(&mut self, segments: u64, in_flight: u64, rtt: i64) -> f64 {
             self.now += Duration::from_millis(50);
             self.scream.on_rate_sample(&RateSample {
@@ -384,7 +389,8 @@ mod tests {
         // 1.5·6 + 5 = 14 is not more than 15: the window is not in use.
         is(script.ack(5, 6, 100), 15.0);
         is(script.ack(5, 7, 100), 20.0);
-        // 10 ms more at each step: a ramp of two seconds has an autocorrelation of 0.85, and the mean nears its end.
+        // 10 ms more at each step: a ramp of two seconds has an autocorrelation of 0.85, and the
+        // mean nears its end.
         let left = (1..40).find(|step| {
             script.ack(1, 100, 100 + 10 * step);
             !script.scream.fast_increase
@@ -397,7 +403,8 @@ mod tests {
     #[test]
     fn the_window_moves_by_what_the_delay_is_off_its_target() {
         let mut script = Script::steady(20);
-        // No delay: SMSS·acked/cwnd, as Reno. Half the target: half of that. Twice the target: as much back.
+        // No delay: SMSS·acked/cwnd, as Reno. Half the target: half of that. Twice the target: as
+        // much back.
         is(script.ack(10, 100, 100), 20.5);
         is(script.ack(10, 100, 150), 20.5 + 0.5 * 10.0 / 20.5);
         let before = script.scream.cwnd / 1000.0;

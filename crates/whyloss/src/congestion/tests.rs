@@ -1,5 +1,5 @@
-//! What every controller must keep to, and what the policies do around them. The events here serve the controllers' own
-//! tests too.
+//! Properties that every controller must keep to, and those of the policies around them. The events
+//! here serve the controllers' own tests too.
 
 use super::*;
 use crate::event::Detection;
@@ -207,7 +207,8 @@ proptest! {
             let cause = Cause::wireless_if(wireless_loss);
             governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
             governed.on_recovery_end(at, u64::MAX);
-            // At a loss by congestion Linux's Westwood sets the window to what it thinks the path holds, up or down.
+            // At a loss by congestion Linux's Westwood sets the window to what it thinks the path
+            // holds, up or down.
             let spared = !matches!(
                 wireless,
                 WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_)
@@ -218,7 +219,8 @@ proptest! {
         }
     }
 
-    /// Whatever a transport tells it, a controller lets at least a segment be under way and does not panic.
+    /// Under any order of events, a controller lets at least a segment be under way and does
+    /// not panic.
     #[test]
     fn any_order_of_events(
         kind in kinds(),

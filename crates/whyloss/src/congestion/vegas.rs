@@ -1,5 +1,6 @@
-//! TCP Vegas (Brakmo & Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE JSAC 13(8),
-//! 1995): the window follows the difference between the rate that an empty network would allow and the actual one.
+//! TCP Vegas (Brakmo & Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*,
+//! IEEE JSAC 13(8), 1995): the window follows the difference between the rate that an empty network
+//! would allow and the actual one.
 //!
 //! ```text
 //! round      from one segment's departure to its acknowledgement; RTT: the mean of the round's samples
@@ -15,12 +16,12 @@
 //! timeout    At a loss ×2 if the packet was sent more than once, else +1/8, until the next sample [ns]
 //! ```
 //!
-//! The paper leaves the constants of the fine-grained timeout, of the slow start's end and of the loss to its code; they
-//! are those of the NetBSD implementation as ns-2 2.35 has it (`tcp-vegas.cc`). [`VegasDialect::Ns2`] is what ns-2 does
-//! beyond what the paper says.
+//! The paper leaves the constants of the fine-grained timeout, of the slow start's end and of the
+//! loss to its code; they are those of the NetBSD implementation as ns-2 2.35 has it
+//! (`tcp-vegas.cc`). [`VegasDialect::Ns2`] is what ns-2 does beyond what the paper says.
 //!
-//! A spared loss ([`Spared::Wholly`]) changes neither the window nor the timeout (MIL-6); [`Spared::Window`] lets the
-//! timeout grow (MIL-8).
+//! A spared loss ([`Spared::Wholly`]) changes neither the window nor the timeout (MIL-6);
+//! [`Spared::Window`] lets the timeout grow (MIL-8).
 
 use super::{Controller, Spared, Start};
 use crate::event::{AckEvent, LossEvent};
@@ -43,13 +44,15 @@ pub enum VegasDialect {
     #[default]
     Paper,
     /// ns-2 2.35's, which departs from the paper in that
-    /// - Diff is rounded to whole segments, so that the window grows below half a segment and shrinks from 3½;
+    /// - Diff is rounded to whole segments, so that the window grows below half a segment and
+    ///   shrinks from 3½;
     /// - a round in which a single segment left makes its RTT the BaseRTT, also a larger one;
     /// - the end of a recovery, not its beginning, ends slow start;
-    /// - at the end of a recovery the window falls to what the last *cut* left of it, whether this recovery cut it or
-    ///   not. A timeout counts as a cut that leaves nothing (ns-2 then waits for the timer; here a segment remains).
-    ///   So a loss that was spared, or one from before the last cut, costs what the window has grown since; a sender
-    ///   whose losses are all spared falls to one segment at every recovery.
+    /// - at the end of a recovery the window falls to what the last *cut* left of it, whether this
+    ///   recovery cut it or not. A timeout counts as a cut that leaves nothing (ns-2 then waits for
+    ///   the timer; here a segment remains). So a loss that was spared, or one from before the last
+    ///   cut, costs what the window has grown since; a sender whose losses are all spared falls to
+    ///   one segment at every recovery.
     Ns2,
 }
 
@@ -71,7 +74,7 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
     growth: Growth,
-    /// What linear growth has not yet turned into a byte of cwnd, in bytes².
+    /// The rest of linear growth that is not yet a byte of cwnd, in bytes².
     credit: u64,
     /// Whether slow start let the window grow in the round before.
     grew: bool,
@@ -87,7 +90,7 @@ pub struct Vegas {
     dev: i64,
     fine_timeout: Duration,
     last_cut: Option<Time>,
-    /// What the last cut left of the window; 0 before the first.
+    /// The window after the last cut; 0 before the first.
     cut_to: u64,
 }
 
@@ -115,8 +118,9 @@ impl Vegas {
         }
     }
 
-    /// The fine-grained timeout: a packet that has been under way for longer counts as lost at the first duplicate, and at the
-    /// first two acknowledgements after a retransmission. `None` before the first sample.
+    /// The fine-grained timeout: a packet that has been under way for longer counts as lost at the
+    /// first duplicate, and at the first two acknowledgements after a retransmission. `None` before
+    /// the first sample.
     #[inline]
     pub fn fine_timeout(&self) -> Option<Duration> {
         self.base_rtt.map(|_| self.fine_timeout)
@@ -330,7 +334,8 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// An acknowledgement of so many bytes in all, with so many under way, and a sample in milliseconds.
+    /// An acknowledgement of so many bytes in all, with so many under way, and a sample in
+    /// milliseconds.
     fn ack(now: u64, acknowledged: u64, in_flight: u64, rtt: i64) -> AckEvent {
         AckEvent {
             now: ms(now),
@@ -369,7 +374,8 @@ mod tests {
         assert_eq!(micros(&vegas), Some(388_476.562));
         vegas.on_spared_loss(&again, Spared::Window);
         assert_eq!(micros(&vegas), Some(776_953.124));
-        // Until the next sample: 8·SRTT = 840 − 5, 4·DEV = 115 + 5 − 28.75 = 91.25: (208.75 + 91.25)/2 = 150, 1/16.
+        // Until the next sample: 8·SRTT = 840 − 5, 4·DEV = 115 + 5 − 28.75 = 91.25: (208.75 +
+        // 91.25)/2 = 150, 1/16.
         vegas.on_ack(&ack(240, 3000, 0, 100));
         assert_eq!(micros(&vegas), Some(159_375.0));
     }

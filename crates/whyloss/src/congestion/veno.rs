@@ -6,17 +6,19 @@
 //! loss, timeout     N < β: ssthresh = max(4/5·w, 2·SMSS);  else max(w/2, 2·SMSS);  cwnd = ssthresh or SMSS
 //! ```
 //!
-//! w is the window, β = 3 segments, BaseRTT the smallest round-trip time so far, RTT the smallest of the last round. A
-//! small backlog says that a loss is more likely random than a full queue. Before RTT is known there is no N, and Veno is
-//! Reno.
+//! w is the window, β = 3 segments, BaseRTT the smallest round-trip time so far, RTT the smallest
+//! of the last round. A small backlog says that a loss is more likely random than a full queue.
+//! Before RTT is known there is no N, and Veno is Reno.
 //!
-//! The paper itself could not be read; this is what Linux's module makes of it, with three differences. Linux begins
-//! anew with every acknowledgement, so that its "last round" is the latest sample ([`BacklogRtt::Latest`]); here it is a
-//! round. Round trips measured during a recovery count for BaseRTT only. And the first N there is zero, which makes an
-//! early loss a random one.
+//! The paper itself could not be read; this is what Linux's module makes of it, with three
+//! differences. Linux begins anew with every acknowledgement, so that its "last round" is the
+//! latest sample ([`BacklogRtt::Latest`]); here it is a round. Round trips measured during a
+//! recovery count for BaseRTT only. And the first N there is zero, which makes an early loss a
+//! random one.
 //!
-//! A repeated timeout leaves ssthresh as it is, as in RFC 5681. The same decrease around any other controller is the
-//! classifier `veno` with [`WirelessPolicy::Percent`](super::WirelessPolicy::Percent) of 80.
+//! A repeated timeout leaves ssthresh as it is, as in RFC 5681. The same decrease around any other
+//! controller is the classifier `veno` with
+//! [`WirelessPolicy::Percent`](super::WirelessPolicy::Percent) of 80.
 
 use super::window::by_window;
 use super::{Controller, Start, Window, may_grow};
@@ -33,8 +35,8 @@ pub enum BacklogRtt {
     /// The smallest one of the last round.
     #[default]
     LastRound,
-    /// The latest one, as in Linux, and so in ns-2's `linux-veno`: a delayed acknowledgement or a burst of the sender's
-    /// own looks like a backlog.
+    /// The latest one, as in Linux, and so in ns-2's `linux-veno`: a delayed acknowledgement or a
+    /// burst of the sender's own looks like a backlog.
     Latest,
 }
 
@@ -45,7 +47,8 @@ pub struct Veno {
     round_trip: BacklogRtt,
     /// BaseRTT; [`Duration::MAX`] before the first sample.
     base_rtt: Duration,
-    /// The smallest round-trip time of the last round that measured one; [`Duration::MAX`] before it.
+    /// The smallest round-trip time of the last round that measured one; [`Duration::MAX`] before
+    /// it.
     last_round: Duration,
     /// The smallest of the round that goes on; [`Duration::MAX`] without a sample.
     this_round: Duration,
@@ -175,7 +178,8 @@ mod tests {
         let ms = Duration::from_millis;
         let told = |round_trip| {
             let mut veno = Veno::new(&START, round_trip);
-            // The first acknowledgement is a round of its own; the next one lasts until 2000 is acknowledged.
+            // The first acknowledgement is a round of its own; the next one lasts until 2000 is
+            // acknowledged.
             let samples = [(1000, 100), (1500, 130), (1800, 120), (2000, 140)];
             samples.map(|(acknowledged, rtt)| tell(&mut veno, acknowledged, rtt))
         };

@@ -1,8 +1,9 @@
-//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can hold.
+//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can
+//! hold.
 //!
-//! Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; Milenkoski & Stojcevska 2010, equations 5 and 6 (MIL-3). With
-//! another [`EstimatorSpec`] it is Westwood+ (Grieco & Mascolo 2004), Westwood with ABSE (Wang et al. 2002), or TIBET
-//! (Capone, Fratta, Martignon 2004).
+//! Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; Milenkoski & Stojcevska 2010, equations 5
+//! and 6 (MIL-3). With another [`EstimatorSpec`] it is Westwood+ (Grieco & Mascolo 2004), Westwood
+//! with ABSE (Wang et al. 2002), or TIBET (Capone, Fratta, Martignon 2004).
 //!
 //! ```text
 //! acknowledgement   the estimator learns; see window.rs
@@ -12,11 +13,13 @@
 //! spared window     ssthresh likewise, cwnd stays (MIL-8)
 //! ```
 //!
-//! Of MIL-8 the paper says only that a classifier "must take into consideration the estimated bandwidth and make
-//! possible changes after the estimation is performed"; setting ssthresh from it, without taking the window down, is
-//! our reading. Before there is an estimate, ssthresh is half of FlightSize (RFC 5681 equation 4).
+//! Of MIL-8 the paper says only that a classifier "must take into consideration the estimated
+//! bandwidth and make possible changes after the estimation is performed"; setting ssthresh from
+//! it, without taking the window down, is our reading. Before there is an estimate, ssthresh is
+//! half of FlightSize (RFC 5681 equation 4).
 //!
-//! [`Reaction::Linux`] is what `tcp_westwood.c` of Linux 2.6.22 does under ns-2's `Agent/TCP/Linux`:
+//! [`Reaction::Linux`] is what `tcp_westwood.c` of Linux 2.6.22 does under ns-2's
+//! `Agent/TCP/Linux`:
 //!
 //! ```text
 //! loss              ssthresh = max(cwnd/2, 2·SMSS),  cwnd = Bw·RTT_min, up or down
@@ -26,8 +29,8 @@
 //!
 //! in whole segments, and with RTT_min the smallest of the smoothed round-trip time (gain 1/8).
 //!
-//! [`Reaction::Ucla`] is what UCLA's module for ns-2 (`tcp-westwood.cc` 1.3, June 2002) does, whose constants Milenkoski &
-//! Stojcevska print and which Le & Hong name:
+//! [`Reaction::Ucla`] is what UCLA's module for ns-2 (`tcp-westwood.cc` 1.3, June 2002) does, whose
+//! constants Milenkoski & Stojcevska print and which Le & Hong name:
 //!
 //! ```text
 //! loss              a = 1, in slow start a = min(a + 1/4, 4);  ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
@@ -38,8 +41,8 @@
 //! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
 //! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
 //!
-//! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR` (`tcp-w-nr.cc` 1.2, September 2001), which
-//! derives from NewReno's agent and divides by nothing:
+//! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR`
+//! (`tcp-w-nr.cc` 1.2, September 2001), which derives from NewReno's agent and divides by nothing:
 //!
 //! ```text
 //! loss              ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
@@ -54,7 +57,7 @@ use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Rate, Time};
 
-/// What a loss does with the estimate.
+/// The use of the estimate at a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
@@ -63,7 +66,8 @@ pub enum Reaction {
     Westwood,
     /// The estimate becomes the window; ssthresh is Reno's.
     Linux,
-    /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end in losses.
+    /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end
+    /// in losses.
     Ucla,
     /// As [`Self::Westwood`] in whole segments, and a timeout leaves two.
     UclaNewReno,
@@ -75,9 +79,10 @@ pub enum Reaction {
 pub struct WestwoodOptions {
     /// The estimator at work.
     pub estimator: EstimatorSpec,
-    /// What a loss does with it.
+    /// The use of the estimate at a loss.
     pub reaction: Reaction,
-    /// Whether RTT_min is found anew after a timeout, in case the path has changed (Linux since 2.6.23).
+    /// Whether RTT_min is found anew after a timeout, in case the path has changed (Linux since
+    /// 2.6.23).
     pub renews_min_rtt: bool,
 }
 
@@ -316,8 +321,8 @@ mod tests {
         }
     }
 
-    /// Westwood that has seen 1000 bytes per 10 ms for long, with round-trip times of 100 and sometimes 80 ms: 8000
-    /// bytes in the pipe.
+    /// Westwood that has seen 1000 bytes per 10 ms for long, with round-trip times of 100 and
+    /// sometimes 80 ms: 8000 bytes in the pipe.
     fn settled(options: WestwoodOptions) -> Westwood {
         let mut westwood = Westwood::new(&START, options);
         for k in 0..2000 {
@@ -467,8 +472,9 @@ mod tests {
 
     #[test]
     fn linux_takes_the_estimate_for_the_window_and_halves_ssthresh() {
-        // RTT_min is 97.5 ms, smoothed. The first round has 10 000 bytes in 110 ms, 90 a tick; the later ones have 100, but
-        // whole numbers do not get there: Bn stays 93 = ⌊(7·93 + 100)/8⌋, Bw stays 90 = ⌊(7·90 + 93)/8⌋. So 8775 bytes.
+        // RTT_min is 97.5 ms, smoothed. The first round has 10 000 bytes in 110 ms, 90 a tick; the
+        // later ones have 100, but whole numbers do not get there: Bn stays 93 = ⌊(7·93 + 100)/8⌋,
+        // Bw stays 90 = ⌊(7·90 + 93)/8⌋. So 8775 bytes.
         let mut westwood = settled(WestwoodOptions::linux());
         assert_eq!(westwood.bandwidth(), Some(Rate::from_bps(720_000)));
         westwood.set_window(31_500, 15_000);

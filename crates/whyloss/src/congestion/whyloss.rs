@@ -11,16 +11,23 @@
 //!          one met
 //! e        share of the bytes acknowledged in this round trip and the one before: those whose own
 //!          sample met an empty queue (by the other two conditions); it speaks for two segments at most
+//! f        share of the samples of the same two round trips with 32·(sample − m) ≤ m
+//! r′       ns, the larger of the last two samples
+//! R        65536ths, mean with gain 1/8 over losses, 3/4 at first: the rank of the last sample among
+//!          64 of the last round trips (an equal sample counts as half a smaller one)
 //! w        bytes, the window
 //! w₀       bytes, w at the end of the round trip that last raised the delivered rate by a quarter
 //! u        losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
 //! L        thousandths of log-odds of congestion, from the trees of senders
 //!
-//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m                      six own segments, or a third of m, have waited
-//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  e ≥ 1/2           and it is empty now, and has been
+//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m         six own segments, or a third of m, have waited
+//! blind    ⇔ R ≤ 0.68                                       losses do not look at the delay
+//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
+//! flat     ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
 //! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
 //!
 //! cut c    = 0                                    seen, empty               thousandths of the base controller's
+//!          = 0                                    not seen, flat, blind
 //!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
 //!          = 0 if L ≤ 1000 and u ≤ 8, else 1000   in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
 //!          = 1000                                 otherwise
@@ -33,16 +40,19 @@
 //! refuses packets if the window grows while the delivered rate does not (u).
 //!
 //! Losses at an empty queue now and then (ρ) show a channel that loses, and the odds decide about
-//! the others. Where no queue has shown itself (a few packets of buffer, a policer, many flows on a
-//! long path), nothing tells the two causes apart: a loss cuts as ever.
+//! the others. Where no queue has shown itself, a few packets of buffer, a policer, many flows on a
+//! long path, or a channel can be the cause. A full buffer refuses packets at the largest delays,
+//! however small these are, and a channel at any: the ranks of losses have a mean near 1 there, and
+//! 1/2 here (R).
 //!
 //! What holds by construction, and the tests hold it to it. Once the first slow start is over, with
 //! κ the cut and κ′ what the base controller would have cut of the same window:
 //!
 //! ```text
-//! κ = κ′                       unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
-//! κ = κ′                       unless half of the bytes of the last two round trips met an empty queue, or ρ ≥ 1/8
-//! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8
+//! κ = κ′                       while R > 0.68, unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
+//! κ = κ′                       while no round trip did, unless the last two samples, and half of two round trips', are at most 33/32·m
+//! κ = κ′                       after one did, unless a quarter of the bytes of two round trips met an empty queue, or ρ ≥ 1/8
+//! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8 or the samples are flat
 //! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
 //! κ = κ′                       at ECN marks and at persistent congestion
 //! ```
@@ -61,6 +71,8 @@ const SEEN: i64 = 6;
 const EMPTY: Duration = Duration::from_millis(4);
 /// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
 const EVIDENCE: i32 = 65536 / 8;
+/// 65536ths: the mean rank up to which losses are blind to the queue: 0.68.
+const BLIND: i32 = 44_564;
 /// Losses that this share remembers.
 const MEMORY: i32 = 16;
 /// Thousandths of log-odds at which cuts begin.
@@ -90,6 +102,8 @@ pub struct Whyloss {
     signals: Signals,
     /// ρ.
     empties: i32,
+    /// R.
+    rank: i32,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -126,6 +140,7 @@ impl Whyloss {
             base,
             signals: Signals::new(),
             empties: 0,
+            rank: 3 * 65536 / 4,
             spared: false,
         }
     }
@@ -133,19 +148,22 @@ impl Whyloss {
     /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
     pub fn cut(&mut self, loss: &LossEvent) -> u64 {
         let queue = self.signals.queue();
+        let rank = self.signals.rank();
         let Some(signals) = self.signals.on_loss(loss) else {
             return FULL;
         };
         let odds = log_odds(&signals);
+        self.rank += (rank - self.rank) / 8;
+        let blind = self.rank <= BLIND;
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
             let paid = self.signals.unpaid(loss.window) <= UNPAID;
             return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
-            return FULL;
+            return if blind && queue.stays_flat() { 0 } else { FULL };
         }
-        let empty = queue.is_empty();
+        let empty = queue.is_empty(if blind { 4 } else { 2 });
         self.empties += (65536 * i32::from(empty) - self.empties) / MEMORY;
         if empty {
             0
@@ -252,6 +270,10 @@ pub(crate) struct Queue {
     pub(crate) window: u64,
     /// r.
     pub(crate) now: i64,
+    /// The larger of the last two samples.
+    pub(crate) before: i64,
+    /// Samples of f: flat ones, and all.
+    pub(crate) flat: (u32, u32),
     /// Bytes of e: those that met an empty queue, and all.
     pub(crate) met: (u64, u64),
 }
@@ -270,11 +292,22 @@ impl Queue {
     }
 
     fn is_flat(&self) -> bool {
-        (self.now - self.least).saturating_mul(32) <= self.least
+        self.is_flat_at(self.now)
     }
 
-    fn is_empty(&self) -> bool {
-        self.is_empty_at(self.now) && self.met.0.saturating_mul(2) >= self.met.1
+    /// Whether a round-trip time is the least but for a thirty-second.
+    pub(crate) fn is_flat_at(&self, rtt: i64) -> bool {
+        (rtt - self.least).saturating_mul(32) <= self.least
+    }
+
+    /// Whether the last two samples are flat, and half of those of two round trips.
+    fn stays_flat(&self) -> bool {
+        self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
+    }
+
+    /// Whether the queue is empty, and was for one in so many bytes.
+    fn is_empty(&self, of: u64) -> bool {
+        self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
     }
 
     /// Whether this round-trip time met an empty queue.
@@ -385,6 +418,21 @@ mod tests {
         assert_eq!(path.windows(), [100_000, 70_000]);
     }
 
+    /// All samples are equal, so each loss ranks in the middle: R is 1/2 + (7/8)^n/4, and 0.667 at the
+    /// third loss.
+    #[test]
+    fn the_third_loss_in_the_middle_of_flat_delays_cuts_nothing() {
+        let mut path = Path::new(Under::Cubic);
+        path.acks(3, 100_000);
+        path.loss(Detection::Duplicates);
+        for kept in [70_000, 70_000, 100_000] {
+            path.acks(300, 100_000);
+            path.set(100_000);
+            path.loss(Detection::Duplicates);
+            assert_eq!(path.windows(), [kept, 70_000]);
+        }
+    }
+
     #[test]
     fn a_loss_at_a_queue_cuts_in_full_until_others_came_at_an_empty_one() {
         let mut path = with_a_queue();
@@ -425,8 +473,9 @@ mod tests {
     }
 
     proptest! {
-        /// A queue of fewer than six own segments: the base controller, to the byte. (The first loss comes before enough was heard,
-        /// and ends slow start.)
+        /// A queue of fewer than six own segments, and losses at its largest delays: the base
+        /// controller, to the byte. (The first loss comes before enough was heard, and ends slow
+        /// start.)
         #[test]
         fn without_a_queue_it_is_its_base_controller(
             events in what(),
@@ -435,9 +484,10 @@ mod tests {
             let mut path = Path::new(under);
             path.acks(3, 100_000);
             path.loss(Detection::Duplicates);
-            for (count, jitter, loss) in events {
+            for (round, (count, jitter, loss)) in (0..).zip(events) {
                 // Windows of at most 2000 segments wait for 0 to 250 µs of 100 ms.
                 path.acks(count, 100_000 + jitter / 4);
+                path.acks(1, 100_250 + round);
                 match loss {
                     0 => path.loss(Detection::Timeout),
                     1..4 => path.loss(Detection::Duplicates),
@@ -471,7 +521,7 @@ mod tests {
             }
         }
 
-        /// One low sample among three is no empty queue: the base controller, to the byte.
+        /// One low sample among five is no empty queue: the base controller, to the byte.
         #[test]
         fn a_few_low_samples_spare_nothing(events in what()) {
             let mut path = with_a_queue();
@@ -480,7 +530,7 @@ mod tests {
                 // Round trips of a hundred acknowledgements.
                 path.set(100_000);
                 for _ in 0..count {
-                    path.acks(2, 150_000 + wait);
+                    path.acks(4, 150_000 + wait);
                     path.acks(1, 100_000);
                 }
                 match loss {

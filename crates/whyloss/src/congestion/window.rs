@@ -1,4 +1,5 @@
-//! The congestion window of all that grow as Reno does: slow start and congestion avoidance (RFC 5681 §3.1).
+//! The congestion window of all that grow as Reno does: slow start and congestion avoidance (RFC
+//! 5681 §3.1).
 //!
 //! ```text
 //! cwnd < ssthresh:  cwnd += min(acked, SMSS)
@@ -7,25 +8,28 @@
 //!                   cwnd += SMSS for each cwnd acknowledged  [`Growth::PerWindow`]
 //! ```
 //!
-//! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are delayed. The fraction
-//! of a byte that the quotient leaves is carried over, so that growth is exact for any window. An acknowledgement of more
-//! than a window, which fills a hole after a timeout, counts as one of a window: "cwnd MUST NOT be increased by more
-//! than SMSS bytes per RTT" (RFC 5681 §3.1). The window does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says why).
+//! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are
+//! delayed. The fraction of a byte that the quotient leaves is carried over, so that growth is
+//! exact for any window. An acknowledgement of more than a window, which fills a hole after a
+//! timeout, counts as one of a window: "cwnd MUST NOT be increased by more than SMSS bytes per RTT"
+//! (RFC 5681 §3.1). The window does not grow during a recovery, nor while the application limits it
+//! (RFC 7661 §4.3 says why).
 
 use super::Start;
 use crate::event::AckEvent;
 
-/// What congestion avoidance counts.
+/// The unit of congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Growth {
     /// Bytes acknowledged, as RFC 5681 §3.1 recommends (and RFC 3465): a segment per round trip.
     #[default]
     PerByte,
-    /// Acknowledgements (equation 3 of RFC 5681; ns-2): half a segment per round trip when they are delayed.
+    /// Acknowledgements (equation 3 of RFC 5681; ns-2): half a segment per round trip when they are
+    /// delayed.
     PerAck,
-    /// Bytes acknowledged, but a whole segment at a time: one for each window of them (RFC 3465 §2.1; RFC 9002 §7.3.3 allows no
-    /// more). What quinn and noq do.
+    /// Bytes acknowledged, but a whole segment at a time: one for each window of them (RFC 3465
+    /// §2.1; RFC 9002 §7.3.3 allows no more). As quinn and noq do.
     PerWindow,
 }
 
@@ -34,8 +38,8 @@ pub enum Growth {
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd. (By windows: the bytes
-    /// acknowledged since the last growth.)
+    /// The rest of growth that is not yet a byte of cwnd, in bytes²; below cwnd. (By
+    /// windows: the bytes acknowledged since the last growth.)
     credit: u64,
     segment_size: u32,
     growth: Growth,
@@ -226,8 +230,8 @@ mod tests {
         assert_eq!((window.cwnd(), window.credit), (7142, 6000));
         window.grow(&ack(1000));
         assert_eq!((window.cwnd(), window.credit), (7282, 6120));
-        // A window of a million segments grows too: a byte per 1000 acknowledgements, where 10⁶/10⁹ alone is nothing.
-        // Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
+        // A window of a million segments grows too: a byte per 1000 acknowledgements, where 10⁶/10⁹
+        // alone is nothing. Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
         window.set(1_000_000_000, 0);
         for _ in 0..10_000 {
             window.grow(&ack(1000));

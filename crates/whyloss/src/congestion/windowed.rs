@@ -1,5 +1,6 @@
-//! Extrema over a window that slides, in constant space: the best three candidates, each later and worse than the one
-//! before (K. Nichols's algorithm, in Linux's `win_minmax.c`). They may be of less than the window, never of more.
+//! Extrema over a window that slides, in constant space: the best three candidates, each later and
+//! worse than the one before (K. Nichols's algorithm, in Linux's `win_minmax.c`). They may be of
+//! less than the window, never of more.
 
 /// The largest value over a window of whatever the caller counts in: rounds, nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +57,8 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// The naive oracle: all values are remembered. The algorithm may keep less than the window, never more, and
-        /// the latest value at least.
+        /// The naive oracle: all values are remembered. The algorithm may keep less than the
+        /// window, never more, and the latest value at least.
         #[test]
         fn the_extremum_is_one_of_the_window(
             values in prop::collection::vec((0..1000u64, 0..4u64), 1..60),

@@ -1,5 +1,5 @@
-//! Serves stacks whose callbacks name packets one by one, by the time at which they left, with the end of a batch. The
-//! adapters of quinn and noq call it. Several packets may leave as one.
+//! Serves stacks whose callbacks name packets one by one, by the time at which they left, with the
+//! end of a batch. The adapters of quinn and noq call it. Several packets may leave as one.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -61,8 +61,9 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// The batch ends; the largest number acknowledged so far is told. A stack that tells of losses at once has told of all
-    /// up to the number of the batch before, so a packet that is open there is none that counts.
+    /// The batch ends; the largest number acknowledged so far is told. A stack that tells of losses
+    /// at once has told of all up to the number of the batch before, so a packet that is open there
+    /// is none that counts.
     pub fn on_end_acks(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         self.enter(now, largest.unwrap_or(u64::MAX));
         if self.batch.newest.is_some()
@@ -108,7 +109,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.recovery.lost += u32::from(first.is_some());
     }
 
-    /// Packets of `bytes` in all are lost, the last of which left at `left`; the congestion event follows.
+    /// Packets of `bytes` in all are lost, the last of which left at `left`; the congestion event
+    /// follows.
     pub fn on_lost_until(&mut self, left: Time, bytes: u64) {
         let mtu = u64::from(self.mtu);
         self.recovery.first = self.ledger.lost_until(left, bytes, mtu);
@@ -152,7 +154,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.begin_recovery(now, true, None);
     }
 
-    /// Whether what happened to a packet that left at `left` belongs to the recovery that began last.
+    /// Whether what happened to a packet that left at `left` belongs to the recovery that began
+    /// last.
     fn belongs(&self, left: Time) -> bool {
         self.recovery.start.is_some_and(|start| left <= start)
     }

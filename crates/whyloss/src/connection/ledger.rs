@@ -150,6 +150,12 @@ impl Ledger {
         (entry.last == number && entry.open() > 0).then_some((index, entry.left))
     }
 
+    /// Returns the number of the entry at `index`, counted from the oldest, and when it left.
+    pub(super) fn at_index(&self, index: usize) -> Option<(u64, Time)> {
+        let entry = self.entries.get(index)?;
+        Some((entry.last, entry.left))
+    }
+
     /// Forgets the oldest entry, as if what is open of it had never left.
     fn forget_oldest(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
@@ -256,9 +262,9 @@ impl Ledger {
         low
     }
 
-    /// What [`find`](Self::find) finds is acknowledged.
-    pub(super) fn acked_alone(&mut self, now: Time, found: usize) {
-        self.acknowledge(now, found, u64::MAX);
+    /// Acknowledges the entry at that index, and returns how many of its bytes were open.
+    pub(super) fn acked_alone(&mut self, now: Time, found: usize) -> u64 {
+        self.acknowledge(now, found, u64::MAX)
     }
 
     /// At most `bytes` of an entry are acknowledged. Returns how many were open.

@@ -233,6 +233,34 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
                 largest = largest.max(Some(number));
             }
         }
+        self.finish_acked(largest, now);
+    }
+
+    /// An acknowledgement arrives at `now`, by which every packet up to number `through` has
+    /// arrived but those in `missing`, whose numbers rise. For a stack that keeps a list of
+    /// packets under way, but does not say which ones an acknowledgement removed from it.
+    pub fn on_packets_acked_through(
+        &mut self,
+        through: u64,
+        missing: impl IntoIterator<Item = u64>,
+        now: Time,
+    ) {
+        let mut missing = missing.into_iter().peekable();
+        let (mut largest, mut index) = (None, 0);
+        while let Some((number, left)) = self.ledger.at_index(index)
+            && number <= through
+        {
+            while missing.next_if(|&missing| missing < number).is_some() {}
+            if missing.peek() != Some(&number) && self.ledger.acked_alone(now, index) > 0 {
+                self.batch.newest = self.batch.newest.max(Some(left));
+                largest = Some(number);
+            }
+            index += 1;
+        }
+        self.finish_acked(largest, now);
+    }
+
+    fn finish_acked(&mut self, largest: Option<u64>, now: Time) {
         if largest.is_some() {
             self.timed_out = false;
             self.finish_batch(now, self.app_limited, largest);

@@ -1,4 +1,5 @@
-//! Compares what classifiers hear from a stack that names packets with what they hear from one that tells times.
+//! Compares what classifiers hear from a stack that names packets with what they hear from one that
+//! tells times.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -118,7 +119,8 @@ fn recorded(numbered: bool) -> (Stack<Recorder>, Rc<RefCell<Vec<Heard>>>) {
     (Stack::new(recorder, numbered), heard)
 }
 
-/// acked, sacked, acknowledged, in flight, in recovery: of the acknowledgements that were heard, in packets.
+/// acked, sacked, acknowledged, in flight, in recovery: of the acknowledgements that were heard, in
+/// packets.
 fn acks(heard: &Rc<RefCell<Vec<Heard>>>) -> Vec<(u64, u64, u64, u64, bool)> {
     let heard = heard.borrow();
     let ack = |heard: &Heard| match heard {
@@ -243,7 +245,8 @@ fn the_recovery_takes_no_notice_of_what_left_before_it() {
     }
 }
 
-/// fqRTT's head: of single losses only the first may teach, or nothing would be wireless in the end.
+/// fqRTT's head: of single losses only the first may teach, or nothing would be wireless in the
+/// end.
 #[test]
 fn single_losses_do_not_teach_fqrtt() {
     for numbered in [false, true] {
@@ -313,7 +316,8 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
-/// A packet that stands for the lost one of a burst is not taken for one that the stack never tells of.
+/// A packet that stands for the lost one of a burst is not taken for one that the stack never tells
+/// of.
 #[test]
 fn a_burst_is_overtaken_as_a_whole() {
     let (mut stack, heard) = recorded(false);
@@ -327,7 +331,8 @@ fn a_burst_is_overtaken_as_a_whole() {
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 }
 
-/// Packets that hold acknowledgements alone, which no peer acknowledges, do not keep the edge back for ever.
+/// Packets that hold acknowledgements alone, which no peer acknowledges, do not keep the edge back
+/// for ever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     let (mut stack, heard) = recorded(false);
@@ -349,8 +354,8 @@ fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     assert_eq!((ack.acknowledged, ack.acked), (5 * MTU + 40, MTU));
 }
 
-/// A path that drops at random, told by both kinds of stacks: classifiers hear the same where every packet has a time of its
-/// own, and controllers that measure rates end with the same window.
+/// A path that drops at random, told by both kinds of stacks: classifiers hear the same where every
+/// packet has a time of its own, and controllers that measure rates end with the same window.
 #[test]
 fn both_kinds_of_stacks_tell_the_same() {
     for controller in ["reno", "cubic", "bbr", "westwood-nr"] {

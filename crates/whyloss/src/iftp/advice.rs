@@ -1,4 +1,4 @@
-//! What a loss does to n, and how any sender classifier decides it.
+//! The reactions of n to a loss, and how any sender classifier chooses one.
 //!
 //! ```text
 //! IFTP     every loss                                    n/2
@@ -11,15 +11,15 @@
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base               (4), in packets
 //! ```
 //!
-//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its smoothed round-trip time
-//! starts and moves as the sender's R does.
+//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its
+//! smoothed round-trip time starts and moves as the sender's R does.
 
 use crate::Cause;
 use crate::event::{AckEvent, LossEvent};
 use crate::sender::veno::{Judgement, Veno};
 use crate::sender::{Classifier, SenderClassifier};
 
-/// What a loss found by acknowledgements does to n. A timeout always does the same.
+/// The reaction of n to a loss found by acknowledgements. A timeout always does the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
@@ -50,11 +50,12 @@ impl From<Cause> for Reaction {
     }
 }
 
-/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP has `()`.
+/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP
+/// has `()`.
 pub trait Judge {
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// What a loss event does. Asked about timeouts too, but the answer is not used there.
+    /// The reaction to a loss event. Asked about timeouts too, but the answer is not used there.
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction;
 }
 
@@ -80,14 +81,14 @@ impl Judge for Veno {
     }
 }
 
-/// What a classifier says about a loss event of IFTP: the cause, and the reaction, of which some classifiers know more
-/// than two.
+/// A classifier's answer about a loss event of IFTP: the cause, and the reaction, of which some
+/// classifiers know more than two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {
     /// The cause.
     pub cause: Cause,
-    /// What the sender does.
+    /// The sender's reaction.
     pub reaction: Reaction,
 }
 

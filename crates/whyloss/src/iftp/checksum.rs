@@ -5,8 +5,9 @@
 pub struct Sum(u32);
 
 impl Sum {
-    /// The sum of an IPv4 pseudo-header: addresses, protocol, and length of what the packet carries (RFC 768; for
-    /// UDP-Lite RFC 3828, 3.1 takes the length from the network layer, not the coverage).
+    /// The sum of an IPv4 pseudo-header: addresses, protocol, and length of what the packet carries
+    /// (RFC 768; for UDP-Lite RFC 3828, 3.1 takes the length from the network layer, not the
+    /// coverage).
     #[must_use]
     pub fn ipv4(source: [u8; 4], destination: [u8; 4], protocol: u8, length: u16) -> Self {
         let [high, low] = length.to_be_bytes();
@@ -33,7 +34,8 @@ impl Sum {
         Self(sum as u32)
     }
 
-    /// The checksum to send for what was added: the complement, or all ones where that is zero (RFC 768, RFC 3828).
+    /// The checksum to send for what was added: the complement, or all ones where that is zero (RFC
+    /// 768, RFC 3828).
     #[must_use]
     pub fn checksum(self) -> u16 {
         match !(self.0 as u16) {

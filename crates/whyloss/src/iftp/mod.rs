@@ -1,19 +1,20 @@
 //! IFTP, IFTP-W, IFTPV and IFTPV-W: rate-based streaming as friendly as TCP Reno.
 //!
-//! ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams over heterogeneous wired–wireless networks",
-//! Computer Communications 31, 2008: section 4 (IFTP), 7 (IFTP-W), 10.2 (IFTPV), 11 (both together, which it suggests
-//! and does not try).
+//! ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams over heterogeneous
+//! wired–wireless networks", Computer Communications 31, 2008: section 4 (IFTP), 7 (IFTP-W), 10.2
+//! (IFTPV), 11 (both together, which it suggests and does not try).
 //!
-//! A sender spaces its packets by a gap that emulates Reno's window; every packet is acknowledged by its number, none is
-//! retransmitted. The protocols are combinations of two choices:
+//! A sender spaces its packets by a gap that emulates Reno's window; every packet is acknowledged
+//! by its number, none is retransmitted. The protocols are combinations of two choices:
 //!
 //! | | checksum over everything | checksum over a section |
 //! |---|---|---|
 //! | every loss is congestion | IFTP | IFTP-W |
 //! | a classifier tells losses apart | IFTPV | IFTPV-W |
 //!
-//! The section is the business of the wire format and of whoever drops damaged packets; the classifier is told of events by
-//! the sender, and answers with a [`Reaction`]. So the state machines are the same four times.
+//! The section is the business of the wire format and of whoever drops damaged packets; the
+//! classifier is told of events by the sender, and answers with a [`Reaction`]. So the state
+//! machines are the same four times.
 //!
 //! | file | what |
 //! |---|---|
@@ -25,10 +26,11 @@
 //!
 //! # Contract
 //!
-//! Both ends are sans-I/O. After every [`Sender::on_ack`] and [`Sender::on_timeout`], and once at the start, call
-//! [`Sender::poll_transmit`] until it answers `None`; [`Sender::next_timeout`] says when to call `on_timeout` and poll
-//! again, [`Time::MAX`] that only an acknowledgement can help. Calls that come too early do nothing. The sender has
-//! data until its host says otherwise ([`Sender::set_has_data`]). Nothing a peer sends can panic or take unbounded time.
+//! Both ends are sans-I/O. After every [`Sender::on_ack`] and [`Sender::on_timeout`], and once at
+//! the start, call [`Sender::poll_transmit`] until it answers `None`; [`Sender::next_timeout`] says
+//! when to call `on_timeout` and poll again, [`Time::MAX`] that only an acknowledgement can help.
+//! Calls that come too early do nothing. The sender has data until its host says otherwise
+//! ([`Sender::set_has_data`]). Nothing a peer sends can panic or take unbounded time.
 
 mod advice;
 mod checksum;
@@ -42,7 +44,7 @@ pub use sender::{Phase, Sender};
 
 use crate::Time;
 
-/// What a data packet carries.
+/// The fields of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Packet number: one more with each packet.
@@ -51,7 +53,7 @@ pub struct Data {
     pub stamp: Time,
 }
 
-/// What an acknowledgement carries: both fields copied from the packet that it answers (section 7).
+/// The fields of an acknowledgement, both copied from the packet that it answers (section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The packet's number.
@@ -60,7 +62,8 @@ pub struct Ack {
     pub echo: Time,
 }
 
-/// The receiving end: one acknowledgement for each packet that arrives undamaged where it is sensitive.
+/// The receiving end: one acknowledgement for each packet that arrives undamaged where it is
+/// sensitive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receiver;
 

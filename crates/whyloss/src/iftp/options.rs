@@ -10,7 +10,8 @@ pub const MOST_PACKETS: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// τ: how long the sender's link takes to send a data packet. `None`: nobody has said so, and it counts as nothing.
+    /// τ: how long the sender's link takes to send a data packet. `None`: nobody has said so, and
+    /// it counts as nothing.
     pub transmission_time: Option<Duration>,
     /// The slow start threshold at first, in packets. At least 1.
     pub initial_ssthresh: u32,
@@ -25,8 +26,8 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// ElAarag et al., section 5.2: threshold 32, maximum 50, three duplicates. The window slides (section 7), the timer
-    /// is RFC 6298's, and τ is not known.
+    /// ElAarag et al., section 5.2: threshold 32, maximum 50, three duplicates. The window slides
+    /// (section 7), the timer is RFC 6298's, and τ is not known.
     fn default() -> Self {
         Self {
             transmission_time: None,
@@ -43,10 +44,11 @@ impl Default for Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WindowMode {
-    /// A packet may leave while `next < una + n`. The paper prints `cwnd + una < next`, which would let packets leave only
-    /// beyond the window (ELA-5).
+    /// A packet may leave while `next < una + n`. The paper prints `cwnd + una < next`, which would
+    /// let packets leave only beyond the window (ELA-5).
     #[default]
     Sliding,
-    /// The older version: the next window opens once every packet of the one before is acknowledged or given up.
+    /// The older version: the next window opens once every packet of the one before is acknowledged
+    /// or given up.
     Blocking,
 }

@@ -1,4 +1,5 @@
-//! The packets of IFTP and IFTP-W as bytes (ElAarag et al. 2008, Figs. 6 and 7), with an Internet checksum (RFC 1071).
+//! The packets of IFTP and IFTP-W as bytes (ElAarag et al. 2008, Figs. 6 and 7), with an Internet
+//! checksum (RFC 1071).
 //!
 //! ```text
 //!  0                   1                   2                   3       byte
@@ -12,18 +13,21 @@
 //! | payload …                                                     |  12
 //! ```
 //!
-//! Big-endian. An acknowledgement has no payload; that of IFTP-W has no coverage either, and covers all of itself. With a
-//! time stamp of 32 bits the last field moves to byte 12, two bytes of zero follow it where there is one, and the header
-//! has 16 bytes. `docs/reference/iftp.md` has each of the eight layouts as a table.
+//! Big-endian. An acknowledgement has no payload; that of IFTP-W has no coverage either, and covers
+//! all of itself. With a time stamp of 32 bits the last field moves to byte 12, two bytes of zero
+//! follow it where there is one, and the header has 16 bytes. `docs/reference/iftp.md` has each of
+//! the eight layouts as a table.
 //!
-//! The paper prints neither widths nor units. Fields are of 16 bits as they are drawn (ELA-6). The time stamp counts
-//! milliseconds, and wraps after 65.536 s; with 32 bits microseconds, and wraps after 71.6 min.
+//! The paper prints neither widths nor units. Fields are of 16 bits as they are drawn (ELA-6). The
+//! time stamp counts milliseconds, and wraps after 65.536 s; with 32 bits microseconds, and wraps
+//! after 71.6 min.
 //!
-//! Length and coverage count the header. Coverage and checksum follow UDP-Lite (RFC 3828, 3.1): a coverage of 0 means the
-//! whole packet; one from 1 to the length of the header less 1, or above the length of the packet, is illegal; a checksum
-//! computed as 0 is sent as all ones, and a packet with a checksum of 0 is invalid. As there, a flipped bit of the
-//! *coverage field* itself moves the end of what is covered, so the checksum finds it with probability 1 − 2⁻¹⁶ only; one in
-//! any other covered place it finds always.
+//! Length and coverage count the header. Coverage and checksum follow UDP-Lite (RFC 3828, 3.1): a
+//! coverage of 0 means the whole packet; one from 1 to the length of the header less 1, or above
+//! the length of the packet, is illegal; a checksum computed as 0 is sent as all ones, and a packet
+//! with a checksum of 0 is invalid. As there, a flipped bit of the *coverage field* itself moves
+//! the end of what is covered, so the checksum finds it with probability 1 − 2⁻¹⁶ only; one in any
+//! other covered place it finds always.
 
 use core::fmt;
 
@@ -149,7 +153,8 @@ impl Format {
         if self.wide_stamp { 16 } else { 12 }
     }
 
-    /// Bytes of an acknowledgement: those of a data header, but 10 or 12 in IFTP-W, which has no coverage there.
+    /// Bytes of an acknowledgement: those of a data header, but 10 or 12 in IFTP-W, which has no
+    /// coverage there.
     pub const fn ack_length(self) -> usize {
         match (self.partial, self.wide_stamp) {
             (true, false) => 10,
@@ -173,8 +178,8 @@ impl Format {
         }
     }
 
-    /// The latest tick up to `now` with this time stamp. A round trip that takes longer than the stamp takes to wrap looks
-    /// shorter by that.
+    /// The latest tick up to `now` with this time stamp. A round trip that takes longer than the
+    /// stamp takes to wrap looks shorter by that.
     pub fn expand_stamp(self, stamp: u32, now: Time) -> Time {
         let ticks = now.as_nanos() / self.tick_nanos();
         let age = self.stamp(now).wrapping_sub(stamp);
@@ -186,8 +191,9 @@ impl Format {
         Time::from_nanos(ticks.saturating_sub(age) * self.tick_nanos())
     }
 
-    /// Writes the header of a data packet into the beginning of `packet`, whose payload is in place behind it. The
-    /// checksum covers `coverage` bytes from the beginning, 0 for all; and `pseudo`, what the network layer adds to it.
+    /// Writes the header of a data packet into the beginning of `packet`, whose payload is in place
+    /// behind it. The checksum covers `coverage` bytes from the beginning, 0 for all; and `pseudo`,
+    /// what the network layer adds to it.
     ///
     /// # Errors
     /// If the packet is too short or long, the coverage illegal, or the time stamp too wide.
@@ -233,8 +239,8 @@ impl Format {
         Ok(length)
     }
 
-    /// Reads a data packet: its header, and how many of its bytes the checksum covered. The payload begins after
-    /// [`Self::data_header`] bytes.
+    /// Reads a data packet: its header, and how many of its bytes the checksum covered. The payload
+    /// begins after [`Self::data_header`] bytes.
     ///
     /// # Errors
     /// If it is no packet of this format, or a covered byte is damaged.
@@ -343,7 +349,8 @@ impl Format {
     }
 }
 
-/// The number nearest to `near` that a packet number of 16 bits stands for; of two equally near, the later one.
+/// The number nearest to `near` that a packet number of 16 bits stands for; of two equally near,
+/// the later one.
 pub const fn expand_number(number: u16, near: u64) -> u64 {
     const HALF: u64 = 1 << 15;
     let ahead = number.wrapping_sub(near as u16) as u64;

@@ -14,15 +14,19 @@
 //!
 //! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/reference/iftp.md` gives the reasons):
 //!
-//! - A *period* ends when ⌊n⌋ packets have left in it, and the first of them is acknowledged or given up. n and G change then,
-//!   not with each acknowledgement, as the equations have it. It lasts R when packets leave R/n apart, and no acknowledgement
-//!   means no growth. A blocking window is a period of its own: it ends when all of its ⌊n⌋ packets are settled.
+//! - A *period* ends when ⌊n⌋ packets have left in it, and the first of them is acknowledged or
+//!   given up. n and G change then, not with each acknowledgement, as the equations have it. It
+//!   lasts R when packets leave R/n apart, and no acknowledgement means no growth. A blocking
+//!   window is a period of its own: it ends when all of its ⌊n⌋ packets are settled.
 //! - In slow start n stops at the threshold, as Reno does.
-//! - A packet is lost when `duplicates` later ones are acknowledged. It is not sent again, but skipped.
-//! - n is reduced once per window: a loss among packets that left before the last loss was found does nothing. The period
-//!   in which n is reduced ends when these are settled; n does not grow at the end of a period with a loss.
-//! - The timer restarts when the lowest outstanding number changes; when it expires, all that is outstanding is given up.
-//! - What arrives late is a round-trip time, and nothing else.
+//! - A packet is lost when `duplicates` later ones are acknowledged. It is not sent again, but
+//!   skipped.
+//! - n is reduced once per window: a loss among packets that left before the last loss was found
+//!   does nothing. The period in which n is reduced ends when these are settled; n does not grow at
+//!   the end of a period with a loss.
+//! - The timer restarts when the lowest outstanding number changes; when it expires, all that is
+//!   outstanding is given up.
+//! - A late arrival gives a round-trip time, and nothing else.
 
 use super::options::MOST_PACKETS;
 use super::{Ack, Data, Judge, Options, Reaction, WindowMode};
@@ -30,7 +34,7 @@ use crate::event::{AckEvent, Detection, LossEvent};
 use crate::rto::Rto;
 use crate::{Duration, Time};
 
-/// What an expired timer leaves of the threshold at least, as RFC 5681 (4) has it.
+/// The least threshold that an expired timer leaves, as RFC 5681 (4) has it.
 const LEAST_SSTHRESH: f64 = 2.0;
 
 /// The sending end of a flow. See the [module](super) for the contract.
@@ -72,7 +76,8 @@ pub struct Sender {
     has_data: bool,
     /// Losses of lower numbers belong to the loss event before.
     recover: u64,
-    /// Acknowledged packets that `una` has passed while a hole was skipped, and no event has told of.
+    /// Acknowledged packets that `una` has passed while a hole was skipped, and no event has told
+    /// of.
     passed: u64,
     /// The timer has expired, and nothing was acknowledged since.
     silent: bool,
@@ -159,7 +164,8 @@ impl Sender {
         Some(data)
     }
 
-    /// Takes an acknowledgement. One for a packet that has not left, or for one that is acknowledged, is ignored.
+    /// Takes an acknowledgement. One for a packet that has not left, or for one that is
+    /// acknowledged, is ignored.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, judge: &mut impl Judge) {
         if ack.sequence >= self.next {
             return;
@@ -205,7 +211,8 @@ impl Sender {
         now >= self.deadline && self.una < self.next
     }
 
-    /// Lets the timer expire if it is due: everything outstanding is given up, and slow start begins.
+    /// Lets the timer expire if it is due: everything outstanding is given up, and slow start
+    /// begins.
     pub fn on_timeout(&mut self, now: Time, judge: &mut impl Judge) {
         if !self.is_expired(now) {
             return;
@@ -225,8 +232,8 @@ impl Sender {
         self.begin_period();
     }
 
-    /// Whether the application has data to send. It has at first. Without, no packet is due; n does not grow at the end
-    /// of a period in which a packet might have left and there was none.
+    /// Whether the application has data to send. It has at first. Without, no packet is due; n does
+    /// not grow at the end of a period in which a packet might have left and there was none.
     pub fn set_has_data(&mut self, now: Time, has_data: bool) {
         self.held |= has_data && self.is_idle(now);
         self.has_data = has_data;
@@ -252,7 +259,8 @@ impl Sender {
         self.bytes(self.next - self.una)
     }
 
-    /// Bytes per second at which packets leave as long as n lets them; `None` before the first gap is known.
+    /// Bytes per second at which packets leave as long as n lets them; `None` before the first gap
+    /// is known.
     pub fn rate(&self) -> Option<f64> {
         let period = (self.tau + self.gap).as_secs_f64();
         (self.gap > Duration::ZERO).then(|| f64::from(self.packet_size) / period)
@@ -410,7 +418,8 @@ impl Sender {
         }
     }
 
-    /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298, 5.2 and 5.3).
+    /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298, 5.2 and
+    /// 5.3).
     #[inline]
     fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.una < self.next {
@@ -443,7 +452,8 @@ impl Sender {
     }
 }
 
-/// Which of the outstanding packets have arrived: a bit for each number, modulo the most there can be.
+/// Which of the outstanding packets have arrived: a bit for each number, modulo the most there can
+/// be.
 #[derive(Clone, Debug, Default)]
 struct Arrived([u64; MOST_PACKETS as usize / 64]);
 

@@ -170,8 +170,8 @@ fn with_too_many_holes_the_oldest_counts() {
 }
 
 proptest! {
-    /// Whatever arrives in whatever order within the way back, each number is told as new, late or lost once, and what is
-    /// neither lost nor new is what was overtaken in time.
+    /// Whatever arrives in whatever order within the way back, each number is told as new, late or
+    /// lost once, and what is neither lost nor new is what was overtaken in time.
     #[test]
     fn everything_is_accounted_for(
         steps in prop::collection::vec((0_u64..4, 0_usize..6), 1..300),

@@ -1,7 +1,7 @@
 //! Biaz and mBiaz: did the packet after the gap come when it should?
 //!
-//! Biaz & Vaidya, "Discriminating congestion losses from wireless losses using inter-arrival times at the receiver",
-//! ASSET 1999; mBiaz from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
+//! Biaz & Vaidya, "Discriminating congestion losses from wireless losses using inter-arrival times
+//! at the receiver", ASSET 1999; mBiaz from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
 //!
 //! ```text
 //! wireless  ⇔  (n+1)·T_min ≤ T_i < (n+c)·T_min        else congestion
@@ -14,16 +14,20 @@
 //!
 //! Earlier than that: packets ahead were dropped at a buffer. Later: the queues grew.
 //!
-//! The lower bound holds with *equality* when packets travel back to back (CEN-A10), so it is compared in integers.
+//! The lower bound holds with *equality* when packets travel back to back (CEN-A10), so it is
+//! compared in integers.
 //!
 //! Where the source is silent:
-//! - T_min is the plain minimum over all inter-arrival times, those across gaps included (CEN-A3). Times of zero or
-//!   less say nothing about a link (a repeated packet, a batch read under one stamp, a clock set back) and are left
-//!   out: a T_min of zero would call every later loss congestion.
-//! - Without a T_min, or without an arrival before the gap, there is no evidence for the radio: congestion.
-//! - "The arrival before" is the latest arrival of any packet, a late one included, since that is what the link last
-//!   carried.
-//! - Whether T_min is updated first never matters: a T_i that is a new minimum is too early either way.
+//! - T_min is the plain minimum over all inter-arrival times, those across gaps included (CEN-A3).
+//!   Times of zero or less say nothing about a link (a repeated packet, a batch read under one
+//!   stamp, a clock set back) and are left out: a T_min of zero would call every later loss
+//!   congestion.
+//! - Without a T_min, or without an arrival before the gap, there is no evidence for the radio:
+//!   congestion.
+//! - "The arrival before" is the latest arrival of any packet, a late one included, since that is
+//!   what the link last carried.
+//! - Whether T_min is updated first never matters: a T_i that is a new minimum is too early either
+//!   way.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
@@ -44,7 +48,8 @@ impl Biaz {
     pub const BIAZ: f64 = 2.0;
     /// The upper bound c of mBiaz.
     pub const MBIAZ: f64 = 1.2;
-    /// The upper bound c of mBiaz in the journal version of 2003, as two public ports give it (CEN-15).
+    /// The upper bound c of mBiaz in the journal version of 2003, as two public ports give it
+    /// (CEN-15).
     pub const MBIAZ_2003: f64 = 1.25;
 
     /// mBiaz: the upper bound is (n+1.2)·T_min.
@@ -100,7 +105,8 @@ impl Biaz {
         let (Some(t_i), Some(t_min)) = (interval, self.t_min()) else {
             return Cause::Congestion;
         };
-        // How much later than the lower bound, in 128 bits: n may be any number a peer's header can hold.
+        // How much later than the lower bound, in 128 bits: n may be any number a peer's header can
+        // hold.
         let late =
             i128::from(t_i.as_nanos()) - (i128::from(missing) + 1) * i128::from(t_min.as_nanos());
         Cause::wireless_if(late >= 0 && (late as f64) < self.slack * t_min.as_nanos() as f64)
@@ -135,7 +141,8 @@ mod tests {
     use crate::Rate;
     use Cause::{Congestion, Wireless};
 
-    /// The verdict on a gap of `missing` that ends `t_i` ns after the arrival before, once T_min is `t_min` ns.
+    /// The verdict on a gap of `missing` that ends `t_i` ns after the arrival before, once T_min is
+    /// `t_min` ns.
     fn verdict(mut classifier: Biaz, t_min: u64, missing: u64, t_i: u64) -> Cause {
         assert_eq!(classifier.on_arrival(&arrival(0, 0), 0), None);
         assert_eq!(classifier.on_arrival(&arrival(t_min, 0), 0), None);
@@ -147,7 +154,8 @@ mod tests {
 
     #[test]
     fn bounds_by_hand() {
-        // T_min = 10, n = 2: on time is 30 ≤ T_i < 40 for Biaz, 30 ≤ T_i < 32 for mBiaz, < 32.5 in 2003.
+        // T_min = 10, n = 2: on time is 30 ≤ T_i < 40 for Biaz, 30 ≤ T_i < 32 for mBiaz, < 32.5 in
+        // 2003.
         for (upper, on_time) in [
             (Biaz::BIAZ, 30..40),
             (Biaz::MBIAZ, 30..32),
@@ -162,7 +170,8 @@ mod tests {
 
     #[test]
     fn back_to_back_packets_are_on_time() {
-        // CEN-A10: 762 bytes at 150, 800, 1600 kbit/s; the lower bound is met with equality, whatever the gap.
+        // CEN-A10: 762 bytes at 150, 800, 1600 kbit/s; the lower bound is met with equality,
+        // whatever the gap.
         for kbps in [150, 800, 1600] {
             let slot = Rate::from_kbps(kbps).transmission_time(762).as_nanos() as u64;
             for missing in 1..=1000 {

@@ -2,17 +2,20 @@
 //!
 //! # Contract
 //!
-//! A classifier is told of *every* arrival, in the order of arrival, through [`ReceiverClassifier::on_arrival`]. When
-//! the arrival reveals a gap of `missing` packets, the answer is one [`Cause`] for the whole gap (CEN-1); otherwise
-//! it is `None`. Whether the revealing packet updates the state before or after the decision is part of each
-//! algorithm's definition (CEN-A2). Stamps of sender and receiver come from clocks that need not agree: a constant
-//! offset between them never changes a decision.
+//! A classifier is told of *every* arrival, in the order of arrival, through
+//! [`ReceiverClassifier::on_arrival`]. When the arrival reveals a gap of `missing` packets, the
+//! answer is one [`Cause`] for the whole gap (CEN-1); otherwise it is `None`. Whether the revealing
+//! packet updates the state before or after the decision is part of each algorithm's definition
+//! (CEN-A2). Stamps of sender and receiver come from clocks that need not agree: a constant offset
+//! between them never changes a decision.
 //!
-//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`, and a classifier's state is
-//! a fixed number of words. An oracle, which is told the truth, is no classifier: it lives with whoever knows the truth.
+//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`, and a
+//! classifier's state is a fixed number of words. An oracle, which is told the truth, is no
+//! classifier: it lives with whoever knows the truth.
 //!
-//! Whoever holds packets with sequence numbers needs none of this: [`LossTracker`](crate::losses::LossTracker) counts
-//! gaps, waits for what was only overtaken, and asks any classifier.
+//! Programs that hold packets with sequence numbers need none of this:
+//! [`LossTracker`](crate::losses::LossTracker) counts gaps, waits for what was only overtaken, and
+//! asks any classifier.
 //!
 //! # By name
 //!
@@ -33,9 +36,9 @@
 //!
 //! # Adding a classifier
 //!
-//! One file (and the `mod` line below by which the compiler finds it); its type and its entry in the two lists of
-//! `registry.rs`;
-//! scenarios, experiments, the command, the property tests, the fuzz target and the benchmarks read the list.
+//! One file (and the `mod` line below by which the compiler finds it); its type and its entry in
+//! the two lists of `registry.rs`; scenarios, experiments, the command, the property tests, the
+//! fuzz target and the benchmarks read the list.
 
 pub mod biaz;
 mod registry;
@@ -66,7 +69,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Makes the arrival of packet number `sequence`, of `size` bytes, stamped `sent` and `received`.
+    /// Makes the arrival of packet number `sequence`, of `size` bytes, stamped `sent` and
+    /// `received`.
     #[inline]
     pub const fn new(sequence: u64, sent: Time, received: Time, size: u32) -> Self {
         Self {
@@ -89,11 +93,14 @@ impl Arrival {
     note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
 )]
 pub trait ReceiverClassifier {
-    /// Takes one arrival; `missing` packets lie between it and the highest sequence number that arrived before.
+    /// Takes one arrival; `missing` packets lie between it and the highest sequence number that
+    /// arrived before.
     ///
-    /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes with `missing` 0.
+    /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes
+    /// with `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
-    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs
+    /// none, or has had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None

@@ -1,7 +1,7 @@
 //! The registry: every receiver classifier by name, with its parameters.
 //!
-//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its `mod` line, and its
-//! entry in the list below.
+//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its
+//! `mod` line, and its entry in the list below.
 
 use super::biaz::Biaz;
 use super::spike::Spike;

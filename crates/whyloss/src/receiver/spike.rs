@@ -1,7 +1,7 @@
 //! Spike: is the path in a spike of delay?
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 3.2, after Tobe et al., "Achieving moderate fairness for UDP flows by
-//! path-status classification", LCN 2000, whose thresholds were fixed.
+//! Cen, Cosman & Voelker, MMCN 2002, section 3.2, after Tobe et al., "Achieving moderate fairness
+//! for UDP flows by path-status classification", LCN 2000, whose thresholds were fixed.
 //!
 //! ```text
 //! on each packet:   not in spike and rott > B_start  →  in spike
@@ -17,11 +17,12 @@
 //! rott_min, _max   ns, smallest and largest so far, this packet's included
 //! ```
 //!
-//! α ≥ 1 never enters a spike: always wireless. α ≤ 0 (and so β ≤ 0) enters one as soon as rott is above its
-//! minimum (α < 0: as soon as it varies) and never leaves: always congestion from then on.
+//! α ≥ 1 never enters a spike: always wireless. α ≤ 0 (and so β ≤ 0) enters one as soon as rott is
+//! above its minimum (α < 0: as soon as it varies) and never leaves: always congestion from then
+//! on.
 //!
-//! Departure: Tobe's thresholds are on the one-way delay itself; without synchronised clocks they are taken relative
-//! to rott_min.
+//! Departure: Tobe's thresholds are on the one-way delay itself; without synchronised clocks they
+//! are taken relative to rott_min.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
@@ -59,7 +60,8 @@ impl Spike {
         )
     }
 
-    /// Thresholds that lie a fixed time above rott_min, with `end` ≤ `start` (Tobe: 20 ms and 5 ms).
+    /// Thresholds that lie a fixed time above rott_min, with `end` ≤ `start` (Tobe: 20 ms and 5
+    /// ms).
     pub fn tobe(start: Duration, end: Duration) -> Self {
         let fixed = |above: Duration| Threshold {
             share: 0.0,
@@ -79,7 +81,8 @@ impl Spike {
         }
     }
 
-    /// Whether the revealing packet updates the state before the decision (the default) or after it.
+    /// Whether the revealing packet updates the state before the decision (the default) or after
+    /// it.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
@@ -108,7 +111,8 @@ impl Spike {
         // Everything relative to rott_min: a clock offset cancels in integers, before any rounding.
         let above_min = (rott - self.min).as_nanos() as f64;
         let span = (self.max - self.min).as_nanos() as f64;
-        // Both comparisons, then a choice: nothing waits for the last packet's state, and nothing is predicted.
+        // Both comparisons, then a choice: nothing waits for the last packet's state, and nothing
+        // is predicted.
         let stays = above_min >= self.end.above_min(span);
         let starts = above_min > self.start.above_min(span);
         self.spiking = if self.spiking { stays } else { starts };
@@ -207,7 +211,8 @@ mod tests {
 
     #[test]
     fn limits_of_alpha() {
-        // CEN-5: α ≥ 1 is always wireless; α ≤ 0 always congestion, once rott has been above its minimum.
+        // CEN-5: α ≥ 1 is always wireless; α ≤ 0 always congestion, once rott has been above its
+        // minimum.
         let delays = [30, 31, 10, 90, 10, 50, 90, 95, 9, 9];
         for alpha in [1.0, 1.5] {
             assert_eq!(

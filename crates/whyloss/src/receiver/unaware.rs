@@ -1,4 +1,5 @@
-//! The unaware classifier: every loss is congestion, which is what a transport without a classifier takes it for.
+//! The unaware classifier: every loss is congestion, which is what a transport without a classifier
+//! takes it for.
 
 use super::{Arrival, ReceiverClassifier};
 use crate::Cause;

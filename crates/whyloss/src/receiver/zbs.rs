@@ -1,7 +1,7 @@
 //! ZBS, ZBS2, ZBS3: ZigZag, mBiaz or Spike, by what the path looks like.
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 7; the 2003 variant after two public ports of the authors' journal version
-//! (IEEE/ACM ToN 11(5)), whose text was not at hand (CEN-15).
+//! Cen, Cosman & Voelker, MMCN 2002, section 7; the 2003 variant after two public ports of the
+//! authors' journal version (IEEE/ACM ToN 11(5)), whose text was not at hand (CEN-15).
 //!
 //! ```text
 //! T_avg  ← 0.75·T_avg + 0.25·T/(n+1)           T_narr = T_avg/T_min
@@ -18,17 +18,18 @@
 //! rott      ns, of this packet;  rott_min and rott_dev are Spike's and ZigZag's own
 //! ```
 //!
-//! T_narr is near 1 where the narrow link is the flow's own (WLH) and near N where N flows share it (WB).
+//! T_narr is near 1 where the narrow link is the flow's own (WLH) and near N where N flows share it
+//! (WB).
 //!
-//! *Lock*: a base scheme is kept for 3 s or 50 packets, whichever comes first, from its choice on. Then the rule is
-//! evaluated at every arrival until it names another one, whose lock begins. The start, with ZigZag, is locked too.
-//! The port of the 2003 variant whose code was read (the Rust crate packet_loss_classification) has no lock, so none is
-//! its default.
+//! *Lock*: a base scheme is kept for 3 s or 50 packets, whichever comes first, from its choice on.
+//! Then the rule is evaluated at every arrival until it names another one, whose lock begins. The
+//! start, with ZigZag, is locked too. The port of the 2003 variant whose code was read (the Rust
+//! crate packet_loss_classification) has no lock, so none is its default.
 //!
 //! Where the source is silent:
 //! - All three base schemes are updated at every packet, whichever decides.
-//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts (packets read under one stamp do average out), a
-//!   clock set back does not.
+//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts (packets read under one stamp do
+//!   average out), a clock set back does not.
 //! - Without T_min the path is unknown: ZigZag.
 //! - ZBS3's own tests are under the lock as well: the lock holds the final choice (CEN-A8).
 
@@ -143,8 +144,8 @@ impl Zbs {
         }
     }
 
-    /// Whether the revealing packet updates everything, the choice of the base scheme included, before the decision
-    /// (the default) or after it.
+    /// Whether the revealing packet updates everything, the choice of the base scheme included,
+    /// before the decision (the default) or after it.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
@@ -383,12 +384,14 @@ mod tests {
     #[test]
     fn thresholds_have_their_reasons() {
         let [wlh, _, wb] = Rule::Zbs.thresholds();
-        // 9 % congestion loss: 1 of 11 packets is lost, so 1 of 10 inter-arrival times of T_min covers 2 packets.
+        // 9 % congestion loss: 1 of 11 packets is lost, so 1 of 10 inter-arrival times of T_min
+        // covers 2 packets.
         let slot = Duration::from_nanos(SLOT as i64);
         let sum = 9.0 * per_packet(slot, 0) + per_packet(slot, 1);
         assert!((sum / 10.0 / SLOT as f64 - wlh).abs() < 1e-12);
-        // Two flows share a full link: our next packet is i slots away with probability (1/2)^i, Σ i·(1/2)^i = 2 on
-        // average; 1.5 is midway between that and one flow's 1. (The sum printed, Σ (1/2)^i, is 1.)
+        // Two flows share a full link: our next packet is i slots away with probability (1/2)^i, Σ
+        // i·(1/2)^i = 2 on average; 1.5 is midway between that and one flow's 1. (The sum printed,
+        // Σ (1/2)^i, is 1.)
         let shared: f64 = (1..60).map(|i| f64::from(i) * 0.5_f64.powi(i)).sum();
         assert!((shared - 2.0).abs() < 1e-12);
         assert!((f64::midpoint(1.0, shared) - wb).abs() < 1e-12);
@@ -396,13 +399,15 @@ mod tests {
 
     #[test]
     fn locked_for_fifty_packets() {
-        // Back to back at 7.62 ms: 50 packets take 0.4 s. T_narr = 1, so ZBS wants mBiaz from the start.
+        // Back to back at 7.62 ms: 50 packets take 0.4 s. T_narr = 1, so ZBS wants mBiaz from the
+        // start.
         let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
         for k in 1..50 {
             assert_eq!(bases(&mut zbs, [(k * SLOT, 0, 0)]), [Base::ZigZag], "{k}");
         }
         assert_eq!(bases(&mut zbs, [(50 * SLOT, 0, 0)]), [Base::MBiaz]);
-        // From here the flow gets every other slot: T_narr tends to 2. The 50 packets after the choice pass first.
+        // From here the flow gets every other slot: T_narr tends to 2. The 50 packets after the
+        // choice pass first.
         for k in 1..50 {
             let time = (50 + 2 * k) * SLOT;
             assert_eq!(bases(&mut zbs, [(time, 0, 0)]), [Base::MBiaz], "{k}");

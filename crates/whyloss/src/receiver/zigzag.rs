@@ -17,17 +17,20 @@
 //! rott_i  ns, that of P_i, the last packet received before the gap
 //! ```
 //!
-//! The section uses "the same notation as in the Biaz scheme", where P_i comes before the gap and P_o after it. Two public
-//! ports compare P_o's delay instead: [`ZigZag::delay_before_gap`] chooses.
+//! The section uses "the same notation as in the Biaz scheme", where P_i comes before the gap and
+//! P_o after it. Two public ports compare P_o's delay instead: [`ZigZag::delay_before_gap`]
+//! chooses.
 //!
 //! Where the source is silent, or misprinted:
-//! - The bars of |rott − rott_mean| are lost in print; without them the deviation could turn negative.
+//! - The bars of |rott − rott_mean| are lost in print; without them the deviation could turn
+//!   negative.
 //! - The deviation uses the mean just updated, in the order of the printed formulas.
-//! - rott_mean starts with the first rott, rott_dev with zero or what the user says (CEN-A4). Half the first rott, as
-//!   TCP does with round trips, would depend on the offset between the clocks.
+//! - rott_mean starts with the first rott, rott_dev with zero or what the user says (CEN-A4). Half
+//!   the first rott, as TCP does with round trips, would depend on the offset between the clocks.
 //! - A gap before any rott is known: congestion.
 //!
-//! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any rounding.
+//! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any
+//! rounding.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
@@ -65,14 +68,16 @@ impl ZigZag {
         }
     }
 
-    /// Whether the delay compared is that of the packet before the gap (the default, P_i) or of the one after it (P_o).
+    /// Whether the delay compared is that of the packet before the gap (the default, P_i) or of the
+    /// one after it (P_o).
     #[must_use]
     pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
         self.delay_before_gap = delay_before_gap;
         self
     }
 
-    /// Whether the revealing packet updates mean and deviation before the decision (the default) or after it.
+    /// Whether the revealing packet updates mean and deviation before the decision (the default) or
+    /// after it.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
@@ -109,7 +114,8 @@ impl ZigZag {
             (1.0 - 2.0 * self.alpha) * self.dev + 2.0 * self.alpha * (rott - self.mean).abs();
     }
 
-    /// The delay to compare, from the origin, when a packet of this rott arrives; to be asked before its update.
+    /// The delay to compare, from the origin, when a packet of this rott arrives; to be asked
+    /// before its update.
     #[inline]
     pub(super) fn compared(&self, rott: Duration) -> Option<Duration> {
         let origin = self.origin?;
@@ -183,14 +189,16 @@ mod tests {
         assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1056)));
         assert_eq!(zigzag.rott_dev(), Duration::from_nanos(62));
         zigzag.on_arrival(&arrival(1 << 40, 32), 0);
-        // mean = 31/32·1056 + 32/32 = 1023 + 1 = 1024; dev = 15/16·62 + |32 − 1024|/16 = 58.125 + 62 = 120.125.
+        // mean = 31/32·1056 + 32/32 = 1023 + 1 = 1024; dev = 15/16·62 + |32 − 1024|/16 = 58.125 +
+        // 62 = 120.125.
         assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1024)));
         assert!((zigzag.dev_nanos() - 120.125).abs() < 1e-9);
     }
 
     #[test]
     fn bounds_by_hand() {
-        // mean 1000, dev 200: the bound on rott is 800 for n = 1, 900 for 2, 1000 for 3, 1100 from 4 on.
+        // mean 1000, dev 200: the bound on rott is 800 for n = 1, 900 for 2, 1000 for 3, 1100 from
+        // 4 on.
         for (missing, bound) in [
             (1, 800),
             (2, 900),
@@ -230,8 +238,8 @@ mod tests {
 
     #[test]
     fn updating_first_moves_the_bound() {
-        // rott 795 < 1000 − 200 is wireless. Updated first, mean = 993.59375 and dev = 187.5 + 198.59375/16 ≈ 199.9,
-        // so the bound is ≈ 793.7 and the same rott is congestion.
+        // rott 795 < 1000 − 200 is wireless. Updated first, mean = 993.59375 and dev = 187.5 +
+        // 198.59375/16 ≈ 199.9, so the bound is ≈ 793.7 and the same rott is congestion.
         for (update_first, cause) in [(false, Cause::Wireless), (true, Cause::Congestion)] {
             let mut zigzag = at_1000_200().update_first(update_first);
             assert_eq!(zigzag.on_arrival(&arrival(1 << 40, 795), 1), Some(cause));

@@ -1,5 +1,5 @@
-//! TCP BaLDE: SARBE's bandwidth, and LDEA to tell losses apart (Le & Hong, IEICE Trans. Commun. E89-B(4), 2006; BAL-3 to
-//! BAL-7).
+//! TCP BaLDE: SARBE's bandwidth, and LDEA to tell losses apart (Le & Hong, IEICE Trans. Commun.
+//! E89-B(4), 2006; BAL-3 to BAL-7).
 //!
 //! ```text
 //! oCwnd                 max(SARBE·RTT_min, 2·SMSS)                                          [bytes]
@@ -34,7 +34,8 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// 100 kB/s for 100 ms are 10 segments: ssthresh at any loss, the window only where 30·(1 − 100/120) = 5 segments wait.
+    /// 100 kB/s for 100 ms are 10 segments: ssthresh at any loss, the window only where 30·(1 −
+    /// 100/120) = 5 segments wait.
     #[test]
     fn the_bandwidth_bounds_the_window_at_congestion_alone() {
         let duplicates = loss(Detection::Duplicates);

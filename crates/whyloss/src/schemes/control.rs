@@ -1,4 +1,5 @@
-//! The machine that runs a scheme: it asks the classifier for causes, and has the controller act upon them.
+//! The machine that runs a scheme: it asks the classifier for causes, and has the controller act
+//! upon them.
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
@@ -24,9 +25,10 @@ impl core::error::Error for NeedsRateSamples {}
 
 /// A connection under a scheme: told what happens to it, it says how much may be under way.
 ///
-/// It tells the classifier and the controller of everything in the order that both expect, asks the one for causes and
-/// has the other act upon them under its policy. Any classifier and any controller will do, also one's own. The calls and
-/// when they are due are those of the [controllers' contract](crate::congestion).
+/// It tells the classifier and the controller of everything in the order that both expect, asks the
+/// one for causes and has the other act upon them under its policy. Any classifier and any
+/// controller will do, also one's own. The calls and when they are due are those of the
+/// [controllers' contract](crate::congestion).
 #[derive(Clone, Debug)]
 pub struct CongestionControl<S = Classifier, C = AnyController> {
     classifier: S,
@@ -36,10 +38,12 @@ pub struct CongestionControl<S = Classifier, C = AnyController> {
 }
 
 impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
-    /// Puts a classifier and a controller under its policy together, for a transport that tells no rate samples.
+    /// Puts a classifier and a controller under its policy together, for a transport that tells no
+    /// rate samples.
     ///
     /// # Errors
-    /// When the controller [wants them](Controller::wants_rate_samples): its window would never move.
+    /// When the controller [wants them](Controller::wants_rate_samples): its window would never
+    /// move.
     pub fn new(classifier: S, control: UnderPolicy<C>) -> Result<Self, NeedsRateSamples> {
         if control.wants_rate_samples() {
             return Err(NeedsRateSamples);
@@ -74,8 +78,8 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         self.control.on_sent(sent);
     }
 
-    /// An acknowledgement arrives; before it, if the controller [wants](UnderPolicy::wants_rate_samples) one, its
-    /// [rate sample](Self::on_rate_sample).
+    /// An acknowledgement arrives; before it, if the controller
+    /// [wants](UnderPolicy::wants_rate_samples) one, its [rate sample](Self::on_rate_sample).
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
         self.classifier.on_ack(ack);
@@ -123,8 +127,8 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         cause
     }
 
-    /// All that the last loss event called lost has arrived: what it did to the window is undone. Does nothing the second
-    /// time.
+    /// All that the last loss event called lost has arrived: what it did to the window is undone.
+    /// Does nothing the second time.
     pub fn on_spurious_loss(&mut self, now: Time) {
         if let Some((cwnd, ssthresh)) = self.before.take() {
             self.control.on_spurious_loss(now, cwnd, ssthresh);

@@ -1,4 +1,5 @@
-//! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): any window's scheme, told the truth.
+//! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): any window's
+//! scheme, told the truth.
 //!
 //! ```text
 //! 3 duplicates   the first lost packet was corrupted once, at any time    nothing changes: cwnd, ssthresh, estimate
@@ -6,9 +7,10 @@
 //! timeout        not asked                                                as without the LDA
 //! ```
 //!
-//! NewRenoLDA goes with NewReno's recovery, WestwoodLDA with fast retransmit alone, as UCLA's module for ns-2. VegasLDA is in
-//! [`vegas`](super::vegas). The paper asks a record of corrupted packets that nothing prunes, so a packet that the radio
-//! corrupted once counts as corrupted ever after.
+//! NewRenoLDA goes with NewReno's recovery, WestwoodLDA with fast retransmit alone, as UCLA's
+//! module for ns-2. VegasLDA is in [`vegas`](super::vegas). The paper asks a record of corrupted
+//! packets that nothing prunes, so a packet that the radio corrupted once counts as corrupted ever
+//! after.
 
 use super::Scheme;
 use crate::policy::WirelessPolicy;
@@ -18,8 +20,8 @@ use crate::policy::WirelessPolicy;
 pub struct Lookup {
     /// The packets whose cause is looked up.
     pub of: LookupOf,
-    /// Whether a packet once corrupted counts as corrupted ever after, also when a queue drops its retransmission (MIL-7
-    /// (b)). Otherwise its latest loss counts.
+    /// Whether a packet once corrupted counts as corrupted ever after, also when a queue drops its
+    /// retransmission (MIL-7 (b)). Otherwise its latest loss counts.
     pub remembers: bool,
     /// Whether timeouts are classified; otherwise they count as congestion (MIL-7 (c)).
     pub timeouts: bool,
@@ -48,7 +50,8 @@ impl Default for Lookup {
 /// The packets whose cause an oracle looks up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LookupOf {
-    /// All packets known to be lost in the window: congestion if any of them was lost to congestion (MAR-4).
+    /// All packets known to be lost in the window: congestion if any of them was lost to congestion
+    /// (MAR-4).
     #[default]
     Window,
     /// The first lost packet alone (MIL-7).

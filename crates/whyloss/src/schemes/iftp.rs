@@ -7,8 +7,8 @@
 //! IFTP-W    the same sender; the checksum covers the header and the first bytes of the payload alone
 //! ```
 //!
-//! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): a link damages a packet for IFTP where
-//! it does not for IFTP-W, and the sender is one.
+//! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): a link damages
+//! a packet for IFTP where it does not for IFTP-W, and the sender is one.
 
 use super::Scheme;
 use crate::iftp::Options;

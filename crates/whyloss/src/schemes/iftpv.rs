@@ -1,4 +1,5 @@
-//! IFTPV: IFTP that asks enhanced Veno (ElAarag, Moedinger & Hogg 2008, section 10.2; Zhou & Fu 2006).
+//! IFTPV: IFTP that asks enhanced Veno (ElAarag, Moedinger & Hogg 2008, section 10.2; Zhou & Fu
+//! 2006).
 //!
 //! ```text
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base            packets (equation 4); RTT_actual smoothed with gain 1/8
@@ -25,7 +26,8 @@ mod tests {
     use crate::iftp::{Advice, Reaction};
     use crate::sender::SenderClassifier;
 
-    /// 30 packets: 100 ms smoothed with 180 ms is 110 ms, so B = 30·(1 − 100/110) = 2.7; with another it is 118.75 ms and 4.7.
+    /// 30 packets: 100 ms smoothed with 180 ms is 110 ms, so B = 30·(1 − 100/110) = 2.7; with
+    /// another it is 118.75 ms and 4.7.
     #[test]
     fn a_random_loss_costs_nothing() {
         let mut classifier = scheme().classifier;

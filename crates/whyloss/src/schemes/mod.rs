@@ -1,5 +1,6 @@
-//! Defines each scheme, a classifier, a controller and a policy that a paper puts together under one name, in a file of its
-//! own. Scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
+//! Defines each scheme, a classifier, a controller and a policy that a paper puts together under
+//! one name, in a file of its own. Scenarios, experiments, QUIC, the kernel's comparison and Python
+//! take it from here.
 //!
 //! | file | names | classifier | controller | a loss called wireless |
 //! |---|---|---|---|---|
@@ -16,8 +17,9 @@
 //! | [`iftpv`] | IFTPV | enhanced Veno | IFTP | rate kept, or 4/5 |
 //! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
 //!
-//! [`REGISTRY`] names all that can run anywhere, [`IDEAL`] those that ask the truth, which only a simulation knows, and
-//! [`IFTP`] those of IFTP. Any other scheme is made of three names, or of values:
+//! [`REGISTRY`] names all that can run anywhere, [`IDEAL`] those that ask the truth, which only a
+//! simulation knows, and [`IFTP`] those of IFTP. Any other scheme is made of three names, or of
+//! values:
 //!
 //! ```
 //! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
@@ -41,8 +43,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! The way in which losses are found and repaired (NewReno's, Vegas's) belongs to the transport; each file says which one
-//! the paper has.
+//! The way in which losses are found and repaired (NewReno's, Vegas's) belongs to the transport;
+//! each file says which one the paper has.
 //!
 //! # Adding a scheme
 //!
@@ -81,8 +83,8 @@ use crate::sender::{self, Classifier, Unaware};
 
 /// A classifier, a controller and a policy that belong together.
 ///
-/// `J` tells the causes of losses: a classifier at its start, or [what an oracle looks up](Lookup). `C` controls
-/// congestion: a window's controller under its policy, or the options of a rate's.
+/// `J` tells the causes of losses: a classifier at its start, or [what an oracle looks up](Lookup).
+/// `C` controls congestion: a window's controller under its policy, or the options of a rate's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheme<J = Classifier, C = ControllerSpec> {
     /// Controls congestion.
@@ -133,13 +135,14 @@ impl Scheme {
     /// Starts a connection under this scheme, for a transport that tells no rate samples.
     ///
     /// # Errors
-    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport that tells them, and
-    /// `connection::Connection` measures them itself.
+    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport
+    /// that tells them, and `connection::Connection` measures them itself.
     pub fn start(&self, start: &Start) -> Result<CongestionControl, NeedsRateSamples> {
         CongestionControl::new(self.classifier.clone(), self.controller.build(start))
     }
 
-    /// Starts a connection under this scheme, for a transport that tells rate samples and lost packets.
+    /// Starts a connection under this scheme, for a transport that tells rate samples and lost
+    /// packets.
     pub fn start_metered(&self, start: &Start) -> CongestionControl {
         CongestionControl::metered(self.classifier.clone(), self.controller.build(start))
     }

@@ -7,9 +7,10 @@
 //! timeout                                     the same for ssthresh, cwnd = SMSS
 //! ```
 //!
-//! Goes with NewReno's recovery. NewReno-Ideal-LP asks the truth instead of the predictor: a window that lost anything to
-//! congestion lost it to congestion. The paper's figures run it on ns-2's TCP, which halves the window where the text halves
-//! the flight size: [`ControllerKind::of_ns2`] is that one departure.
+//! Goes with NewReno's recovery. NewReno-Ideal-LP asks the truth instead of the predictor: a window
+//! that lost anything to congestion lost it to congestion. The paper's figures run it on ns-2's
+//! TCP, which halves the window where the text halves the flight size: [`ControllerKind::of_ns2`]
+//! is that one departure.
 
 use super::{Lookup, Scheme};
 use crate::congestion::{ControllerKind, Decrease};
@@ -37,7 +38,8 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// 20 of 30 segments are under way. V_P is 0 at first; with 120 ms of RTT over 100 ms it is 30·(1 − 100/120) = 5.
+    /// 20 of 30 segments are under way. V_P is 0 at first; with 120 ms of RTT over 100 ms it is
+    /// 30·(1 − 100/120) = 5.
     #[test]
     fn the_flight_size_or_its_half() {
         let duplicates = loss(Detection::Duplicates);

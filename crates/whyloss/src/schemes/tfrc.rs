@@ -1,4 +1,5 @@
-//! TFRC with a receiver classifier, as Cen, Cosman & Voelker (MMCN 2002) compare them (CEN-13, CEN-14).
+//! TFRC with a receiver classifier, as Cen, Cosman & Voelker (MMCN 2002) compare them (CEN-13,
+//! CEN-14).
 //!
 //! ```text
 //! rate              TFRC's, ns-2's; packets count without a header
@@ -7,16 +8,17 @@
 //! wireless          does not: the packets count as received
 //! ```
 //!
-//! Section 3 has the base classifiers Biaz, mBiaz, Spike and ZigZag, section 7 the hybrids ZBS to ZBS3, which take one of the
-//! three by the spacing of packets: each is one [receiver classifier](crate::receiver::REGISTRY). *Unaware* TFRC has none,
-//! *omniscient* TFRC asks the truth.
+//! Section 3 has the base classifiers Biaz, mBiaz, Spike and ZigZag, section 7 the hybrids ZBS to
+//! ZBS3, which take one of the three by the spacing of packets: each is one
+//! [receiver classifier](crate::receiver::REGISTRY). *Unaware* TFRC has none, *omniscient* TFRC
+//! asks the truth.
 
 use super::Scheme;
 use crate::receiver::Classifier;
 use crate::tfrc::Options;
 
-/// Makes TFRC as ns-2 has it with this classifier, without its 32 bytes of header: with them no scheme could use more than 96 %
-/// of a link in packets of 762 bytes, and the paper's do.
+/// Makes TFRC as ns-2 has it with this classifier, without its 32 bytes of header: with them no
+/// scheme could use more than 96 % of a link in packets of 762 bytes, and the paper's do.
 pub fn scheme(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> {
     Scheme {
         controller: OPTIONS,
@@ -37,8 +39,8 @@ mod tests {
     use crate::receiver::{Arrival, ReceiverClassifier};
     use crate::{Cause, Time};
 
-    /// 1 packet of 762 bytes in 7.62 ms, alone on the link: T_narr is small, so mBiaz decides, and a gap that takes its packets'
-    /// time is wireless.
+    /// 1 packet of 762 bytes in 7.62 ms, alone on the link: T_narr is small, so mBiaz decides, and
+    /// a gap that takes its packets' time is wireless.
     #[test]
     fn a_hybrid_is_one_classifier() {
         let Scheme {

@@ -1,5 +1,5 @@
-//! TIBET: Westwood with segment sizes and the gaps between acknowledgements filtered apart (Capone, Fratta & Martignon, IEEE
-//! TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
+//! TIBET: Westwood with segment sizes and the gaps between acknowledgements filtered apart (Capone,
+//! Fratta & Martignon, IEEE TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
 //!
 //! ```text
 //! Bw        mean size of a segment / mean gap between acknowledgements            [bytes/s]

@@ -1,5 +1,5 @@
-//! TCP Vegas (Brakmo & Peterson, IEEE JSAC 13(8), 1995), and VegasLDA (Milenkoski & Stojcevska 2010, section 4.3; MIL-5,
-//! MIL-6).
+//! TCP Vegas (Brakmo & Peterson, IEEE JSAC 13(8), 1995), and VegasLDA (Milenkoski & Stojcevska
+//! 2010, section 4.3; MIL-5, MIL-6).
 //!
 //! ```text
 //! Diff       cwnd − sent·BaseRTT/RTT; below 1 segment cwnd grows by one a round trip, above 3 it shrinks by one

@@ -1,4 +1,5 @@
-//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate fills (Casetti et al., MobiCom 2001).
+//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate fills (Casetti et
+//! al., MobiCom 2001).
 //!
 //! ```text
 //! loss      ssthresh = max(Bw·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)        [bytes]
@@ -55,7 +56,8 @@ mod tests {
         }
     }
 
-    /// Without an estimate: half of 20 segments under way by the equations, 2 segments in the module.
+    /// Without an estimate: half of 20 segments under way by the equations, 2 segments in the
+    /// module.
     #[test]
     fn before_there_is_a_rate() {
         for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000), (ucla_newreno(), 2_000)] {

@@ -1,5 +1,5 @@
-//! Westwood-NR: Westwood with adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002; Martignon & Fratta 2005,
-//! section 3; MAR-5).
+//! Westwood-NR: Westwood with adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002;
+//! Martignon & Fratta 2005, section 3; MAR-5).
 //!
 //! ```text
 //! loss      ssthresh = max(ABSE·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)      [bytes]

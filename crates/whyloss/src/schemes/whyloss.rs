@@ -1,7 +1,9 @@
-//! Whyloss: CUBIC, or Reno, that a loss cuts by the odds of congestion, where the path has shown its queue.
+//! Whyloss: CUBIC, or Reno, that a loss cuts by the odds of congestion, where the path has shown
+//! its queue.
 //!
-//! This project's own; [`crate::congestion::Whyloss`] has the formula. The controller asks the trees itself, since it acts on their
-//! odds, not on a verdict: the scheme has no classifier besides.
+//! This project's own; [`crate::congestion::Whyloss`] has the formula. The controller asks the
+//! trees itself, since it acts on their odds, not on a verdict: the scheme has no classifier
+//! besides.
 
 use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, Under};

@@ -1,4 +1,5 @@
-//! The backlog of a window: how many of its segments wait in queues. Vegas's predictor and Veno compare it with a few.
+//! The backlog of a window: how many of its segments wait in queues. Vegas's predictor and Veno
+//! compare it with a few.
 //!
 //! ```text
 //! B = (w/RTT_min − w/RTT)·RTT_min = w·(1 − RTT_min/RTT)
@@ -8,8 +9,9 @@
 //! RTT   ns, see `RttOf`           RTT_min  ns, the smallest so far
 //! ```
 //!
-//! Round-trip times of zero or less say nothing about a path (a coarse clock, a batch read under one stamp) and are
-//! left out: an RTT_min of zero would call every window backlog. Those above 73 years count as 73 years.
+//! Round-trip times of zero or less say nothing about a path (a coarse clock, a batch read under
+//! one stamp) and are left out: an RTT_min of zero would call every window backlog. Those above 73
+//! years count as 73 years.
 
 use core::cmp::Ordering;
 
@@ -41,13 +43,14 @@ impl Segments {
     }
 }
 
-/// What the backlog of a window is computed from.
+/// The measures from which the backlog of a window follows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Backlog {
     of: RttOf,
     /// RTT_min, ns; endless until there is one.
     min: u64,
-    /// RTT, in eighths of a ns, so that smoothing keeps what it divides off; zero until there is one.
+    /// RTT, in eighths of a ns, so that smoothing keeps what it divides off; zero until there is
+    /// one.
     rtt: u64,
     rounds: Rounds,
     /// The smallest sample of the round trip under way, ns.
@@ -95,7 +98,8 @@ impl Backlog {
         sample.is_some()
     }
 
-    /// How the backlog of `window` bytes compares with `segments`; `None` without a round-trip time.
+    /// How the backlog of `window` bytes compares with `segments`; `None` without a round-trip
+    /// time.
     #[inline]
     pub(super) fn compare(
         &self,
@@ -134,7 +138,8 @@ mod tests {
     use super::super::tests::ack;
     use super::*;
 
-    /// The RTT in eighths of a ns after each of `samples` ns, each acknowledging a segment of a window of four.
+    /// The RTT in eighths of a ns after each of `samples` ns, each acknowledging a segment of a
+    /// window of four.
     fn rtts<const N: usize>(of: RttOf, samples: [i64; N]) -> [u64; N] {
         let mut backlog = Backlog::new(of);
         let mut acknowledged = 0;
@@ -157,7 +162,8 @@ mod tests {
 
     #[test]
     fn the_smoothed_round_trip_time() {
-        // 100; 87.5 + 25 = 112.5; 98.4375 + 14 = 112.4375 and 98.3828125 + 10 = 108.3828125, less what eighths lose.
+        // 100; 87.5 + 25 = 112.5; 98.4375 + 14 = 112.4375 and 98.3828125 + 10 = 108.3828125, less
+        // what eighths lose.
         let rtts = rtts(RttOf::Smoothed, [100, 200, 112, 80]);
         assert_eq!(rtts, [800, 900, 900, 868]);
     }
@@ -182,7 +188,8 @@ mod tests {
         assert_eq!(backlog.compare(30_000, 1000, three), None);
         backlog.on_ack(&ack(90, 0));
         backlog.on_ack(&ack(100, 0));
-        // 30 segments of which 1 − 90/100 = a tenth waits: 3; a byte less is less, a byte more is more.
+        // 30 segments of which 1 − 90/100 = a tenth waits: 3; a byte less is less, a byte more is
+        // more.
         let compare = |window| backlog.compare(window, 1000, three);
         assert_eq!(compare(29_999), Some(Ordering::Less));
         assert_eq!(compare(30_000), Some(Ordering::Equal));

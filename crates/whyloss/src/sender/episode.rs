@@ -1,6 +1,7 @@
 //! Short episodes: was the loss repaired within two round trips?
 //!
-//! The rule of quiche's Reno (proposed in `cloudflare/quiche` pull request 308, 2019, and not merged; 40 % more at 1 % loss).
+//! The rule of quiche's Reno (proposed in `cloudflare/quiche` pull request 308, 2019, and not
+//! merged; 40 % more at 1 % loss).
 //!
 //! ```text
 //! at the loss            congestion: the window shrinks
@@ -10,15 +11,17 @@
 //! a timeout              congestion
 //! ```
 //!
-//! Several packets that are lost to a full queue take several round trips, or one long one. One packet takes one round
-//! trip, whatever lost it: so the rule also forgives a queue that overflows by a packet and is no longer than the way.
+//! Several packets that are lost to a full queue take several round trips, or one long one. One
+//! packet takes one round trip, whatever lost it: so the rule also forgives a queue that overflows
+//! by a packet and is no longer than the way.
 //!
 //! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. TCP in the
 //! simulator and `connection` (QUIC) ask then. For a transport that does not ask, every loss is
 //! congestion.
 //!
-//! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in TCP when all that was under
-//! way then is, retransmissions among it; a single loss takes one round trip in either.
+//! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in
+//! TCP when all that was under way then is, retransmissions among it; a single loss takes one round
+//! trip in either.
 
 use super::SenderClassifier;
 use crate::event::{AckEvent, LossEvent};
@@ -89,7 +92,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What it says of a loss after a smallest round trip of 100 ms that is repaired after so many ms.
+    /// What it says of a loss after a smallest round trip of 100 ms that is repaired after so many
+    /// ms.
     fn repaired(after: u64) -> Cause {
         let mut rule = Episode::default();
         rule.on_ack(&ack(100 * MS as i64, 10_000));

@@ -19,18 +19,22 @@
 //! The guard is for queue managers such as CoDel, which drop at 5 ms of queueing.
 //!
 //! Departures, and where the note is silent:
-//! - quicly judges every lost packet, a classifier the first of a loss event; that a second one of the same window was
-//!   lost changes fqRTT, not the verdict given. "Within one round trip" is within latestRTT.
-//! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was under way at its
-//!   beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before all of that is acknowledged.
+//! - quicly judges every lost packet, a classifier the first of a loss event; that a second one of
+//!   the same window was lost changes fqRTT, not the verdict given. "Within one round trip" is
+//!   within latestRTT.
+//! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was
+//!   under way at its beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before
+//!   all of that is acknowledged.
 //! - A recovery ends when all of that is acknowledged, after a timeout too.
-//! - Limit: with QUIC's events as [`crate::event`] has them (lost packets are settled, so the left edge moves on in every
-//!   recovery) each acknowledgement of a recovery looks partial, so single losses teach too, and after a few of them at
-//!   an empty queue nothing is wireless any more. An adapter must hold the edge back at the first loss until the recovery
-//!   ends or a second packet is lost.
-//! - Gains and v are those of RFC 9002 §5.3; the note says "smoothed" and "variation". With v = 1/2 the threshold starts
-//!   at half of the first sample: below minRTT if a full queue does not double the round-trip time, so that nothing is
-//!   wireless before several episodes of several losses have lowered fqRTTvar. v is a parameter.
+//! - Limit: with QUIC's events as [`crate::event`] has them (lost packets are settled, so the left
+//!   edge moves on in every recovery) each acknowledgement of a recovery looks partial, so single
+//!   losses teach too, and after a few of them at an empty queue nothing is wireless any more. An
+//!   adapter must hold the edge back at the first loss until the recovery ends or a second packet
+//!   is lost.
+//! - Gains and v are those of RFC 9002 §5.3; the note says "smoothed" and "variation". With v = 1/2
+//!   the threshold starts at half of the first sample: below minRTT if a full queue does not double
+//!   the round-trip time, so that nothing is wireless before several episodes of several losses
+//!   have lowered fqRTTvar. v is a parameter.
 //! - Without any round-trip time: congestion, and nothing is learnt.
 
 use super::SenderClassifier;
@@ -259,7 +263,8 @@ mod tests {
     #[test]
     fn averages_by_hand() {
         let mut flow = Flow::new();
-        // The first loss is congestion for want of a sample, and gives one at its end, though it is single.
+        // The first loss is congestion for want of a sample, and gives one at its end, though it is
+        // single.
         assert_eq!(flow.loss(160), Congestion);
         assert_eq!(flow.full(), None);
         flow.ack(100, 10, true);
@@ -268,7 +273,8 @@ mod tests {
         flow.loss(120);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
-        // A partial acknowledgement: two were lost. 160 + (176 − 160)/8 = 162; 80 + (16 − 80)/4 = 64.
+        // A partial acknowledgement: two were lost. 160 + (176 − 160)/8 = 162; 80 + (16 − 80)/4 =
+        // 64.
         flow.loss(176);
         flow.ack(150, 4, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
@@ -318,7 +324,8 @@ mod tests {
         assert_eq!(flow.loss(100), Wireless);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
-        // 104 ms later, at 104 ms. The smaller of both teaches: 160 − 60/8 = 152.5; 20 + (60 − 20)/4 = 30.
+        // 104 ms later, at 104 ms. The smaller of both teaches: 160 − 60/8 = 152.5; 20 + (60 −
+        // 20)/4 = 30.
         assert_eq!(flow.loss_after(104, 104), Congestion);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((152_500, 30_000)));

@@ -1,8 +1,10 @@
-//! The gradients of CARD and Tri-S: did the last change of the window change the delay, or the throughput?
+//! The gradients of CARD and Tri-S: did the last change of the window change the delay, or the
+//! throughput?
 //!
-//! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD), and Wang & Crowcroft, "A new congestion control
-//! scheme: slow start and search (Tri-S)", 1991, as loss predictors in Biaz & Vaidya, "Distinguishing congestion losses
-//! from wireless transmission losses: a negative result", 1998.
+//! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD), and Wang & Crowcroft, "A
+//! new congestion control scheme: slow start and search (Tri-S)", 1991, as loss predictors in Biaz
+//! & Vaidya, "Distinguishing congestion losses from wireless transmission losses: a negative
+//! result", 1998.
 //!
 //! ```text
 //! NDG = (R_i − R_{i−1})/(R_i + R_{i−1}) · (W_i + W_{i−1})/(W_i − W_{i−1})      > 0   ⇒ congestion, else wireless
@@ -12,12 +14,13 @@
 //! R_i  ns, its round-trip time: the last sample of the round trip
 //! ```
 //!
-//! The formulas are written from memory: the text of Biaz & Vaidya could not be read, so thresholds and details are to
-//! be verified. They found both no better than chance; they stand here as baselines.
+//! The formulas are written from memory: the text of Biaz & Vaidya could not be read, so thresholds
+//! and details are to be verified. They found both no better than chance; they stand here as
+//! baselines.
 //!
 //! Where that leaves a choice:
-//! - A round trip without a sample is left out. One whose window is that of the one before has no gradient: the verdict
-//!   stays, and the next one is compared with it.
+//! - A round trip without a sample is left out. One whose window is that of the one before has no
+//!   gradient: the verdict stays, and the next one is compared with it.
 //! - Until there is a gradient, there is no evidence for the radio: congestion.
 
 use super::SenderClassifier;
@@ -184,7 +187,8 @@ mod tests {
     #[test]
     fn the_throughput_gradient_by_hand() {
         let first = Duration::from_nanos(64);
-        // An empty path: throughput grows with the window as from the start. (512 − 256)/(32 768 − 16 384)·64 = 1.
+        // An empty path: throughput grows with the window as from the start. (512 − 256)/(32 768 −
+        // 16 384)·64 = 1.
         let (narrow, wide) = (round(16_384, 64), round(32_768, 64));
         assert_is(narrow.throughput_gradient(wide, first), 1.0);
         // A full one: delay grows with the window, throughput does not.
@@ -221,8 +225,8 @@ mod tests {
             (12_000, 100),
             // The same window: nothing changes, though the delay does.
             (12_000, 110),
-            // Wider by a sixth, longer by a tenth: NDG = 11/231·13 > 0. T = 115.702 after 109.091 a ns, so
-            // NTG = 6.612/2000·100 = 0.33.
+            // Wider by a sixth, longer by a tenth: NDG = 11/231·13 > 0. T = 115.702 after 109.091 a
+            // ns, so NTG = 6.612/2000·100 = 0.33.
             (14_000, 121),
             // Narrower and shorter: NDG > 0. T = 84.112, NTG = 31.59/5000·100 = 0.63.
             (9_000, 107),

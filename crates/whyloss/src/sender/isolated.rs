@@ -1,7 +1,8 @@
 //! Isolated losses: is the share of lost packets high around this one?
 //!
-//! The filter of picoquic's loss test, which its BBR, its delay-based CUBIC and (proposed in `private-octopus/picoquic` pull
-//! request 1222, 2021) its CUBIC ask before they believe a loss: on a lossy satellite link a download of 2,000 s took 11.
+//! The filter of picoquic's loss test, which its BBR, its delay-based CUBIC and (proposed in
+//! `private-octopus/picoquic` pull request 1222, 2021) its CUBIC ask before they believe a loss: on
+//! a lossy satellite link a download of 2,000 s took 11.
 //!
 //! ```text
 //! at each lost packet, d packets after the last one that was lost:
@@ -9,17 +10,19 @@
 //! congestion  ⇔  p > threshold, or the timer expired                             threshold = 0.15
 //! ```
 //!
-//! So of losses in a row the third is congestion (0.0625, 0.117, 0.166), and losses that stay 8 packets apart or more never
-//! are: in the long run p = g/(1 − (1 − g)^(d+1)).
+//! So of losses in a row the third is congestion (0.0625, 0.117, 0.166), and losses that stay 8
+//! packets apart or more never are: in the long run p = g/(1 − (1 − g)^(d+1)).
 //!
 //! Departures:
-//! - picoquic's filter is told of every lost packet and may cut at any of them. A classifier is asked at the first one of a loss
-//!   event; further ones, which partial acknowledgements show (RFC 6582 §1), count for the next event. (Where several reach
-//!   back to one acknowledgement, they count as one.)
-//! - picoquic numbers packets; here they are offsets in full segments, so that what was sent again keeps its place, and a loss
-//!   that lies before the last one counts as one packet after it.
-//! - Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a recovery looks partial. An
-//!   adapter must hold the edge back at the first loss until the recovery ends or a second packet is lost.
+//! - picoquic's filter is told of every lost packet and may cut at any of them. A classifier is
+//!   asked at the first one of a loss event; further ones, which partial acknowledgements show (RFC
+//!   6582 §1), count for the next event. (Where several reach back to one acknowledgement, they
+//!   count as one.)
+//! - picoquic numbers packets; here they are offsets in full segments, so that what was sent again
+//!   keeps its place, and a loss that lies before the last one counts as one packet after it.
+//! - Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a
+//!   recovery looks partial. An adapter must hold the edge back at the first loss until the
+//!   recovery ends or a second packet is lost.
 
 use super::SenderClassifier;
 use crate::Cause;

@@ -2,14 +2,16 @@
 //!
 //! # Contract
 //!
-//! A classifier is told of every acknowledgement, in order of arrival ([`SenderClassifier::on_ack`]), duplicates
-//! included, and asked for a [`Cause`] once per loss event ([`SenderClassifier::on_loss`]): when a recovery begins
-//! and when the retransmission timer expires. The acknowledgement that reveals the loss has been told before. It is not
-//! asked about ECN marks, which are congestion. One that knows better when the repair is done may say so then. What the answer does to the window is not its business: see
+//! A classifier is told of every acknowledgement, in order of arrival
+//! ([`SenderClassifier::on_ack`]), duplicates included, and asked for a [`Cause`] once per loss
+//! event ([`SenderClassifier::on_loss`]): when a recovery begins and when the retransmission timer
+//! expires. The acknowledgement that reveals the loss has been told before. It is not asked about
+//! ECN marks, which are congestion. One that knows better when the repair is done may say so then.
+//! What the answer does to the window is not its business: see
 //! [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] puts the two together.
 //!
-//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An oracle, which is told the
-//! truth, is no classifier: it lives with whoever knows the truth.
+//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An
+//! oracle, which is told the truth, is no classifier: it lives with whoever knows the truth.
 //!
 //! # Adding a classifier
 //!
@@ -48,18 +50,20 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
-    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs
+    /// none, or has had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None
     }
-    /// Whether what it says of a loss that acknowledgements found is only final when the recovery ends. Most know at once.
+    /// Whether what it says of a loss that acknowledgements found is only final when the recovery
+    /// ends. Most know at once.
     #[inline]
     fn revises(&self) -> bool {
         false
     }
-    /// Gives the cause of a loss event that has been repaired, if it [revises](Self::revises) verdicts. If it is wireless, the
-    /// transport undoes what the loss did.
+    /// Gives the cause of a loss event that has been repaired, if it [revises](Self::revises)
+    /// verdicts. If it is wireless, the transport undoes what the loss did.
     fn on_recovery_end(&mut self, now: Time) -> Cause {
         let _ = now;
         Cause::Congestion
@@ -71,7 +75,8 @@ mod tests {
     use crate::event::{AckEvent, Detection, LossEvent};
     use crate::{Duration, Time};
 
-    /// An acknowledgement of a segment of 1000 bytes, `rtt` ns after it left (0: no sample), at a window of `window`.
+    /// An acknowledgement of a segment of 1000 bytes, `rtt` ns after it left (0: no sample), at a
+    /// window of `window`.
     pub(super) fn ack(rtt: i64, window: u64) -> AckEvent {
         AckEvent::new(Time::ZERO, 1000)
             .acked(1000)

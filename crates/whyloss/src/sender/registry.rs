@@ -1,7 +1,7 @@
 //! The registry: every sender classifier by name, with its parameters.
 //!
-//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its `mod` line, and its
-//! entry in the list below.
+//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its
+//! `mod` line, and its entry in the list below.
 
 use super::episode::Episode;
 use super::fq_rtt::FqRtt;

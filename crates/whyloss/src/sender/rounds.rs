@@ -1,7 +1,8 @@
 //! Round trips, told apart by acknowledgements.
 //!
-//! A round trip begins with an acknowledgement and is over when everything that was under way then has been
-//! acknowledged. The first one begins with the connection and ends with the first acknowledgement.
+//! A round trip begins with an acknowledgement and is over when everything that was under way then
+//! has been acknowledged. The first one begins with the connection and ends with the first
+//! acknowledgement.
 
 use crate::event::AckEvent;
 

@@ -1,8 +1,8 @@
 //! The Vegas predictor: how many segments of the window wait in queues?
 //!
-//! Brakmo & Peterson, IEEE JSAC 13(8), 1995, as a loss predictor in Martignon & Fratta, "Loss differentiation schemes
-//! for TCP over wireless networks", 2005, section 2 (`vegas`), and as the LDEA of Le & Hong's TCP BaLDE, 2006, section
-//! 2 (`ldea`).
+//! Brakmo & Peterson, IEEE JSAC 13(8), 1995, as a loss predictor in Martignon & Fratta, "Loss
+//! differentiation schemes for TCP over wireless networks", 2005, section 2 (`vegas`), and as the
+//! LDEA of Le & Hong's TCP BaLDE, 2006, section 2 (`ldea`).
 //!
 //! ```text
 //! V_P = (cwnd/RTT_min − cwnd/RTT)·RTT_min
@@ -15,13 +15,15 @@
 //! ```
 //!
 //! Where the sources are silent, or differ; each is a parameter:
-//! - When it is evaluated: at each acknowledgement that brings a round-trip time, and read at the loss (MAR-2; BAL-3
-//!   says at every new acknowledgement; with time stamps, which BaLDE needs, each of them brings one). At losses alone the
-//!   state between α and β would be as old as the loss before.
-//! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements that the receiver
-//!   delays (MAR-A6).
+//! - When it is evaluated: at each acknowledgement that brings a round-trip time, and read at the
+//!   loss (MAR-2; BAL-3 says at every new acknowledgement; with time stamps, which BaLDE needs,
+//!   each of them brings one). At losses alone the state between α and β would be as old as the
+//!   loss before.
+//! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements
+//!   that the receiver delays (MAR-A6).
 //! - cwnd is the window when the acknowledgement arrived, so before any reaction to a loss (MAR-2).
-//! - Round trips are exact; or whole ticks of a clock, at least one, as ns-2 measures them (100 ms until March 2002).
+//! - Round trips are exact; or whole ticks of a clock, at least one, as ns-2 measures them (100 ms
+//!   until March 2002).
 //! - Until there is a round-trip time: congested (MAR-2, conservative) or not (BAL-3).
 //! - Timeouts are classified (MAR-3), or are congestion (BAL-7: BaLDE does not differentiate them).
 
@@ -49,7 +51,7 @@ pub enum WindowOf {
     /// The congestion window.
     #[default]
     Congestion,
-    /// What is under way.
+    /// The bytes under way.
     Flight,
 }
 
@@ -118,7 +120,8 @@ impl Vegas {
         self
     }
 
-    /// The tick of the clock that measures round trips: each counts as the nearest number of ticks, at least one. Zero: exact.
+    /// The tick of the clock that measures round trips: each counts as the nearest number of ticks,
+    /// at least one. Zero: exact.
     #[must_use]
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = tick;

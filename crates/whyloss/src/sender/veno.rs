@@ -1,8 +1,9 @@
-//! Veno and enhanced Veno: a loss with little backlog is random, unless congestion losses get more frequent.
+//! Veno and enhanced Veno: a loss with little backlog is random, unless congestion losses get more
+//! frequent.
 //!
-//! Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003, with the round-trip time that Linux's `tcp_veno` aims at; Zhou & Fu,
-//! IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams",
-//! 2008, section 10.2, give it for IFTPV.
+//! Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003, with the round-trip time that Linux's `tcp_veno`
+//! aims at; Zhou & Fu, IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg, "TCP
+//! friendly protocols for media streams", 2008, section 10.2, give it for IFTPV.
 //!
 //! ```text
 //! B = w·(1 − RTT_min/RTT)                                       at the loss, in segments
@@ -18,17 +19,18 @@
 //! w     the window in use when the loss is found
 //! ```
 //!
-//! The source's three answers are three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`] gives all three;
-//! a verdict has two causes, so a parameter says which one the middle one is.
+//! The source's three answers are three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`]
+//! gives all three; a verdict has two causes, so a parameter says which one the middle one is.
 //!
 //! Where the sources are silent:
-//! - Linux forgets the smallest round-trip time with every acknowledgement, not every round trip, so in effect uses the
-//!   last sample; the intent stated there is taken (`rtt` has the other).
+//! - Linux forgets the smallest round-trip time with every acknowledgement, not every round trip,
+//!   so in effect uses the last sample; the intent stated there is taken (`rtt` has the other).
 //! - B = β is congestion, as printed; without a round-trip time too.
-//! - con_lr is updated by a random loss before it is judged (ELA-8). Until there are three, and if the first two came at
-//!   once, it is not rising. Losses are counted by loss event, which is what a classifier is told of.
-//! - Timeouts: Veno classifies them, as Linux does; to enhanced Veno they are "a sign of extreme network condition"
-//!   (ELA-8), so congestion, and counted as such.
+//! - con_lr is updated by a random loss before it is judged (ELA-8). Until there are three, and if
+//!   the first two came at once, it is not rising. Losses are counted by loss event, which is what
+//!   a classifier is told of.
+//! - Timeouts: Veno classifies them, as Linux does; to enhanced Veno they are "a sign of extreme
+//!   network condition" (ELA-8), so congestion, and counted as such.
 
 use super::SenderClassifier;
 use super::backlog::{Backlog, RttOf, Segments};
@@ -36,7 +38,7 @@ use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Time};
 use core::cmp::Ordering;
 
-/// What Veno says about a loss.
+/// Veno's answer about a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Judgement {
@@ -83,7 +85,8 @@ impl Veno {
         }
     }
 
-    /// Enhanced Veno; the cause of a random loss while congestion losses get more frequent is `congestive`.
+    /// Enhanced Veno; the cause of a random loss while congestion losses get more frequent is
+    /// `congestive`.
     pub fn enhanced(beta: f64, rtt: RttOf, congestive: Cause) -> Self {
         Self {
             congestive,
@@ -105,7 +108,8 @@ impl Veno {
         self.backlog.segments(window, segment_size)
     }
 
-    /// Judges a loss event, and counts it: what [`SenderClassifier::on_loss`] does, with all three answers.
+    /// Judges a loss event, and counts it: what [`SenderClassifier::on_loss`] does, with all three
+    /// answers.
     pub fn judge(&mut self, loss: &LossEvent) -> Judgement {
         let classified = self.timeouts || !loss.detection.is_timeout();
         let (window, segment_size) = (loss.window, loss.segment_size);
@@ -190,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_threshold_by_hand() {
-        // The smallest round-trip time is 80 ns, the last round's is 100: a fifth of the window waits.
+        // The smallest round-trip time is 80 ns, the last round's is 100: a fifth of the window
+        // waits.
         let mut veno = Veno::new(Veno::BETA, RttOf::Round);
         for (acknowledged, rtt) in [(0, 80), (4000, 100), (5000, 100), (8000, 110)] {
             veno.on_ack(&AckEvent {
@@ -212,7 +217,8 @@ mod tests {
         assert_eq!(veno.on_loss(&loss(0)), Cause::Congestion);
     }
 
-    /// Enhanced Veno with a backlog of nothing for a window of nothing, and of 30 segments for one of 60.
+    /// Enhanced Veno with a backlog of nothing for a window of nothing, and of 30 segments for one
+    /// of 60.
     fn enhanced(congestive: Cause) -> Veno {
         let mut veno = Veno::enhanced(Veno::BETA, RttOf::Last, congestive);
         veno.on_ack(&ack(50, 0));

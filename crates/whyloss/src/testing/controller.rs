@@ -7,8 +7,9 @@ use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
 use crate::policy::{UnderPolicy, WirelessPolicy};
 use crate::{Cause, Duration, Rate, Time};
 
-/// Asserts all that must hold for a controller, under every policy and over many sequences of events that are the same in
-/// every run: at least a segment may be under way, it paces at some rate if it paces, and it does not panic.
+/// Asserts all that must hold for a controller, under every policy and over many sequences of
+/// events that are the same in every run: at least a segment may be under way, it paces at some
+/// rate if it paces, and it does not panic.
 ///
 /// # Panics
 /// When something does not hold.
@@ -46,8 +47,9 @@ struct Transport {
     in_recovery: bool,
 }
 
-/// Runs a controller under its policy over `operations`, and asserts that at least a segment may be under way after each,
-/// and that it paces at some rate if it paces. Segments start with `segment_size` bytes.
+/// Runs a controller under its policy over `operations`, and asserts that at least a segment may be
+/// under way after each, and that it paces at some rate if it paces. Segments start with
+/// `segment_size` bytes.
 ///
 /// # Panics
 /// When that does not hold.
@@ -68,8 +70,8 @@ pub fn check<C: Controller>(mut control: UnderPolicy<C>, segment_size: u32, oper
 }
 
 impl Transport {
-    /// Tells what an operation stands for: mostly what happens on a network, at times numbers that only a broken transport
-    /// would tell.
+    /// Tells what an operation stands for: mostly what happens on a network, at times numbers that
+    /// only a broken transport would tell.
     fn tell<C: Controller>(&mut self, control: &mut UnderPolicy<C>, (kind, a, b): Raw) {
         self.now = self.now.saturating_add(a % 100_000_000);
         let now = Time::from_nanos(self.now);

@@ -19,9 +19,10 @@
 //! testing::receiver::properties(&Longest(3));
 //! ```
 //!
-//! `properties` draws its sequences from a generator with a fixed seed: no dependency, the same in every run. `check` takes
-//! plain numbers, so that proptest or a fuzzer can draw them and shrink what fails. With the feature `std`, a failure of
-//! `properties` says the number of the sequence that shows it, a panic of the algorithm itself included.
+//! `properties` draws its sequences from a generator with a fixed seed: no dependency, the same in
+//! every run. `check` takes plain numbers, so that proptest or a fuzzer can draw them and shrink
+//! what fails. With the feature `std`, a failure of `properties` says the number of the sequence
+//! that shows it, a panic of the algorithm itself included.
 
 pub mod controller;
 pub mod receiver;
@@ -32,7 +33,8 @@ use crate::Time;
 /// One operation as a fuzzer or a property test draws it: its kind, and two numbers.
 pub type Raw = (u8, u64, u64);
 
-/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of the number range.
+/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of
+/// the number range.
 const STAMP_LIMIT: u64 = 1 << 61;
 /// Most operations of a sequence.
 const LENGTH: usize = 256;
@@ -93,8 +95,8 @@ impl Draws {
         }
     }
 
-    /// A sequence of operations and its length: anything, or mostly what networks do with short times, so that decisions
-    /// are near their bounds.
+    /// A sequence of operations and its length: anything, or mostly what networks do with short
+    /// times, so that decisions are near their bounds.
     fn operations(&mut self) -> ([Raw; LENGTH], usize) {
         let kind = self.below(3);
         let length = self.below(LENGTH as u64 + 1) as usize;

@@ -4,12 +4,13 @@ use super::{Raw, STAMP_LIMIT, later};
 use crate::Time;
 use crate::receiver::{Arrival, ReceiverClassifier};
 
-/// Asserts all that must hold for a receiver classifier, over many sequences of events that are the same in every run:
-/// an answer exactly to a gap, decisions that no constant clock offset changes, and no panic at the ends of the numbers'
-/// ranges.
+/// Asserts all that must hold for a receiver classifier, over many sequences of events that are the
+/// same in every run: an answer exactly to a gap, decisions that no constant clock offset changes,
+/// and no panic at the ends of the numbers' ranges.
 ///
 /// # Panics
-/// When something does not hold; with the feature `std` with the number of the sequence that shows it.
+/// When something does not hold; with the feature `std` with the number of the sequence that shows
+/// it.
 pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();
@@ -26,7 +27,8 @@ pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
 /// One event at the receiver. Times are in ns.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    /// A packet, `missing` packets after the highest sequence number so far, `interval` after the arrival before.
+    /// A packet, `missing` packets after the highest sequence number so far, `interval` after the
+    /// arrival before.
     Next {
         missing: u64,
         interval: u64,
@@ -44,8 +46,8 @@ enum Operation {
 
 impl Operation {
     fn new((kind, a, b): Raw) -> Self {
-        // Most of the time what a network does (gaps of a few, delays under a minute), at times what only an attacker
-        // would.
+        // Most of the time what a network does (gaps of a few, delays under a minute), at times
+        // what only an attacker would.
         let delay = b % 60_000_000_000;
         match kind % 16 {
             0..=6 => Self::Next {
@@ -131,8 +133,8 @@ pub fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64)> {
     })
 }
 
-/// Runs a classifier over `operations`, and asserts an answer exactly to a gap, and the same answers whatever constant
-/// `(sender, receiver)` is added to the two clocks.
+/// Runs a classifier over `operations`, and asserts an answer exactly to a gap, and the same
+/// answers whatever constant `(sender, receiver)` is added to the two clocks.
 ///
 /// # Panics
 /// When that does not hold.
@@ -157,8 +159,8 @@ pub fn check(
     }
 }
 
-/// Runs a classifier over stamps and gaps (sent, received, missing) from the whole range of their type, and asserts an
-/// answer exactly to a gap.
+/// Runs a classifier over stamps and gaps (sent, received, missing) from the whole range of their
+/// type, and asserts an answer exactly to a gap.
 ///
 /// # Panics
 /// When that does not hold.

@@ -5,12 +5,13 @@ use crate::event::{AckEvent, Detection, LossEvent};
 use crate::sender::SenderClassifier;
 use crate::{Cause, Duration, Time};
 
-/// Asserts all that must hold for a sender classifier, over many sequences of events that are the same in every run: the
-/// same answers to the same events, also when a constant is added to either clock, and no panic at the ends of the
-/// numbers' ranges.
+/// Asserts all that must hold for a sender classifier, over many sequences of events that are the
+/// same in every run: the same answers to the same events, also when a constant is added to either
+/// clock, and no panic at the ends of the numbers' ranges.
 ///
 /// # Panics
-/// When something does not hold; with the feature `std` with the number of the sequence that shows it.
+/// When something does not hold; with the feature `std` with the number of the sequence that shows
+/// it.
 pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();
@@ -27,7 +28,7 @@ pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
 const SEGMENT: u64 = 1000;
 const MS: u64 = 1_000_000;
 
-/// What a classifier is told.
+/// An event that a classifier is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// An acknowledgement.
@@ -120,8 +121,8 @@ impl Sender {
         })
     }
 
-    /// The event that an operation stands for: most of the time what a network does, at times what only a broken
-    /// transport would.
+    /// The event that an operation stands for: most of the time what a network does, at times what
+    /// only a broken transport would.
     fn event(&mut self, (kind, a, b): Raw) -> Event {
         self.now = (self.now + a % (50 * MS)) % STAMP_LIMIT;
         // Millisecond steps, so that delays meet again, and more so near the smallest.
@@ -172,8 +173,8 @@ pub fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     operations.iter().map(move |&raw| sender.event(raw))
 }
 
-/// Runs a classifier over `operations`, and asserts the same answers again, also when a constant `(sender, receiver)` is
-/// added to the two clocks.
+/// Runs a classifier over `operations`, and asserts the same answers again, also when a constant
+/// `(sender, receiver)` is added to the two clocks.
 ///
 /// # Panics
 /// When that does not hold.

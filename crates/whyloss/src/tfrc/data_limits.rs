@@ -1,7 +1,9 @@
-//! Whether the sender was data-limited throughout the interval that a report covers (RFC 5348, 8.2.1).
+//! Whether the sender was data-limited throughout the interval that a report covers (RFC 5348,
+//! 8.2.1).
 //!
-//! An interval of one R up to the packet that the report echoes was *not* data-limited if at some time in it the sender
-//! had sent all that it was allowed to. Two such times suffice to know: the first after `t_new`, the first after `t_next`.
+//! An interval of one R up to the packet that the report echoes was *not* data-limited if at some
+//! time in it the sender had sent all that it was allowed to. Two such times suffice to know: the
+//! first after `t_new`, the first after `t_next`.
 
 use crate::{Duration, Time};
 
@@ -10,7 +12,8 @@ use crate::{Duration, Time};
 pub(super) struct DataLimits {
     /// Whether the host ever said that it had no data.
     possible: bool,
-    /// Two times at which the sender was not data-limited, the first to lie after `t_new`, the second after `t_next`.
+    /// Two times at which the sender was not data-limited, the first to lie after `t_new`, the
+    /// second after `t_next`.
     first: Time,
     second: Time,
     /// The stamp that the last report echoed, and when that report came.
@@ -34,8 +37,8 @@ impl DataLimits {
         }
     }
 
-    /// A report of the packet sent at `echo` came; answers whether the interval it covers, of `rtt` seconds, was
-    /// data-limited.
+    /// A report of the packet sent at `echo` came; answers whether the interval it covers, of `rtt`
+    /// seconds, was data-limited.
     pub(super) fn on_feedback(&mut self, now: Time, echo: Time, rtt: f64) -> bool {
         self.t_new = echo;
         self.t_next = now;

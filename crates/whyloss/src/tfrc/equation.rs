@@ -1,4 +1,5 @@
-//! The TCP throughput equation (RFC 5348, 3.1; Padhye, Firoiu, Towsley, Kurose, 1998) and its inverse.
+//! The TCP throughput equation (RFC 5348, 3.1; Padhye, Firoiu, Towsley, Kurose, 1998) and its
+//! inverse.
 //!
 //! ```text
 //!                                   s
@@ -6,8 +7,9 @@
 //!     R·√(2bp/3) + t_RTO · (3·√(3bp/8)) · p · (1 + 32p²)
 //! ```
 //!
-//! X in bytes per second, s in bytes, R and t_RTO in seconds, p in (0, 1], b packets per acknowledgement. The SIGCOMM
-//! 2000 paper and ns-2 write min(1, 3√(3bp/8)) where the RFC has no minimum: [`Equation::cap_timeouts`].
+//! X in bytes per second, s in bytes, R and t_RTO in seconds, p in (0, 1], b packets per
+//! acknowledgement. The SIGCOMM 2000 paper and ns-2 write min(1, 3√(3bp/8)) where the RFC has no
+//! minimum: [`Equation::cap_timeouts`].
 
 /// The parameters of the equation besides p.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +39,8 @@ impl Equation {
         self.packet_size / seconds_per_packet
     }
 
-    /// The p at which X is `throughput`, in [`MIN_P`]..=1 (RFC 5348, 6.3.1 asks for 5 %; this is exact to 1e-12).
+    /// The p at which X is `throughput`, in [`MIN_P`]..=1 (RFC 5348, 6.3.1 asks for 5 %; this is
+    /// exact to 1e-12).
     pub fn loss_event_rate(&self, throughput: f64) -> f64 {
         let (mut low, mut high) = (MIN_P, 1.0);
         if self.throughput(low) <= throughput {
@@ -72,9 +75,9 @@ mod tests {
         }
     }
 
-    /// CEN-D1: WLH N=1, R = 130 ms, p = 0.078. By hand: √(0.052) = 0.228035; 12·√(0.02925) = 2.052316;
-    /// p(1+32p²) = 0.078·1.194688 = 0.0931857; 0.228035 + 2.052316·0.0931857 = 0.419282; 762/(0.13·0.419282) = 13979.9
-    /// byte/s = 111.84 kbit/s = 0.7456 of 150.
+    /// CEN-D1: WLH N=1, R = 130 ms, p = 0.078. By hand: √(0.052) = 0.228035; 12·√(0.02925) =
+    /// 2.052316; p(1+32p²) = 0.078·1.194688 = 0.0931857; 0.228035 + 2.052316·0.0931857 = 0.419282;
+    /// 762/(0.13·0.419282) = 13979.9 byte/s = 111.84 kbit/s = 0.7456 of 150.
     #[test]
     fn cen_d1_last_hop() {
         let x = equation(762.0, 0.130).throughput(0.078);
@@ -97,8 +100,8 @@ mod tests {
         }
     }
 
-    /// p = 0.01, R = 100 ms, s = 1000: √(0.02/3) = 0.0816497; 12√(0.00375)·0.01·1.0032 = 0.00737200;
-    /// 1000/(0.1·0.0890217) = 112332.
+    /// p = 0.01, R = 100 ms, s = 1000: √(0.02/3) = 0.0816497; 12√(0.00375)·0.01·1.0032 =
+    /// 0.00737200; 1000/(0.1·0.0890217) = 112332.
     #[test]
     fn one_percent_by_hand() {
         let x = equation(1000.0, 0.1).throughput(0.01);

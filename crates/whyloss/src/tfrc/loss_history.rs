@@ -55,10 +55,12 @@ impl LossHistory {
         }
     }
 
-    /// Packet `sequence` was lost at `time`, by the estimate of 5.2; answers whether that begins a loss event.
+    /// Packet `sequence` was lost at `time`, by the estimate of 5.2; answers whether that begins a
+    /// loss event.
     ///
-    /// `rtt` and `round` are those of the newest packet received. Losses come in sequence order. After the first event,
-    /// whose interval nobody can know, the caller gives one with [`Self::set_first_interval`].
+    /// `rtt` and `round` are those of the newest packet received. Losses come in sequence order.
+    /// After the first event, whose interval nobody can know, the caller gives one with
+    /// [`Self::set_first_interval`].
     pub fn record(&mut self, sequence: u64, time: Time, rtt: Duration, round: u32) -> bool {
         if self.open {
             if self.opens_at(rtt) >= time || (self.needs_new_round && round <= self.round) {
@@ -88,12 +90,14 @@ impl LossHistory {
         self.open && self.known == 0
     }
 
-    /// The interval before the first event, in packets, made up from the rate then (RFC 5348, 6.3.1).
+    /// The interval before the first event, in packets, made up from the rate then (RFC 5348,
+    /// 6.3.1).
     pub fn set_first_interval(&mut self, packets: f64) {
         self.push(packets.max(1.0));
     }
 
-    /// p, in 0..=1, when `highest` is the highest sequence number received; 0 before the first event.
+    /// p, in 0..=1, when `highest` is the highest sequence number received; 0 before the first
+    /// event.
     pub fn loss_event_rate(&self, highest: u64) -> f64 {
         if self.known == 0 {
             return 0.0;
@@ -150,7 +154,8 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// A history whose closed intervals are `intervals` packets, oldest first, with an event open at the answer.
+    /// A history whose closed intervals are `intervals` packets, oldest first, with an event open
+    /// at the answer.
     fn history(options: &Options, first: f64, intervals: &[u64]) -> (LossHistory, u64) {
         let mut history = LossHistory::new(options);
         let (mut sequence, mut time) = (1000, 1000);
@@ -200,9 +205,9 @@ mod tests {
         assert!(history.record(21, at(1500), RTT, 4));
     }
 
-    /// 8, 7, ..., 1 packets, the newest 1: Σ I·w = 1 + 2 + 3 + 4 + 5·0.8 + 6·0.6 + 7·0.4 + 8·0.2 = 22, Σ w = 6.
-    /// With I_0 = 5 (below 2·22/6, so no discount): 5 + 1 + 2 + 3 + 4·0.8 + 5·0.6 + 6·0.4 + 7·0.2 = 21, less than 22.
-    /// With I_0 = 7: 23, more than 22.
+    /// 8, 7, ..., 1 packets, the newest 1: Σ I·w = 1 + 2 + 3 + 4 + 5·0.8 + 6·0.6 + 7·0.4 + 8·0.2 =
+    /// 22, Σ w = 6. With I_0 = 5 (below 2·22/6, so no discount): 5 + 1 + 2 + 3 + 4·0.8 + 5·0.6 +
+    /// 6·0.4 + 7·0.2 = 21, less than 22. With I_0 = 7: 23, more than 22.
     #[test]
     fn weights_by_hand() {
         let (history, start) = history(&Options::rfc5348(), 8.0, &[7, 6, 5, 4, 3, 2, 1]);
@@ -218,8 +223,9 @@ mod tests {
         close(history.loss_event_rate(start), 0.1);
     }
 
-    /// Eight of 10, then I_0 = 60. DF = 20/60 = 1/3: (60 + 50/3)/(1 + 5/3) = 28.75. Closed, it is I_1 with DF_1 = 1 and
-    /// the older ones keep 1/3: the same. With a floor of 0.5: (60 + 25)/3.5. Without: (60 + 50)/6.
+    /// Eight of 10, then I_0 = 60. DF = 20/60 = 1/3: (60 + 50/3)/(1 + 5/3) = 28.75. Closed, it is
+    /// I_1 with DF_1 = 1 and the older ones keep 1/3: the same. With a floor of 0.5: (60 + 25)/3.5.
+    /// Without: (60 + 50)/6.
     #[test]
     fn discounting_by_hand() {
         for (floor, p) in [(0.25, 1.0 / 28.75), (0.5, 3.5 / 85.0), (1.0, 6.0 / 110.0)] {

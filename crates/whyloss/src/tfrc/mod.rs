@@ -1,7 +1,8 @@
 //! TCP-Friendly Rate Control (TFRC): Floyd, Handley, Padhye, Widmer, RFC 5348 (2008).
 //!
-//! A sender paces its packets by the rate that a TCP flow would get under the same round-trip time and *loss event*
-//! rate; the receiver measures that loss event rate and reports it about once per round trip.
+//! A sender paces its packets by the rate that a TCP flow would get under the same round-trip time
+//! and *loss event* rate; the receiver measures that loss event rate and reports it about once per
+//! round trip.
 //!
 //! | file | what | RFC 5348 |
 //! |---|---|---|
@@ -13,24 +14,29 @@
 //!
 //! # Contract
 //!
-//! Both ends are sans-I/O. The host carries [`Data`] and [`Feedback`] between them, and after *every* call asks
-//! `next_timeout` when to call `on_timeout`. [`Time::MAX`] means never. Times never decrease. Nothing a peer sends can
-//! panic, make a call take unbounded time, or make a rate negative, infinite or NaN.
+//! Both ends are sans-I/O. The host carries [`Data`] and [`Feedback`] between them, and after
+//! *every* call asks `next_timeout` when to call `on_timeout`. [`Time::MAX`] means never. Times
+//! never decrease. Nothing a peer sends can panic, make a call take unbounded time, or make a rate
+//! negative, infinite or NaN.
 //!
 //! # Wireless losses
 //!
-//! The receiver asks its host for the [`Cause`](crate::Cause) of each missing packet at the arrival that reveals the
-//! gap. A wireless loss enters the loss history as a received packet: it is no loss event and it lengthens the open
-//! interval (CEN-1, CEN-12). It adds no bytes to the receive rate, since nothing arrived (CEN-A5).
+//! The receiver asks its host for the [`Cause`](crate::Cause) of each missing packet at the arrival
+//! that reveals the gap. A wireless loss enters the loss history as a received packet: it is no
+//! loss event and it lengthens the open interval (CEN-1, CEN-12). It adds no bytes to the receive
+//! rate, since nothing arrived (CEN-A5).
 //!
-//! # What ns-2.35 does and these files do not
+//! # Behaviour of ns-2.35 that these files lack
 //!
-//! - The open interval I_0 counts the packet that began it (RFC 5348, 5.3); ns-2 counts from the one after.
-//! - While fewer than nine intervals are known, ns-2 lets I_0 stand beside all of them; RFC 5348, 5.4 leaves out the
-//!   oldest, so that both sums hold equally many.
-//! - ns-2's inverse equation stops within 5 % of the rate; ours is exact. Its first interval is cut to an integer.
-//! - ns-2's receive rate over an interval shorter than R counts the arrivals of the last R; ours goes back to the last
-//!   report that is at least R old, as RFC 5348, 6.2 allows, so that no arrival needs to be stored.
+//! - The open interval I_0 counts the packet that began it (RFC 5348, 5.3); ns-2 counts from the
+//!   one after.
+//! - While fewer than nine intervals are known, ns-2 lets I_0 stand beside all of them; RFC 5348,
+//!   5.4 leaves out the oldest, so that both sums hold equally many.
+//! - ns-2's inverse equation stops within 5 % of the rate; ours is exact. Its first interval is cut
+//!   to an integer.
+//! - ns-2's receive rate over an interval shorter than R counts the arrivals of the last R; ours
+//!   goes back to the last report that is at least R old, as RFC 5348, 6.2 allows, so that no
+//!   arrival needs to be stored.
 
 mod data_limits;
 pub mod equation;
@@ -50,7 +56,7 @@ pub use sender::Sender;
 
 use crate::{Duration, Time};
 
-/// What a data packet carries (RFC 5348, 3.2.1).
+/// The fields of a data packet (RFC 5348, 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Sequence number: one more with each packet.
@@ -59,17 +65,18 @@ pub struct Data {
     pub stamp: Time,
     /// R: the sender's estimate of the round-trip time; zero before it has one.
     pub rtt: Duration,
-    /// The retransmission timeout that the sender puts into the equation; zero before it has one. In the RFC it is 4R,
-    /// which the receiver could know; ns-2 sends it.
+    /// The retransmission timeout that the sender puts into the equation; zero before it has one.
+    /// In the RFC it is 4R, which the receiver could know; ns-2 sends it.
     pub t_rto: Duration,
-    /// Counts the feedbacks received and the no-feedback timers expired, for [`Options::new_event_needs_new_round`].
+    /// Counts the feedbacks received and the no-feedback timers expired, for
+    /// [`Options::new_event_needs_new_round`].
     pub round: u32,
-    /// The sender has had no feedback since it started, or since its no-feedback timer last expired. Only
-    /// [`FeedbackTiming::OnArrival`] looks at it.
+    /// The sender has had no feedback since it started, or since its no-feedback timer last
+    /// expired. Only [`FeedbackTiming::OnArrival`] looks at it.
     pub urgent: bool,
 }
 
-/// What a feedback packet carries (RFC 5348, 3.2.2).
+/// The fields of a feedback packet (RFC 5348, 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// The stamp of the last data packet received.

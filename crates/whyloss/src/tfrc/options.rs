@@ -1,8 +1,9 @@
 //! The choices of TFRC: RFC 5348 by default, each departure of ns-2.35 a field of its own.
 //!
-//! The papers of 2002–2010 used ns-2, so reproducing them needs its ways; the fields are independent, so that the
-//! difference each makes can be measured alone. Departures were read from ns-2.35's `tcp/tfrc.cc`, `tcp/tfrc-sink.cc`
-//! and `tcp/formula.h`, with the defaults of `tcl/lib/ns-default.tcl`.
+//! The papers of 2002–2010 used ns-2, so reproducing them needs its ways; the fields are
+//! independent, so that the difference each makes can be measured alone. Departures were read from
+//! ns-2.35's `tcp/tfrc.cc`, `tcp/tfrc-sink.cc` and `tcp/formula.h`, with the defaults of
+//! `tcl/lib/ns-default.tcl`.
 //!
 //! | field | RFC 5348 | ns-2.35 |
 //! |---|---|---|
@@ -41,11 +42,12 @@ pub struct Options {
     pub retransmit_timeout: RetransmitTimeout,
     /// The no-feedback timer runs for this many R, or 2s/X if that is longer.
     pub no_feedback_rtts: u32,
-    /// What the no-feedback timer does.
+    /// The effect of the no-feedback timer.
     pub no_feedback: NoFeedback,
     /// q and q2: the share of the old value that the averages of R and √R keep.
     pub filter: f64,
-    /// Whether packets are spaced by X·mean(√R)/√R_sample rather than X, which damps oscillations (RFC 5348, 4.5).
+    /// Whether packets are spaced by X·mean(√R)/√R_sample rather than X, which damps oscillations
+    /// (RFC 5348, 4.5).
     pub damping: bool,
     /// How the rate rises once there has been a loss.
     pub increase: Increase,
@@ -61,11 +63,13 @@ pub struct Options {
     pub pacing: Pacing,
     /// t_mbi: the rate never falls below one packet in this time. `None`: it may fall to nothing.
     pub backoff_limit: Option<Duration>,
-    /// Whether the equation has min(1, 3√(3bp/8)) as the SIGCOMM 2000 paper does. They part at p = 0.296 for b = 1.
+    /// Whether the equation has min(1, 3√(3bp/8)) as the SIGCOMM 2000 paper does. They part at p =
+    /// 0.296 for b = 1.
     pub cap_timeouts: bool,
     /// b: packets acknowledged by one TCP acknowledgement.
     pub packets_per_ack: f64,
-    /// A packet is lost when this many later ones have arrived; 1 declares it at the gap. At least 1.
+    /// A packet is lost when this many later ones have arrived; 1 declares it at the gap. At least
+    /// 1.
     pub loss_threshold: u8,
     /// Whether a new loss event also needs [`Data::round`](super::Data::round) to have risen.
     pub new_event_needs_new_round: bool,
@@ -75,11 +79,11 @@ pub struct Options {
     pub feedback: FeedbackTiming,
     /// THRESHOLD: how small history discounting may make the factor; 1 turns it off.
     pub discount_floor: f64,
-    /// Whether data packets are ECN-capable (RFC 5348, 3.1): the business of who sends them; the receiver is told of marks by
-    /// [`Receiver::on_marked_data`](super::Receiver::on_marked_data).
+    /// Whether data packets are ECN-capable (RFC 5348, 3.1): the business of who sends them; the
+    /// receiver is told of marks by [`Receiver::on_marked_data`](super::Receiver::on_marked_data).
     pub ecn: bool,
-    /// Bytes of header that a host puts on the wire around each packet. The equation, X_recv and pacing do not count
-    /// them; the state machines here never look.
+    /// Bytes of header that a host puts on the wire around each packet. The equation, X_recv and
+    /// pacing do not count them; the state machines here never look.
     pub header: u32,
 }
 
@@ -155,7 +159,7 @@ pub enum RetransmitTimeout {
     Ticks(Duration),
 }
 
-/// What the no-feedback timer does (RFC 5348, 4.4).
+/// The effect of the no-feedback timer (RFC 5348, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoFeedback {
@@ -171,8 +175,8 @@ pub enum NoFeedback {
 pub enum Increase {
     /// At once to what the equation and the receive limit allow.
     ToLimit,
-    /// By s/R for each R since the last change (for 2R at most), up to the same. The first loss sets the equation's rate
-    /// whatever the receive limit.
+    /// By s/R for each R since the last change (for 2R at most), up to the same. The first loss
+    /// sets the equation's rate whatever the receive limit.
     PacketPerRtt,
 }
 
@@ -192,7 +196,8 @@ pub enum ReceiveLimit {
 pub enum InitialWindow {
     /// min(4s, max(2s, 4380 bytes)).
     Bytes,
-    /// As many packets as an initial window of TCP has by RFC 3390: four up to 1095 bytes, three below 2190, else two.
+    /// As many packets as an initial window of TCP has by RFC 3390: four up to 1095 bytes, three
+    /// below 2190, else two.
     Packets,
 }
 
@@ -202,8 +207,8 @@ pub enum InitialWindow {
 pub enum SlowStart {
     /// Doubles once per R, up to the receive limit.
     Doubling,
-    /// The same target, kept at W_init/R for the first two rounds and then approached over one R packet by packet; a
-    /// rate above the receive limit falls to the receive rate.
+    /// The same target, kept at W_init/R for the first two rounds and then approached over one R
+    /// packet by packet; a rate above the receive limit falls to the receive rate.
     Ramp,
 }
 
@@ -211,10 +216,11 @@ pub enum SlowStart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pacing {
-    /// One interval after the *nominal* time of the last one; a new rate moves the time of the next.
+    /// One interval after the *nominal* time of the last one; a new rate moves the time of the
+    /// next.
     Nominal,
-    /// One interval after the last one left, whatever the rate becomes meanwhile; but feedback in slow start, and the
-    /// no-feedback timer, send one at once.
+    /// One interval after the last one left, whatever the rate becomes meanwhile; but feedback in
+    /// slow start, and the no-feedback timer, send one at once.
     FromLastPacket,
 }
 
@@ -232,9 +238,10 @@ pub enum LossClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FeedbackTiming {
-    /// R after the last report if anything arrived since, else at the next arrival; at once when p rises.
+    /// R after the last report if anything arrived since, else at the next arrival; at once when p
+    /// rises.
     Timer,
-    /// At the first arrival at least R after the last report, or 1.5 R after it if anything arrived since; at once on a
-    /// new loss event and on an urgent packet.
+    /// At the first arrival at least R after the last report, or 1.5 R after it if anything arrived
+    /// since; at once on a new loss event and on an urgent packet.
     OnArrival,
 }

@@ -2,8 +2,8 @@
 
 use crate::{Duration, Time};
 
-/// Rates remembered. There are rarely more than two reports per R; when there are, the oldest is forgotten, which can
-/// only lower the limit.
+/// Rates remembered. There are rarely more than two reports per R; when there are, the oldest is
+/// forgotten, which can only lower the limit.
 const RATES: usize = 8;
 
 /// The set, in bytes per second. An infinite rate stands for "no limit yet".

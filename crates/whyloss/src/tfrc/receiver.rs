@@ -11,12 +11,15 @@
 //!
 //! Where the RFC is silent, or a call must be bounded:
 //!
-//! - Causes are asked for the first [`ASKED_PER_GAP`] packets of a gap; the rest share the last answer.
+//! - Causes are asked for the first [`ASKED_PER_GAP`] packets of a gap; the rest share the last
+//!   answer.
 //! - At most eight gaps await confirmation. NDUPACK later packets confirm a gap, so only a larger
 //!   [`Options::loss_threshold`] can meet that bound: the oldest gap is then confirmed early.
-//! - A packet that comes before its loss is confirmed fills its hole (of the first [`ASKED_PER_GAP`] of its gap). One that
-//!   comes later counts for X_recv alone; the RFC's optional repair of the history (6.1) is not done.
-//! - Before the sender has an R, losses are not counted: without R there are no events (5.2) and no equation (6.3.1).
+//! - A packet that comes before its loss is confirmed fills its hole (of the first
+//!   [`ASKED_PER_GAP`] of its gap). One that comes later counts for X_recv alone; the RFC's
+//!   optional repair of the history (6.1) is not done.
+//! - Before the sender has an R, losses are not counted: without R there are no events (5.2) and no
+//!   equation (6.3.1).
 
 use crate::{Cause, Duration, Time};
 
@@ -30,7 +33,8 @@ pub const ASKED_PER_GAP: u64 = 64;
 /// Gaps that can await confirmation at a time.
 const PENDING_GAPS: usize = 8;
 
-/// Reports remembered to measure X_recv from. There are rarely more than two or three per R: one timer, one loss event.
+/// Reports remembered to measure X_recv from. There are rarely more than two or three per R: one
+/// timer, one loss event.
 const MARKS: usize = 4;
 
 /// The receiving end of a flow. See the [module](super) for the contract.
@@ -120,8 +124,9 @@ impl Receiver {
         self.take(now, data, size, false, cause)
     }
 
-    /// A packet came that a queue marked (ECN-CE): received, and a loss event all the same, if none has begun less than R ago
-    /// (RFC 5348, 3.1 and 5.2). A gap before it that is confirmed later belongs to its event. Otherwise as [`Self::on_data`].
+    /// A packet came that a queue marked (ECN-CE): received, and a loss event all the same, if none
+    /// has begun less than R ago (RFC 5348, 3.1 and 5.2). A gap before it that is confirmed later
+    /// belongs to its event. Otherwise as [`Self::on_data`].
     #[cold]
     pub fn on_marked_data(
         &mut self,
@@ -188,8 +193,8 @@ impl Receiver {
         if self.fresh {
             return Some(self.report(now));
         }
-        // RFC 5348, 6.2 restarts the timer here. Nothing could come of it before the next arrival, which is reported at
-        // once (6.1), so it rests.
+        // RFC 5348, 6.2 restarts the timer here. Nothing could come of it before the next arrival,
+        // which is reported at once (6.1), so it rests.
         self.owed = true;
         self.timer = Time::MAX;
         None
@@ -302,8 +307,8 @@ impl Receiver {
         early
     }
 
-    /// Counts packet `sequence` as later than the gaps before it, and confirms those that have seen enough. Older gaps
-    /// have seen at least as many as newer ones, so they are confirmed in order.
+    /// Counts packet `sequence` as later than the gaps before it, and confirms those that have seen
+    /// enough. Older gaps have seen at least as many as newer ones, so they are confirmed in order.
     fn confirm_older_than(&mut self, sequence: u64, now: Time) -> bool {
         for gap in &mut self.pending[..self.pending_len] {
             if gap.first <= sequence && sequence - gap.first >= gap.missing {
@@ -335,8 +340,8 @@ impl Receiver {
         }
     }
 
-    /// The packets of `gap` are lost: those neither wireless nor filled enter the history. Answers whether a loss event
-    /// began.
+    /// The packets of `gap` are lost: those neither wireless nor filled enter the history. Answers
+    /// whether a loss event began.
     fn lose(&mut self, gap: &Gap, now: Time) -> bool {
         let asked = gap.missing.min(ASKED_PER_GAP);
         let spared = gap.wireless | gap.filled;
@@ -376,8 +381,8 @@ impl Receiver {
         true
     }
 
-    /// All packets of `gap` from index `from` on are lost. Steps from event to event; of more events than the history
-    /// holds intervals, only the last ones.
+    /// All packets of `gap` from index `from` on are lost. Steps from event to event; of more
+    /// events than the history holds intervals, only the last ones.
     fn lose_rest(&mut self, gap: &Gap, from: u64, now: Time) -> bool {
         let mut event = self.lose_one(gap.first + from, gap.time(from), now);
         let rtt = self
@@ -388,7 +393,8 @@ impl Receiver {
         let mut i = next.max(from + 1);
         let events = gap.missing.saturating_sub(i) / per_event;
         i += events.saturating_sub(INTERVALS as u64) * per_event;
-        // Times are cut to nanoseconds, so a step can fall short of an event by a packet: twice the tries.
+        // Times are cut to nanoseconds, so a step can fall short of an event by a packet: twice the
+        // tries.
         for _ in 0..2 * (INTERVALS + 1) {
             if i >= gap.missing {
                 break;
@@ -402,7 +408,8 @@ impl Receiver {
 }
 
 impl Gap {
-    /// When packet number `index` of the gap was lost: as far between its neighbours as its number is.
+    /// When packet number `index` of the gap was lost: as far between its neighbours as its number
+    /// is.
     fn time(&self, index: u64) -> Time {
         let span = i128::from((self.after - self.before).as_nanos());
         let share = span * (i128::from(index) + 1) / (i128::from(self.missing) + 1);

@@ -1,11 +1,12 @@
-//! TCP's retransmission timeout in integer ticks (Jacobson 1988), as ns-2.35's TFRC puts it into the equation.
+//! TCP's retransmission timeout in integer ticks (Jacobson 1988), as ns-2.35's TFRC puts it into
+//! the equation.
 //!
 //! ```text
 //! error = sample − srtt;  srtt += error/8;  rttvar += (|error| − rttvar)/4;  t_RTO = srtt + 4·rttvar
 //! ```
 //!
-//! All in ticks: the sample is rounded to one at least, srtt is kept in eighths, rttvar in quarters, the answer is cut to
-//! an integer. There is no minimum.
+//! All in ticks: the sample is rounded to one at least, srtt is kept in eighths, rttvar in
+//! quarters, the answer is cut to an integer. There is no minimum.
 
 use crate::Duration;
 
@@ -53,8 +54,8 @@ mod tests {
         estimator.ticks()
     }
 
-    /// 130 ms is one tick: srtt 8/8, rttvar 2/4: (16 + 8)/8 = 3. Again: error 0, 2 >> 2 = 0, so it stays at 3 (where 4R
-    /// would be 520 ms).
+    /// 130 ms is one tick: srtt 8/8, rttvar 2/4: (16 + 8)/8 = 3. Again: error 0, 2 >> 2 = 0, so it
+    /// stays at 3 (where 4R would be 520 ms).
     #[test]
     fn one_tick_by_hand() {
         assert_eq!(ticks(&[]), 0);
@@ -64,8 +65,8 @@ mod tests {
         assert_eq!(ticks(&[1]), 3);
     }
 
-    /// 370 ms is four ticks: srtt 32, rttvar 8: (64 + 32)/8 = 12. Then 130 ms: error 1 − 4 = −3, srtt 29, rttvar
-    /// 8 + 3 − 2 = 9: (72 + 29)/8 = 12.6, cut to 12.
+    /// 370 ms is four ticks: srtt 32, rttvar 8: (64 + 32)/8 = 12. Then 130 ms: error 1 − 4 = −3,
+    /// srtt 29, rttvar 8 + 3 − 2 = 9: (72 + 29)/8 = 12.6, cut to 12.
     #[test]
     fn a_change_by_hand() {
         assert_eq!(ticks(&[370]), 12);

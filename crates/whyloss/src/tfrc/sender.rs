@@ -10,8 +10,9 @@
 //! spacing:    X_inst = X·mean(√R)/√R_sample, t_ipi = s/X_inst, packets at t_(i+1) = t_i + t_ipi            (4.5, 4.6)
 //! ```
 //!
-//! X in bytes per second, s in bytes, R and t in seconds. t_gran is 0: virtual time has no granularity, and a host whose
-//! timers are late makes up for it, for one R at most, since t_i are nominal times.
+//! X in bytes per second, s in bytes, R and t in seconds. t_gran is 0: virtual time has no
+//! granularity, and a host whose timers are late makes up for it, for one R at most, since t_i are
+//! nominal times.
 //!
 //! The sender always has data unless its host says otherwise with [`Sender::set_has_data`].
 
@@ -26,7 +27,8 @@ use super::{
     RetransmitTimeout, SlowStart,
 };
 
-/// No rate leaves these bounds, in bytes per second: a hostile report can make no number infinite or zero.
+/// No rate leaves these bounds, in bytes per second: a hostile report can make no number infinite
+/// or zero.
 const RATES: (f64, f64) = (1e-6, 1e12);
 
 /// The no-feedback timer before the first feedback (RFC 5348, 4.2).
@@ -183,8 +185,8 @@ impl Sender {
 
     /// Whether the application has data to send. It has at first.
     ///
-    /// Without, no packet is due, and reports are judged by the rules for data-limited senders (RFC 5348, 4.3). When
-    /// data comes, up to one R of unused time is made up for.
+    /// Without, no packet is due, and reports are judged by the rules for data-limited senders (RFC
+    /// 5348, 4.3). When data comes, up to one R of unused time is made up for.
     pub fn set_has_data(&mut self, now: Time, has_data: bool) {
         if has_data && !self.has_data {
             self.next = self.next.max(now - self.credit());
@@ -429,7 +431,8 @@ impl Sender {
         Duration::from_secs_f64(self.packet_size / rate).max(Duration::from_nanos(1))
     }
 
-    /// A new rate moves the next packet, but never into the past: the new rate was not allowed then.
+    /// A new rate moves the next packet, but never into the past: the new rate was not allowed
+    /// then.
     fn reschedule(&mut self, now: Time) {
         self.interval = self.packet_interval();
         if let (Pacing::Nominal, Some(last)) = (self.options.pacing, self.last)

@@ -99,7 +99,8 @@ impl Half {
         });
     }
 
-    /// What the delays were when a gap showed: the packet that showed it was behind what is missing.
+    /// What the delays were when a gap showed: the packet that showed it was behind what is
+    /// missing.
     fn around_gap(&self) -> Around {
         let around = self.one_way.around(self.order);
         Around {

@@ -117,8 +117,7 @@ impl Ends {
                     network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
                 }
                 Sent::Lost(cause, when) => {
-                    let looks = O::QUEUE_LENGTH;
-                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
+                    self.lose(deadline, parcel.copy(), (cause, when), path);
                 }
                 _ => debug_assert!(false, "beyond its gate"),
             }

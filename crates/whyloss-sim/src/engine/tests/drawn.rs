@@ -146,6 +146,8 @@ fn channel() -> impl Strategy<Value = &'static str> {
         r#"{ kind = "bernoulli", loss = 0.001 }"#,
         r#"{ kind = "bit-errors", rate = 2e-6 }"#,
         r#"{ kind = "timed-gilbert-elliott", mean_good = "500 ms", mean_bad = "20 ms" }"#,
+        r#"{ kind = "gilbert-elliott", loss = 0.03, stay = 0.6 }"#,
+        r#"{ kind = "burst-renewal", loss = 0.02, lengths = [0.7, 0.2, 0.1] }"#,
     ])
 }
 

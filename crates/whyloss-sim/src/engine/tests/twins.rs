@@ -74,6 +74,7 @@ impl Watch for Log {
                     Fate::Delivered(when) => (0, when),
                     Fate::Damaged(when, first) => (u64::from(first) + 3, when),
                     Fate::Lost(cause, when) => (cause as u64 + 1, when),
+                    Fate::Held => unreachable!("told once it is known"),
                 };
                 let (fate, waiting) = (fate << 1 | u64::from(marked), waiting as u64);
                 let told = of(packet, [waiting, fate ^ when.as_nanos() << 16]);

@@ -41,7 +41,7 @@
 //! have overtaken is repeated: see `sender/metered_pacer.rs`.
 //!
 //! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent. [`Recovery::Rack`] alone
-//! has D-SACK (RFC 2883), and knows no dialect. Which script pins which rule is a table in `docs/evidence/recovery-scripts.md`.
+//! has D-SACK (RFC 2883), and knows no dialect. Which script pins which rule is a table in `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
@@ -213,7 +213,7 @@ pub struct Options {
     pub dialect: Dialect,
     /// Congestion control.
     pub controller: ControllerSpec,
-    /// What congestion avoidance counts.
+    /// The unit of congestion avoidance.
     pub growth: Growth,
     /// IW in segments.
     pub initial_window: u32,

@@ -39,6 +39,18 @@ impl Ranges {
             .filter(|range| range.start <= sequence)
     }
 
+    /// Whether one range holds all of `within`, which is not empty. Reports repeat what the last
+    /// range holds more often than anything else.
+    #[inline]
+    pub(super) fn holds(&self, within: &Range<u64>) -> bool {
+        match self.0.last() {
+            Some(last) if last.start <= within.start => within.end <= last.end,
+            _ => self
+                .find(within.start)
+                .is_some_and(|range| within.end <= range.end),
+        }
+    }
+
     /// The smallest number from `sequence` up that is in no range.
     pub(super) fn hole_from(&self, sequence: u64) -> u64 {
         self.find(sequence).map_or(sequence, |range| range.end)
@@ -173,6 +185,8 @@ mod tests {
                 let within = probe..probe + len;
                 let counted = naive.range(within.clone()).count() as u64;
                 prop_assert_eq!(ranges.count_within(&within), counted);
+                let held = len > 0 && counted == len;
+                prop_assert_eq!(len > 0 && ranges.holds(&within), held);
                 let gaps: Vec<u64> = ranges.gaps(probe..probe + len).flatten().collect();
                 let missing = (probe..probe + len).filter(|s| !naive.contains(s));
                 prop_assert_eq!(gaps, missing.collect::<Vec<_>>());

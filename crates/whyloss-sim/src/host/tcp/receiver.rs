@@ -21,7 +21,7 @@ use whyloss::{Duration, Time};
 pub struct Receiver {
     /// The next segment expected; all before it were delivered.
     next: u64,
-    /// What the last acknowledgement said.
+    /// The contents of the last acknowledgement.
     acked: u64,
     /// The stamp to echo: TS.Recent of RFC 7323.
     recent: Time,
@@ -48,7 +48,7 @@ pub struct Receiver {
     echoes: bool,
 }
 
-/// What arrived beyond the first hole.
+/// The segments that arrived beyond the first hole.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,

@@ -1,4 +1,4 @@
-//! What a call must satisfy.
+//! The conditions that a call must satisfy.
 
 use whyloss::Duration;
 

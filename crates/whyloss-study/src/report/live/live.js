@@ -5,11 +5,12 @@
   const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   // Tables: a heading sorts, by number where the column has numbers.
-  for (const table of document.querySelectorAll("table")) {
+  const sortable = (table) => {
     const body = table.tBodies[0];
-    if (!body || body.rows.length < 3) continue;
+    if (!body || body.rows.length < 3) return;
     const headings = [...table.tHead.rows[0].cells];
     headings.forEach((heading, column) => {
+      if (heading.tagName !== "TH") return;
       heading.tabIndex = 0;
       heading.classList.add("sorts");
       const sort = () => {
@@ -32,45 +33,87 @@
         sort();
       });
     });
-  }
+  };
+  const sortAll = () => document.querySelectorAll("table").forEach(sortable);
+  sortAll();
+  document.addEventListener("renewed", sortAll);
 
-  // Signs of losses, as the pictures have them: shapes 1, 2 and 7 of the palette, else a disc.
-  const sign = (context, shape, x, y, r) => {
+  // Markers as the pictures have them: corners, turn of the first one, radius there and between.
+  const outline = (context, [corners, turn, outer, inner], x, y, radius) => {
     context.beginPath();
-    if (shape === 1) context.rect(x - r, y - r, 2 * r, 2 * r);
-    else if (shape === 2) {
-      context.moveTo(x, y - 1.35 * r);
-      context.lineTo(x + 1.2 * r, y + 0.8 * r);
-      context.lineTo(x - 1.2 * r, y + 0.8 * r);
-      context.closePath();
-    } else if (shape === 7) {
-      context.lineWidth = r * 0.7;
-      context.moveTo(x - r, y - r);
-      context.lineTo(x + r, y + r);
-      context.moveTo(x + r, y - r);
-      context.lineTo(x - r, y + r);
-      context.stroke();
-      return;
-    } else context.arc(x, y, r, 0, 2 * Math.PI);
-    context.fill();
+    for (let step = 0; step < 2 * corners; step += 1) {
+      const angle = 2 * Math.PI * (turn + step / (2 * corners));
+      const distance = radius * (step % 2 === 0 ? outer : inner);
+      context.lineTo(x + distance * Math.cos(angle), y + distance * Math.sin(angle));
+    }
+    context.closePath();
   };
 
   // Signs closer than so many pixels to the last one of their kind are left out.
-  const APART = 5;
+  const APART = 3;
   const drawSigns = (signs) => (plot) => {
     const ratio = devicePixelRatio || 1;
     const { left, width } = plot.bbox;
-    for (const { index, shape, colour, points } of signs) {
+    const context = plot.ctx;
+    const labels = [];
+    for (const { index, marker, hollow, colour, points, name, scattered } of signs) {
       if (!plot.series[index].show) continue;
-      plot.ctx.fillStyle = plot.ctx.strokeStyle = colour;
+      context.fillStyle = context.strokeStyle = colour;
+      context.lineWidth = 1.5 * ratio;
       let last = -Infinity;
       for (const [at, height] of points) {
         const x = plot.valToPos(at, "x", true);
-        if (x < left || x > left + width || x - last < APART * ratio || height === null) continue;
+        if (x < left || x > left + width || height === null) continue;
+        if (!scattered && x - last < APART * ratio) continue;
         last = x;
-        sign(plot.ctx, shape, x, plot.valToPos(height, "y", true), 3.5 * ratio);
+        const y = plot.valToPos(height, "y", true);
+        outline(context, marker, x, y, (scattered ? 4.5 : 2.8) * ratio);
+        if (hollow) context.stroke();
+        else context.fill();
+        if (scattered && points.length === 1) {
+          context.font = `${11 * ratio}px sans-serif`;
+          context.textAlign = x > left + width * 0.9 ? "right" : "left";
+          const [wide, tall] = [context.measureText(name).width, 12 * ratio];
+          const label = { x: x + (context.textAlign === "right" ? -8 * ratio - wide : 8 * ratio), y: y - 5 * ratio, wide };
+          const meets = (other) => Math.abs(other.y - label.y) < tall && other.x < label.x + wide && label.x < other.x + other.wide;
+          while (labels.some(meets)) label.y += tall;
+          labels.push(label);
+          context.textAlign = "left";
+          context.fillText(name, label.x, label.y);
+        }
       }
     }
+  };
+
+  // The moment of a permalink, as a line over every chart of its section.
+  let moment = null;
+  const drawMoment = (group) => (plot) => {
+    if (!moment || moment.group !== group || moment.from !== moment.to) return;
+    const { left, top, width, height } = plot.bbox;
+    const x = plot.valToPos(moment.from, "x", true);
+    if (x < left || x > left + width) return;
+    plot.ctx.strokeStyle = value("--link");
+    plot.ctx.lineWidth = 2 * (devicePixelRatio || 1);
+    plot.ctx.beginPath();
+    plot.ctx.moveTo(x, top);
+    plot.ctx.lineTo(x, top + height);
+    plot.ctx.stroke();
+  };
+
+  // A link holds a moment, or the part of the time that is shown: `#at=flows,20` or
+  // `#at=flows,20,40`.
+  const linked = () => {
+    const [group, from, to = from] = new URLSearchParams(location.hash.slice(1)).get("at")?.split(",") ?? [];
+    const [start, end] = [Number(from), Number(to)];
+    return group && Number.isFinite(start) && end >= start ? { group, from: start, to: end } : null;
+  };
+  const link = (group, from, to = from) => {
+    moment = from === null ? null : { group, from, to };
+    const short = (number) => Number(number.toPrecision(6));
+    const ends = from === to ? [from] : [from, to];
+    const hash = moment ? `#at=${encodeURIComponent(group)},${ends.map(short)}` : "";
+    history.replaceState(null, "", location.href.split("#")[0] + hash);
+    for (const { plot, group: of } of plots) if (of === group) plot.redraw(false);
   };
 
   const colourOf = (colour) => (colour === "ink" ? value("--ink") : colour);
@@ -80,7 +123,8 @@
   const chart = (figure, panel, group, width) => {
     const tables = [];
     const [series, bands, signs] = [[{ label: panel.x, value: shown }], [], []];
-    for (const { name, look, colour, shape, points } of panel.series) {
+    const scatter = panel.series.every(({ look }) => look === "points");
+    for (const { name, look, colour, marker, hollow, points } of panel.series) {
       const paint = colourOf(colour);
       const column = (place) => points.map((point) => point[place]);
       const add = (label, of, options) => {
@@ -88,12 +132,19 @@
         series.push({ label, stroke: paint, value: shown, points: { show: false }, ...options });
       };
       if (look === "band") {
-        add(`${name}, most`, 2, { width: 0 });
-        add(`${name}, least`, 1, { width: 0 });
+        // One entry of the legend tells both ends: that of the least stays hidden and follows.
+        const range = (plot, most, at, row) => {
+          const least = row === null || row === undefined ? null : plot.data[at + 1][row];
+          return most === null || most === undefined ? "–" : `${shown(plot, least)} to ${shown(plot, most)}`;
+        };
+        add(`${name}, range`, 2, { width: 0, value: range });
+        add(`${name}, least`, 1, { width: 0, class: "least" });
         bands.push({ series: [series.length - 2, series.length - 1], fill: faint(paint.length === 7 ? paint : "#888888") });
-      } else if (look === "sign") {
-        add(name, 1, { paths: () => null });
-        signs.push({ index: series.length - 1, shape, colour: paint, points });
+      } else if (look === "sign" || look === "points") {
+        const scattered = look === "points";
+        const here = (_, number) => (number === null || number === undefined ? "–" : "here");
+        add(name, 1, { paths: () => null, value: scattered ? shown : here });
+        signs.push({ index: series.length - 1, marker, hollow, colour: paint, points, name, scattered });
       } else {
         add(name, 1, { width: 1.5, dash: look === "dashed" ? [6, 4] : undefined });
       }
@@ -104,13 +155,40 @@
     holder.setAttribute("role", "group");
     holder.setAttribute("aria-label", `${panel.title || panel.y}, a chart`);
     figure.querySelector("svg").before(holder);
+    const padded = (_, low, high) => {
+      const room = (high - low || Math.abs(high) || 1) * 0.1;
+      return [low - room, high + room];
+    };
+    const upright = (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high * 1.05];
+    let ready = false;
     const plot = new uPlot({
       title: panel.title, width, height: 260, series, bands,
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high * 1.05] } },
+      scales: { x: { time: false, ...(scatter && { range: padded }) }, y: { range: scatter ? padded : upright } },
       axes: [{ ...axis, label: panel.x, labelSize: 20 }, { ...axis, label: panel.y, labelSize: 20, size: 60 }],
-      cursor: { sync: { key: group, setSeries: false } },
-      hooks: { draw: [drawSigns(signs)] },
+      cursor: { sync: { key: scatter ? `${group}-${panel.title}` : group, setSeries: false } },
+      hooks: {
+        draw: [drawSigns(signs), drawMoment(group)],
+        setSeries: [(self, index) => {
+          const band = bands.find(({ series: [most] }) => most === index);
+          const wanted = band && self.series[index].show;
+          if (band && self.series[index + 1].show !== wanted) self.setSeries(index + 1, { show: wanted });
+        }],
+        setScale: [(self, key) => {
+          if (!ready || key !== "x" || scatter) return;
+          const { min, max } = self.scales.x;
+          const whole = min <= self.data[0][0] && max >= self.data[0].at(-1);
+          link(group, whole ? null : min, max);
+        }],
+      },
     }, uPlot.join(tables), holder);
+    if (!scatter && moment?.group === group && moment.to > moment.from) {
+      plot.setScale("x", { min: moment.from, max: moment.to });
+    }
+    // The first scale is the data's, of which no link is made.
+    queueMicrotask(() => { ready = true; });
+    plot.over.addEventListener("click", () => {
+      if (!scatter && plot.select.width === 0 && plot.cursor.left >= 0) link(group, plot.posToVal(plot.cursor.left, "x"));
+    });
     for (const entry of holder.querySelectorAll(".u-legend .u-series:not(:first-child) th")) {
       Object.assign(entry, { tabIndex: 0, title: "Shows or hides it" });
       entry.addEventListener("keydown", (event) => {
@@ -121,22 +199,39 @@
   };
 
   const plots = [];
+  // Draws what has room and no chart yet: a folded part has none.
   const draw = () => {
-    plots.splice(0).forEach(({ plot }) => plot.root.parentElement.remove() || plot.destroy());
     for (const data of document.querySelectorAll("figure > script[type='application/json']")) {
       const figure = data.parentElement;
-      const group = figure.closest("section")?.id ?? "page";
+      const group = figure.closest("details[id], section")?.id ?? "page";
       const width = figure.clientWidth;
-      if (width === 0) continue;
+      if (width === 0 || figure.classList.contains("live")) continue;
       figure.classList.add("live");
-      for (const panel of JSON.parse(data.textContent)) plots.push({ figure, plot: chart(figure, panel, group, width) });
+      for (const panel of JSON.parse(data.textContent)) plots.push({ figure, group, plot: chart(figure, panel, group, width) });
     }
   };
   if (typeof uPlot === "undefined") return;
+  moment = linked();
+  if (moment) {
+    const place = document.getElementById(moment.group);
+    for (let part = place; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    place?.scrollIntoView();
+  }
   draw();
+  for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", draw);
   // A wider page gets wider charts, a dark one new colours.
   addEventListener("resize", () => plots.forEach(({ figure, plot }) => {
     if (figure.clientWidth > 0) plot.setSize({ width: figure.clientWidth, height: 260 });
   }));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  const redraw = () => {
+    for (const { figure, plot } of plots.splice(0)) {
+      plot.root.parentElement.remove();
+      plot.destroy();
+      figure.classList.remove("live");
+    }
+    draw();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  // A page that follows a command has put a new version in place.
+  document.addEventListener("renewed", redraw);
 })();

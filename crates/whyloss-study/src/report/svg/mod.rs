@@ -153,7 +153,6 @@ impl Layout {
     }
 }
 
-/// The series of all panels, each name once.
 /// The colours and shapes of a figure's series, for charts beside its picture.
 pub(super) struct Colours<'a>(Legend<'a>);
 
@@ -162,22 +161,23 @@ impl<'a> Colours<'a> {
         Self(Legend::new(figure))
     }
 
-    /// Returns a colour as pages write it, `ink` for the colour of text; and a sign's shape.
-    pub(super) fn of(&self, series: &Series) -> (String, usize) {
-        let colour = self.0.style(&series.name).map_or(INK, |style| style.colour);
-        let shape = match series.look {
-            Look::Signs(sign) => sign.shape,
-            _ => 0,
-        };
-        let name = if colour == INK {
-            "ink".into()
-        } else {
-            hex(colour)
-        };
-        (name, shape)
+    /// Returns a colour as pages write it, `ink` for the colour of text.
+    pub(super) fn of(&self, series: &Series) -> String {
+        match self.0.style(&series.name).map_or(INK, |style| style.colour) {
+            INK => "ink".into(),
+            colour => hex(colour),
+        }
+    }
+
+    /// Returns a marker's corners, turn and two radii, as [`style`] has them, and whether it is an
+    /// outline.
+    pub(super) fn marker(&self, series: &Series) -> ((u32, f64, f64, f64), bool) {
+        let style = self.0.style(&series.name).unwrap_or(Style::new(0, None));
+        (style.marker, style.hollow)
     }
 }
 
+/// The series of all panels, each name once.
 struct Legend<'a> {
     entries: Vec<(&'a Series, Style)>,
     /// Whether there are signs, from which lines keep apart: they have no markers, and other
@@ -542,9 +542,11 @@ fn draw_band(root: &Area<'_>, ends: &[((i32, i32), i32)], style: Style) -> Drawn
 /// Markers with a thin rim of paper, which parts them from the lines they lie on.
 fn draw_markers(root: &Area<'_>, places: &[(i32, i32)], style: Style) -> Drawn {
     let radius = MARKER * f64::from(UNITS);
-    for (radius, colour) in [(radius * 1.25, PAPER), (radius, style.colour)] {
+    let rings = [(1.25, PAPER), (1.0, style.colour), (0.55, PAPER)];
+    let rings = &rings[..if style.hollow { 3 } else { 2 }];
+    for &(part, colour) in rings {
         for &place in places {
-            let outline = style.marker(place, radius);
+            let outline = style.marker(place, radius * part);
             root.draw(&Polygon::new(outline, colour.filled()))?;
         }
     }

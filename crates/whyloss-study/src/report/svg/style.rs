@@ -71,7 +71,9 @@ pub(super) struct Style {
     pub(super) dash: &'static [f64],
     /// Opacity of its bars.
     pub(super) tint: f64,
-    marker: (u32, f64, f64, f64),
+    pub(super) marker: (u32, f64, f64, f64),
+    /// Whether its markers are outlines: the colours are used for the second time.
+    pub(super) hollow: bool,
 }
 
 impl Style {
@@ -82,6 +84,7 @@ impl Style {
             dash: dashed.map_or(&[], |nth| DASHES[nth % DASHES.len()]),
             tint: TINTS[index % TINTS.len()],
             marker: MARKERS[index % MARKERS.len()],
+            hollow: index / COLOURS.len() % 2 == 1,
         }
     }
 

@@ -1,4 +1,5 @@
-//! The bandwidth of two cycles and the two windowed minima of BBR (draft-ietf-ccwg-bbr-06 §5.5.3, §5.5.7, §5.5.9).
+//! The bandwidth of two cycles and the two windowed minima of BBR (draft-ietf-ccwg-bbr-06 §5.5.3,
+//! §5.5.7, §5.5.9).
 
 use crate::bandwidth::delivery_rate::RateSample;
 use crate::{Duration, Rate, Time};
@@ -125,7 +126,8 @@ mod tests {
         assert_eq!(told(1.0, 100), (false, 100));
         assert_eq!(told(6.0, 120), (false, 100));
         assert_eq!(told(6.1, 120), (true, 100));
-        // The minimum of 1 s is outdated at 11 s; the one of 6.1 s takes its place with the next sample.
+        // The minimum of 1 s is outdated at 11 s; the one of 6.1 s takes its place with the next
+        // sample.
         assert_eq!(told(11.0, 130), (false, 100));
         assert_eq!(told(11.05, 130), (false, 120));
         assert_eq!(told(11.06, 90), (false, 90));

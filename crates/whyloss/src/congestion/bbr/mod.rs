@@ -263,6 +263,30 @@ impl Bbr {
         }
     }
 
+    /// UpdateOnACK, with what limited the application at the time.
+    fn update(&mut self, sample: &RateSample) {
+        self.note_restart(sample);
+        // UpdateModelAndState.
+        self.update_latest_delivery_signals(sample);
+        self.update_congestion_signals(sample);
+        self.update_ack_aggregation(sample);
+        self.check_full_bw_reached(sample);
+        self.check_startup_done(sample);
+        self.check_drain_done(sample);
+        self.update_probe_bw(sample);
+        let had_rtt = self.min_rtt.get().is_some();
+        let probe_rtt_due = self.min_rtt.update(sample);
+        self.check_probe_rtt(sample, probe_rtt_due);
+        self.advance_latest_delivery_signals(sample);
+        self.bw = self.max_bw.get().min(self.bw_shortterm);
+        // UpdateControlParameters.
+        if let (false, Some(rtt)) = (had_rtt, self.min_rtt.get()) {
+            self.init_pacing_rate(rtt);
+        }
+        self.set_pacing_rate();
+        self.set_window(sample);
+    }
+
     /// SaveCwnd.
     fn save_cwnd(&mut self) {
         let kept = if self.in_recovery || self.state == State::ProbeRtt {
@@ -304,30 +328,16 @@ impl Controller for Bbr {
         if !self.started {
             self.start(sample);
         }
-        let sample = &RateSample {
-            app_limited: self.is_app_limited(sample.app_limited, sample.prior_delivered),
-            ..*sample
-        };
-        self.note_restart(sample);
-        // UpdateModelAndState.
-        self.update_latest_delivery_signals(sample);
-        self.update_congestion_signals(sample);
-        self.update_ack_aggregation(sample);
-        self.check_full_bw_reached(sample);
-        self.check_startup_done(sample);
-        self.check_drain_done(sample);
-        self.update_probe_bw(sample);
-        let had_rtt = self.min_rtt.get().is_some();
-        let probe_rtt_due = self.min_rtt.update(sample);
-        self.check_probe_rtt(sample, probe_rtt_due);
-        self.advance_latest_delivery_signals(sample);
-        self.bw = self.max_bw.get().min(self.bw_shortterm);
-        // UpdateControlParameters.
-        if let (false, Some(rtt)) = (had_rtt, self.min_rtt.get()) {
-            self.init_pacing_rate(rtt);
+        let app_limited = self.is_app_limited(sample.app_limited, sample.prior_delivered);
+        if app_limited == sample.app_limited {
+            self.update(sample);
+        } else {
+            // Rare, so that samples are seldom copied.
+            self.update(&RateSample {
+                app_limited,
+                ..*sample
+            });
         }
-        self.set_pacing_rate();
-        self.set_window(sample);
     }
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {

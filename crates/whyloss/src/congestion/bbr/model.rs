@@ -1,4 +1,5 @@
-//! The model of the path, and the window and pacing rate that follow from it (draft-ietf-ccwg-bbr-06 §5.5 and §5.6).
+//! The model of the path, and the window and pacing rate that follow from it
+//! (draft-ietf-ccwg-bbr-06 §5.5 and §5.6).
 
 use super::{Bbr, Phase, State, UNBOUNDED, UNBOUNDED_RATE, delivered_in, percent};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
@@ -245,7 +246,8 @@ impl Bbr {
     }
 }
 
-/// InflightAtLoss: what was under way when losses crossed the threshold, which may have been within the packet.
+/// InflightAtLoss: what was under way when losses crossed the threshold, which may have been within
+/// the packet.
 ///
 /// ```text
 /// prefix = (LossThresh·inflight_prev − lost_prev)/(1 − LossThresh)

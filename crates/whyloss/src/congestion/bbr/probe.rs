@@ -1,4 +1,5 @@
-//! ProbeBW and ProbeRTT: when to send faster, slower, or hardly at all (draft-ietf-ccwg-bbr-06 §5.3.3 and §5.3.4).
+//! ProbeBW and ProbeRTT: when to send faster, slower, or hardly at all (draft-ietf-ccwg-bbr-06
+//! §5.3.3 and §5.3.4).
 
 use super::{Bbr, Phase, State, UNBOUNDED, is_inflight_too_high};
 use crate::bandwidth::delivery_rate::RateSample;
@@ -19,7 +20,7 @@ pub(super) enum AckPhase {
     Stopping,
 }
 
-/// What probing remembers.
+/// The state of probing.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -50,8 +51,8 @@ pub(super) struct Probe {
     rtt_round_done: bool,
     /// BBR.probe_rtt_done_stamp; [`Time::MAX`] while more than ProbeRTT wants is under way.
     rtt_done: Time,
-    /// Packets sent while so much had been delivered, from … to …, belong to ProbeRTT: their rate is no one's limit but
-    /// ours (MarkConnectionAppLimited).
+    /// Packets sent while so much had been delivered, from … to …, belong to ProbeRTT: their rate
+    /// is no one's limit but ours (MarkConnectionAppLimited).
     rtt_from: u64,
     rtt_until: u64,
 }
@@ -136,7 +137,8 @@ impl Bbr {
         self.raise_inflight_longterm_slope();
     }
 
-    /// PickProbeWait: 0 or 1 rounds are counted as over already, and the wait is between 2 and 3 seconds.
+    /// PickProbeWait: 0 or 1 rounds are counted as over already, and the wait is between 2 and 3
+    /// seconds.
     fn pick_probe_wait(&mut self, total_delivered: u64) {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let drawn =

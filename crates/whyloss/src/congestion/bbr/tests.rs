@@ -1,5 +1,5 @@
-//! BBR by hand: a path that delivers at a given rate, round by round, with a round-trip time of 100 ms. The whole of it,
-//! over links that queue and lose, is tested with the simulator.
+//! BBR by hand: a path that delivers at a given rate, round by round, with a round-trip time of 100
+//! ms. The whole of it, over links that queue and lose, is tested with the simulator.
 
 use super::*;
 use crate::congestion::Spared;
@@ -55,7 +55,8 @@ impl Path {
         }
     }
 
-    /// A round trip at `mbps`, all of it in one acknowledgement, with `in_flight` under way after it, if the window allows.
+    /// A round trip at `mbps`, all of it in one acknowledgement, with `in_flight` under way after
+    /// it, if the window allows.
     fn round(&mut self, mbps: u64, in_flight: u64) -> State {
         let in_flight = in_flight.min(self.bbr.window());
         self.now += RTT;
@@ -240,7 +241,8 @@ fn losses_of_a_probe_bound_what_is_under_way() {
     assert_eq!(path.bbr.state, State::ProbeBw(Phase::Up));
     path.lose(3000, 140_000);
     assert_eq!(path.bbr.state, State::ProbeBw(Phase::Down));
-    // Before the packet 2000 of 139 000 were lost, where 2 % are 2780: 780/0.98 bytes later it was too much.
+    // Before the packet 2000 of 139 000 were lost, where 2 % are 2780: 780/0.98 bytes later it was
+    // too much.
     assert_eq!(path.bbr.inflight_longterm, 139_795);
     // Once per probe.
     path.lose(9000, 130_000);

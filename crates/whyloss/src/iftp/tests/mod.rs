@@ -118,9 +118,9 @@ fn no(_: u64) -> bool {
     false
 }
 
-/// (1): packets leave 100 ms/n apart. With n = 2 packets 1 and 2 leave at 100 and 150 ms, and the period ends with the
-/// acknowledgement of packet 1 at 200 ms; n = 4: packets 3 to 6 at 200, 225, 250, 275, and so on: n packets in a period, which
-/// lasts a round trip, as Reno's window doubles.
+/// (1): packets leave 100 ms/n apart. With n = 2 packets 1 and 2 leave at 100 and 150 ms, and the
+/// period ends with the acknowledgement of packet 1 at 200 ms; n = 4: packets 3 to 6 at 200, 225,
+/// 250, 275, and so on: n packets in a period, which lasts a round trip, as Reno's window doubles.
 #[test]
 fn slow_start_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -149,7 +149,8 @@ fn slow_start_by_hand() {
     assert_eq!(pair.sent[31], micros(500_000));
 }
 
-/// (2): 33 packets are 100/33 ms apart, less 1 ms; then one more each period up to 50, which are 2 ms apart.
+/// (2): 33 packets are 100/33 ms apart, less 1 ms; then one more each period up to 50, which are 2
+/// ms apart.
 #[test]
 fn congestion_avoidance_and_the_maximum_window_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -176,7 +177,8 @@ fn congestion_avoidance_and_the_maximum_window_by_hand() {
     assert!(pair.judge.losses.is_empty());
 }
 
-/// The older version: a window is out once its last packet is acknowledged, (n − 1)·100/n + 100 ms after its first left.
+/// The older version: a window is out once its last packet is acknowledged, (n − 1)·100/n + 100 ms
+/// after its first left.
 #[test]
 fn blocking_windows_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Blocking));
@@ -196,8 +198,8 @@ fn blocking_windows_by_hand() {
     assert_eq!(pair.sent[..8], sent);
 }
 
-/// A pair at the largest window for a while, that then loses `lost` packets in a row, the tenth of a blocking window and
-/// those after it; the first of them, and when it left.
+/// A pair at the largest window for a while, that then loses `lost` packets in a row, the tenth of
+/// a blocking window and those after it; the first of them, and when it left.
 fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, Time) {
     let mut pair = Pair::answering(&options(window), answer);
     pair.run(micros(8_000_000), no);
@@ -211,10 +213,11 @@ fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, T
     (pair, first, left)
 }
 
-/// (3): packets leave 2 ms apart, and 50 after the lost one left the window is full. The third after it is acknowledged
-/// 106 ms after it left. 25 of the 50 are outstanding when the one that left at 50 ms is acknowledged, at 150 ms; from then on
-/// packets leave 4 ms apart. The last of the 50, which left at 98 ms, ends the period at 198 ms, and n stays. The packet that
-/// leaves then is acknowledged at 298 ms, and n grows.
+/// (3): packets leave 2 ms apart, and 50 after the lost one left the window is full. The third
+/// after it is acknowledged 106 ms after it left. 25 of the 50 are outstanding when the one that
+/// left at 50 ms is acknowledged, at 150 ms; from then on packets leave 4 ms apart. The last of the
+/// 50, which left at 98 ms, ends the period at 198 ms, and n stays. The packet that leaves then is
+/// acknowledged at 298 ms, and n grows.
 #[test]
 fn a_loss_by_hand() {
     let (pair, first, left) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -256,7 +259,8 @@ fn reactions_by_hand() {
     let (pair, ..) = with_losses(Reaction::Keep, WindowMode::Sliding, 1);
     assert_eq!(pair.windows.len(), 24);
     assert_eq!(pair.sender.ssthresh(), 50.0);
-    // The window was full when the loss was found, 6 ms after the next packet would have left; nothing else changes.
+    // The window was full when the loss was found, 6 ms after the next packet would have left;
+    // nothing else changes.
     let spacing = pair.sent[700..].windows(2).map(|two| two[1] - two[0]);
     let waits: Vec<Duration> = spacing
         .filter(|&span| span != Duration::from_millis(2))
@@ -271,8 +275,8 @@ fn reactions_by_hand() {
     );
 }
 
-/// The window closes at the loss; the next has half as many packets, 4 ms apart, and opens when the last of its 50 is
-/// acknowledged, which left 39 packets after the lost one.
+/// The window closes at the loss; the next has half as many packets, 4 ms apart, and opens when the
+/// last of its 50 is acknowledged, which left 39 packets after the lost one.
 #[test]
 fn a_loss_in_a_blocking_window() {
     let (pair, first, left) = with_losses(Reaction::Halve, WindowMode::Blocking, 1);
@@ -286,8 +290,9 @@ fn a_loss_in_a_blocking_window() {
     assert_eq!(sent, [78, 178, 182, 274, 374].map(after));
 }
 
-/// Packet 10 and later are lost, which leave under n = 8. Number 9 left at 325 ms and is acknowledged at 425, when n is 16: so
-/// the timer, at its least, expires at 1425 ms; then packets leave alone, 2 s and 4 s apart, and the threshold halves each time.
+/// Packet 10 and later are lost, which leave under n = 8. Number 9 left at 325 ms and is
+/// acknowledged at 425, when n is 16: so the timer, at its least, expires at 1425 ms; then packets
+/// leave alone, 2 s and 4 s apart, and the threshold halves each time.
 #[test]
 fn a_timeout_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -314,8 +319,8 @@ fn a_timeout_by_hand() {
     assert_eq!(pair.sender.timeouts(), 3);
 }
 
-/// What leaves the sender under the name of B is (4) with its own n and R: 10 packets, RTT_base 100 ms; then 180 ms
-/// makes R 110, and B = (10/100 − 10/110)·100 = 10/11.
+/// What leaves the sender under the name of B is (4) with its own n and R: 10 packets, RTT_base 100
+/// ms; then 180 ms makes R 110, and B = (10/100 − 10/110)·100 = 10/11.
 #[test]
 fn the_backlog_is_equation_4() {
     let mut sender = Sender::new(
@@ -349,7 +354,8 @@ fn the_backlog_is_equation_4() {
     assert!((backlog - 10.0 / 11.0).abs() < 1e-12, "{backlog}");
 }
 
-/// Events count as `event` has it where nothing is sent again: every packet but the lost one is told once as acknowledged.
+/// Events count as `event` has it where nothing is sent again: every packet but the lost one is
+/// told once as acknowledged.
 #[test]
 fn events_add_up() {
     let (pair, ..) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -393,7 +399,8 @@ fn advice_of_any_classifier() {
     assert_eq!(Advice::from(Cause::Wireless).reaction, Reaction::Keep);
 }
 
-/// n after the period of packets 1 and 2, when data for packet 2, which is due at 150 ms, comes at `millis`.
+/// n after the period of packets 1 and 2, when data for packet 2, which is due at 150 ms, comes at
+/// `millis`.
 fn n_with_data_at(millis: i64) -> f64 {
     let mut sender = Sender::new(&options(WindowMode::Sliding), SIZE);
     let mut judge = Recorder {
@@ -424,7 +431,8 @@ fn n_with_data_at(millis: i64) -> f64 {
     sender.n()
 }
 
-/// What leaves as soon as it may is as good as data without end; a packet that might have left and was not there is not.
+/// Data that leave as soon as they may are as good as data without end; a packet that might have
+/// left and was not there is not.
 #[test]
 fn n_grows_by_what_is_used() {
     assert_eq!(n_with_data_at(140), 4.0);

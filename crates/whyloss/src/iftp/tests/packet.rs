@@ -42,8 +42,9 @@ fn fig_6_by_hand() {
     assert_eq!(decoded, Ok((HEADER, 14)));
 }
 
-/// As above with a coverage of 12 instead of the length, and the payload left out: 1234 + 5678 + 9abc + 0102 + 000c =
-/// 10476, 0477, complement fb88. The acknowledgement: 1234 + 5678 + 9abc + 0102 = 1046a, 046b, fb94.
+/// As above with a coverage of 12 instead of the length, and the payload left out: 1234 + 5678 +
+/// 9abc + 0102 + 000c = 10476, 0477, complement fb88. The acknowledgement: 1234 + 5678 + 9abc +
+/// 0102 = 1046a, 046b, fb94.
 #[test]
 fn fig_7_by_hand() {
     let mut packet = [0xFF; 14];
@@ -136,7 +137,8 @@ fn errors_say_what_is_wrong() {
     );
 }
 
-/// A computed checksum of 0 is sent as all ones: ports ffff and 0 with nothing else but a coverage that is then taken off.
+/// A computed checksum of 0 is sent as all ones: ports ffff and 0 with nothing else but a coverage
+/// that is then taken off.
 #[test]
 fn a_checksum_of_zero_is_sent_as_all_ones() {
     let header = Header {
@@ -155,8 +157,8 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
     );
 }
 
-/// What UDP-Lite cannot find either: the coverage 12 becomes 14, and the two bytes more that are then covered are just what
-/// the field has become too large by, in one's complement.
+/// What UDP-Lite cannot find either: the coverage 12 becomes 14, and the two bytes more that are
+/// then covered are just what the field has become too large by, in one's complement.
 #[test]
 fn a_flipped_coverage_field_can_go_unnoticed() {
     let mut packet = [0; 14];
@@ -250,7 +252,8 @@ proptest! {
         }
     }
 
-    /// Inside the coverage every flipped bit is found, outside none; but for the coverage field, see above.
+    /// Inside the coverage every flipped bit is found, outside none; but for the coverage field,
+    /// see above.
     #[test]
     fn flipped_bits((format, header, mut bytes, covered, pseudo) in packet()) {
         let field = if format.wide_stamp { 12..14 } else { 10..12 };

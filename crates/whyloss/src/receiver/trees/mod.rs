@@ -1,7 +1,8 @@
-//! Trees: sixty shallow trees over the timing and the delay of a gap, grown on networks drawn at random.
+//! Trees: sixty shallow trees over the timing and the delay of a gap, grown on networks drawn at
+//! random.
 //!
-//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it again, what it is worth, and where
-//! it does not help.
+//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it
+//! again, what it is worth, and where it does not help.
 //!
 //! ```text
 //! odds           Σ over trees of leaf(signals)                                   thousandths of log-odds
@@ -9,21 +10,27 @@
 //! suspects    ←  suspects + ((1 if odds > threshold else 0) − suspects)/64       at each gap, from 1/6 on
 //! ```
 //!
-//! Why these signals (`signals.rs`): a packet that the radio corrupts has used the link's time, so the packet after the gap
-//! comes (n+1)·T after the one before it; one that a queue refused has not, so it comes early for its number (`pace`,
-//! `slots`, `slots_long`, `usual`). A full queue refuses, so the delay beside a congestion loss is near its largest (`before`, `after`,
-//! `larger`, `peak`, `trough`), and where losses do not get more frequent as the delay grows, no queue makes them
-//! (`density_before`, `density_larger`). In a single queue that was full when the last missing packet came, the delay
-//! cannot have fallen by more than the time since (`room`), nor risen before it faster than it ever does (`climb`). The rest
-//! says what these are worth here: alone on the link or not (`back_to_back`, `spread`, `load`), a long queue or a short one
-//! (`depth`), by an exact clock or not (`irregular`), how much is lost anyway (`loss_rate`, `recent_losses`, `burst`).
+//! Why these signals (`signals.rs`): a packet that the radio corrupts has used the link's time, so
+//! the packet after the gap comes (n+1)·T after the one before it; one that a queue refused has
+//! not, so it comes early for its number (`pace`, `slots`, `slots_long`, `usual`). A full queue
+//! refuses, so the delay beside a congestion loss is near its largest (`before`, `after`, `larger`,
+//! `peak`, `trough`), and where losses do not get more frequent as the delay grows, no queue makes
+//! them (`density_before`, `density_larger`). In a single queue that was full when the last missing
+//! packet came, the delay cannot have fallen by more than the time since (`room`), nor risen before
+//! it faster than it ever does (`climb`). The rest says what these are worth here: alone on the
+//! link or not (`back_to_back`, `spread`, `load`), a long queue or a short one (`depth`), by an
+//! exact clock or not (`irregular`), how much is lost anyway (`loss_rate`, `recent_losses`,
+//! `burst`).
 //!
-//! The trees see a gap alone. Where hardly any loss is congestion, most of those that look like it are mistakes, and one mistake in
-//! a hundred halves what is received; so less than a third of suspects among the latest gaps raises what it takes to be convinced
-//! (Bayes' rule with a prior that the flow's own past tells). Suspects are counted before that rise: verdicts do not feed themselves.
+//! The trees see a gap alone. Where hardly any loss is congestion, most of those that look like it
+//! are mistakes, and one mistake in a hundred halves what is received; so less than a third of
+//! suspects among the latest gaps raises what it takes to be convinced (Bayes' rule with a prior
+//! that the flow's own past tells). Suspects are counted before that rise: verdicts do not feed
+//! themselves.
 //!
-//! More delay before the gap, less room, or a shorter climb never makes congestion less likely: the trees were grown under
-//! that constraint. Before sixteen arrivals have been heard there is no evidence for the radio: congestion.
+//! More delay before the gap, less room, or a shorter climb never makes congestion less likely: the
+//! trees were grown under that constraint. Before sixteen arrivals have been heard there is no
+//! evidence for the radio: congestion.
 
 mod signals;
 mod table;
@@ -55,7 +62,8 @@ pub struct Past {
 impl Past {
     /// Gaps that the share of suspects is of.
     const GAPS: f64 = 64.0;
-    /// The share below which more is asked of a suspect, and how much if there are none: thousandths of log-odds.
+    /// The share below which more is asked of a suspect, and how much if there are none:
+    /// thousandths of log-odds.
     const FEW: f64 = 1.0 / 3.0;
     const MOST: f64 = 3_000.0;
 
@@ -81,8 +89,9 @@ impl Default for Past {
 }
 
 impl Trees {
-    /// Log-odds above which a gap looks like congestion: Mc is then 9 to 11 % on networks of the kind that the trees were grown on, and up to
-    /// 15 % on longer ones (`docs/evidence/classifier.md`).
+    /// Log-odds above which a gap looks like congestion: Mc is then 9 to 11 % on networks of the
+    /// kind that the trees were grown on, and up to 15 % on longer ones
+    /// (`docs/evidence/classifier.md`).
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
@@ -132,7 +141,8 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// The table's promise: more delay before the gap never makes congestion less likely, nor does less room.
+    /// The table's promise: more delay before the gap never makes congestion less likely, nor does
+    /// less room.
     #[test]
     fn monotone_where_physics_is() {
         let constrained: [(&str, i32); 7] = [
@@ -147,7 +157,8 @@ mod tests {
         assert_monotone(&NAMES, &constrained, log_odds);
     }
 
-    /// From 1/6 on, half the rise is asked for; with each suspect less, and nothing where a third are.
+    /// From 1/6 on, half the rise is asked for; with each suspect less, and nothing where a third
+    /// are.
     #[test]
     fn convinced_by_more_where_few_are_suspect() {
         let mut past = Past::new();

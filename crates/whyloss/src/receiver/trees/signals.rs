@@ -13,8 +13,9 @@
 //!                time, a packet counts 1/20000 less with each one after it, and ten packets of the overall rate are added
 //! ```
 //!
-//! All but the arrival itself is from before the gap. The delay counts from the first packet's, in whole nanoseconds, so an
-//! offset between the clocks cancels; reals are added, multiplied and divided, which every machine does alike.
+//! All but the arrival itself is from before the gap. The delay counts from the first packet's, in
+//! whole nanoseconds, so an offset between the clocks cancels; reals are added, multiplied and
+//! divided, which every machine does alike.
 
 use super::super::Arrival;
 use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
@@ -69,11 +70,11 @@ pub const NAMES: [(&str, &str); COUNT] = [
 /// The first arrivals, after which the signals mean something.
 const WARM_UP: u32 = 16;
 
-/// What a bucket of extrema holds: they are of the last one to two buckets.
+/// The time that a bucket of extrema spans; extrema are of the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a slope of 1 counts.
+/// The value of a slope of 1.
 const SLOPE: f64 = 1024.0;
 
 /// Listens to arrivals, and describes gaps.
@@ -107,7 +108,7 @@ pub struct Signals {
     /// Packets that came, and that were lost, by class of delay.
     came: [f32; CLASSES],
     lost: [f32; CLASSES],
-    /// What the latest packet counts there: growing weights, so that older ones count less.
+    /// The weight of the latest packet: growing weights, so that older ones count less.
     weight: f32,
 }
 
@@ -347,7 +348,8 @@ mod tests {
             ("after_long", 75),
             ("irregular", 0),
             ("spread", 100),
-            // 5 ms below the largest delay, of which 17.5 pass between two departures (35 ms over two): −12.5 of 10 ms.
+            // 5 ms below the largest delay, of which 17.5 pass between two departures (35 ms over
+            // two): −12.5 of 10 ms.
             ("room", -12),
             ("recent_losses", 0),
             ("loss_rate", 0),
@@ -360,7 +362,8 @@ mod tests {
         ] {
             assert_eq!(signal(&described, name), expected, "{name}");
         }
-        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of 1024).
+        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of
+        // 1024).
         let described = signals.on_arrival(&arrival(260 * MS, 35 * MS), 1);
         assert_eq!(signal(&described.expect("enough was heard"), "climb"), 151);
     }

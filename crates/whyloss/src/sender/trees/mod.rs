@@ -1,27 +1,32 @@
-//! Trees: forty shallow trees over what acknowledgements say of delay, timing and losses, grown on networks drawn at random.
+//! Trees: forty shallow trees over what acknowledgements say of delay, timing and losses, grown on
+//! networks drawn at random.
 //!
-//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it again, what it is worth, and where
-//! it does not help.
+//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it
+//! again, what it is worth, and where it does not help.
 //!
 //! ```text
 //! congestion  ⇔  Σ over trees of leaf(signals) > threshold      thousandths of log-odds
 //! ```
 //!
-//! Why these signals (`signals.rs`): the acknowledgement before a loss carries the round-trip time of the packet before the lost
-//! one. A full queue refuses, so the backlog is then near its largest (`backlog`), the delay has been high for a while (`trough`)
-//! and is near its largest of a minute (`before_long`), and losses are more frequent at this delay and at this window than at
-//! others (`density_before`, `density_window`); the radio looks at neither. A packet that the radio corrupts has used the link's
-//! time, so the first duplicate comes two slots after the acknowledgement before it; one that a queue refused has not (`gap`,
-//! `duplicates`, `span`). A delay or a window that jumped just before (`jump`, `growth`) fills a queue at once, as slow start
-//! does. The rest says what these are worth here: a queue of some length (`depth`), alone on the link and with an exact clock or not
-//! (`spread`, `irregular`), how much is lost anyway (`loss_rate`, `recent_losses`), and whether nothing has been heard
-//! for long (`timeout`).
+//! Why these signals (`signals.rs`): the acknowledgement before a loss carries the round-trip time
+//! of the packet before the lost one. A full queue refuses, so the backlog is then near its largest
+//! (`backlog`), the delay has been high for a while (`trough`) and is near its largest of a minute
+//! (`before_long`), and losses are more frequent at this delay and at this window than at others
+//! (`density_before`, `density_window`); the radio looks at neither. A packet that the radio
+//! corrupts has used the link's time, so the first duplicate comes two slots after the
+//! acknowledgement before it; one that a queue refused has not (`gap`, `duplicates`, `span`). A
+//! delay or a window that jumped just before (`jump`, `growth`) fills a queue at once, as slow
+//! start does. The rest says what these are worth here: a queue of some length (`depth`), alone on
+//! the link and with an exact clock or not (`spread`, `irregular`), how much is lost anyway
+//! (`loss_rate`, `recent_losses`), and whether nothing has been heard for long (`timeout`).
 //!
-//! A higher delay or backlog, and a higher density of losses there, never makes congestion less likely: the trees were grown
-//! under that constraint. Before eight acknowledgements and a round-trip time there is no evidence for the radio: congestion.
+//! A higher delay or backlog, and a higher density of losses there, never makes congestion less
+//! likely: the trees were grown under that constraint. Before eight acknowledgements and a
+//! round-trip time there is no evidence for the radio: congestion.
 //!
-//! Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a recovery looks partial, and so
-//! like a loss. An adapter must hold the edge back at the first loss until the recovery ends or a second packet is lost.
+//! Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a
+//! recovery looks partial, and so like a loss. An adapter must hold the edge back at the first loss
+//! until the recovery ends or a second packet is lost.
 
 mod signals;
 mod table;
@@ -44,7 +49,8 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// Log-odds above which a loss is congestion: a plain flow lost at most 5 % beside them on networks that served for choosing.
+    /// Log-odds above which a loss is congestion: a plain flow lost at most 5 % beside them on
+    /// networks that served for choosing.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
@@ -73,8 +79,9 @@ pub const GROWN: usize = TREES.len();
 
 /// Returns the table of trees, for programs that cannot call [`log_odds`].
 ///
-/// A tree has 15 questions and 16 leaves (thousandths of log-odds). A question is the number of a signal and a bound: values up to
-/// the bound lead to the leaves before it. Question k lies between leaves k and k + 1. The search asks the middle one of those left.
+/// A tree has 15 questions and 16 leaves (thousandths of log-odds). A question is the number of a
+/// signal and a bound: values up to the bound lead to the leaves before it. Question k lies between
+/// leaves k and k + 1. The search asks the middle one of those left.
 pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
     TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }

@@ -68,6 +68,9 @@ const LONG: i64 = 60_000_000_000;
 /// Samples of a round trip from which on its smallest R tells a queue from acknowledgements that waited.
 const SAMPLES: u32 = 8;
 
+/// Round-trip times among which the one before a loss is ranked.
+const RECENT: usize = 64;
+
 /// Fractions of segments that extrema of windows and backlogs count in.
 const PARTS: f64 = 100.0;
 
@@ -90,6 +93,9 @@ pub struct Signals {
     /// Bytes acknowledged in the round trip under way and in the one before: those that met an empty
     /// queue, and all.
     met: [(u64, u64); 2],
+    /// Samples of the same round trips: those at a flat round-trip time, and all.
+    flat: [(u32, u32); 2],
+    recent: Recent,
     reached: Reached,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
@@ -131,6 +137,8 @@ impl Signals {
             of_round: (i64::MAX, 0),
             standing: Standing::default(),
             met: [(0, 0); 2],
+            flat: [(0, 0); 2],
+            recent: Recent::NONE,
             reached: Reached::default(),
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
@@ -201,7 +209,18 @@ impl Signals {
                 self.met[0].0.saturating_add(self.met[1].0),
                 self.met[0].1.saturating_add(self.met[1].1),
             ),
+            before: self.rtt.max(self.rtt_before),
+            flat: (
+                self.flat[0].0.saturating_add(self.flat[1].0),
+                self.flat[0].1.saturating_add(self.flat[1].1),
+            ),
         }
+    }
+
+    /// Returns where the last round-trip time ranks among recent ones, in 65536ths.
+    #[cold]
+    pub(crate) fn rank(&self) -> i32 {
+        self.recent.rank(self.rtt)
     }
 
     /// Counts a loss of the first slow start, and returns how many came at larger windows since the
@@ -236,7 +255,12 @@ impl Signals {
         self.met[0].1 = self.met[0].1.saturating_add(ack.acked);
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
-            if self.queue().is_empty_at(self.rtt) {
+            let part = 32 * u64::from(ack.segment_size);
+            self.recent.add(self.rtt, ack.window, part);
+            let queue = self.queue();
+            self.flat[0].0 += u32::from(queue.is_flat_at(self.rtt));
+            self.flat[0].1 += 1;
+            if queue.is_empty_at(self.rtt) {
                 // A filled hole acknowledges many segments with one sample.
                 let few = ack.acked.min(2 * u64::from(ack.segment_size));
                 self.met[0].0 = self.met[0].0.saturating_add(few);
@@ -253,6 +277,7 @@ impl Signals {
         if self.rounds.end_with(ack) {
             self.began = [ack.window, self.began[0]];
             self.met = [(0, 0), self.met[0]];
+            self.flat = [(0, 0), self.flat[0]];
             self.reached.end_round(ack);
             let (least, samples) = core::mem::replace(&mut self.of_round, (i64::MAX, 0));
             if samples >= SAMPLES {
@@ -415,6 +440,58 @@ impl Standing {
     }
 }
 
+/// Round-trip times spread over the last few round trips.
+#[derive(Clone, Debug, PartialEq)]
+struct Recent {
+    /// µs; those at and behind `kept` are not there yet.
+    rtts: [u32; RECENT],
+    kept: u32,
+    next: u32,
+    /// Samples since the last one that was kept.
+    skipped: u32,
+}
+
+impl Recent {
+    const NONE: Self = Self {
+        rtts: [0; RECENT],
+        kept: 0,
+        next: 0,
+        skipped: 0,
+    };
+
+    /// Takes a sample. Keeps one for each whole `part` of the window, in bytes, and all below two.
+    #[inline]
+    fn add(&mut self, rtt: i64, window: u64, part: u64) {
+        self.skipped = self.skipped.saturating_add(1);
+        if window >= part.saturating_mul(u64::from(self.skipped) + 1) {
+            return;
+        }
+        self.skipped = 0;
+        self.rtts[self.next as usize % RECENT] = micros(rtt);
+        self.next = (self.next + 1) % RECENT as u32;
+        self.kept = (self.kept + 1).min(RECENT as u32);
+    }
+
+    /// Returns the share that is smaller, and half of the share that is equal, in 65536ths; all
+    /// where fewer than [`SAMPLES`] are known.
+    fn rank(&self, rtt: i64) -> i32 {
+        if self.kept < SAMPLES {
+            return 65536;
+        }
+        let rtt = micros(rtt);
+        let known = &self.rtts[..self.kept as usize];
+        let twice = |kept: &u32| u32::from(*kept < rtt) + u32::from(*kept <= rtt);
+        let below: u32 = known.iter().map(twice).sum();
+        (below * 32768 / self.kept).cast_signed()
+    }
+}
+
+/// Whole microseconds, which the kernel has.
+#[inline]
+fn micros(rtt: i64) -> u32 {
+    u32::try_from(rtt / 1000).unwrap_or(u32::MAX)
+}
+
 /// The delivered rate that a round trip last raised by a quarter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Reached {
@@ -570,6 +647,23 @@ mod tests {
             assert!(rates.iter().all(|rate| !rate.is_subnormal()));
         }
         assert!(rates.iter().all(|rate| *rate <= 0.0));
+    }
+
+    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. Fewer than eight say
+    /// nothing. At a window of three parts every third sample is kept.
+    #[test]
+    fn ranks_by_hand() {
+        let mut recent = Recent::NONE;
+        for rtt in 100..107 {
+            recent.add(1000 * rtt, 1, 1000);
+        }
+        assert_eq!(recent.rank(103_000), 65536);
+        recent.add(107_000, 1, 1000);
+        assert_eq!(recent.rank(103_999), 65536 * 7 / 16);
+        for _ in 0..9 {
+            recent.add(108_000, 3000, 1000);
+        }
+        assert_eq!(recent.kept, 11);
     }
 
     /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.

@@ -1,7 +1,7 @@
 //! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.
 //!
-//! One tree a block: 15 questions (number of the signal, bound), each of which lies between two of the 16 leaves that
-//! follow; the one in the middle is asked first.
+//! One tree a block: 15 questions (number of the signal, bound), each of which lies between two of
+//! the 16 leaves that follow; the one in the middle is asked first.
 
 use crate::trees::Tree;
 

@@ -23,7 +23,8 @@ fn close(a: f64, b: f64, tolerance: f64) {
     assert!((a - b).abs() <= tolerance * b.abs(), "{a} is not {b}");
 }
 
-/// A sender and a receiver; the way there takes `delay` after a FIFO of rate `rate` without bound, the way back `delay`.
+/// A sender and a receiver; the way there takes `delay` after a FIFO of rate `rate` without bound,
+/// the way back `delay`.
 struct Pair {
     sender: Sender,
     receiver: Receiver,
@@ -110,8 +111,8 @@ fn equation(options: &Options, rtt: f64, t_rto: f64) -> Equation {
     }
 }
 
-/// One loss in `period` packets, further apart than one R, is a loss event rate of 1/period; then the packets sent in
-/// 200 s are what the equation says for R = 100 ms + 10 µs of transmission.
+/// One loss in `period` packets, further apart than one R, is a loss event rate of 1/period; then
+/// the packets sent in 200 s are what the equation says for R = 100 ms + 10 µs of transmission.
 #[test]
 fn the_steady_rate_is_the_equations() {
     // ns-2's t_RTO at 100 ms is 3 ticks of 100 ms: see `retransmit`.
@@ -134,9 +135,10 @@ fn the_steady_rate_is_the_equations() {
     }
 }
 
-/// CEN-1: losses that are called wireless leave p at 0 and the sender in slow start. X_recv misses what did not come
-/// (CEN-A5), one packet in ten, so the receive limit can take back a tenth of a doubling and no more; called congestion,
-/// the same losses leave less than a tenth of the rate. (ns-2's slow start halves when it meets the limit, losses or not.)
+/// CEN-1: losses that are called wireless leave p at 0 and the sender in slow start. X_recv misses
+/// what did not come (CEN-A5), one packet in ten, so the receive limit can take back a tenth of a
+/// doubling and no more; called congestion, the same losses leave less than a tenth of the rate.
+/// (ns-2's slow start halves when it meets the limit, losses or not.)
 #[test]
 fn wireless_losses_never_lower_the_rate() {
     for options in [Options::rfc5348(), Options::ns2()] {
@@ -169,8 +171,9 @@ fn silence_slows_down_to_the_backoff_limit() {
     close(pair.sender.rate(), f64::from(SIZE) / 64.0, 1e-9);
 }
 
-/// Feedback in slow start doubles the rate up to a full link, then loss ends it: the link's queue has no bound here, so
-/// the rate meets twice the receive rate, 100 kB/s give or take one packet per R, and stays there.
+/// Feedback in slow start doubles the rate up to a full link, then loss ends it: the link's queue
+/// has no bound here, so the rate meets twice the receive rate, 100 kB/s give or take one packet
+/// per R, and stays there.
 #[test]
 fn slow_start_stops_at_twice_the_receive_rate() {
     let mut pair = Pair::new(

@@ -1,8 +1,9 @@
-//! The no-feedback timer (RFC 5348, 4.4), one script per branch, and the end of slow start. s = 1000 bytes, R = 100 ms, so
-//! that W_init/R, the RFC's `recover_rate`, is 40 kB/s. X_Bps(p = 0.01) = 112 332 byte/s (see `equation`).
+//! The no-feedback timer (RFC 5348, 4.4), one script per branch, and the end of slow start. s =
+//! 1000 bytes, R = 100 ms, so that W_init/R, the RFC's `recover_rate`, is 40 kB/s. X_Bps(p = 0.01)
+//! = 112 332 byte/s (see `equation`).
 //!
-//! With feedback the timer runs for max(4R, 2s/X) = 400 ms by the X before the report (4.3, steps 3 and 6), after an expiry
-//! by the X after it (4.4, step 2).
+//! With feedback the timer runs for max(4R, 2s/X) = 400 ms by the X before the report (4.3, steps 3
+//! and 6), after an expiry by the X after it (4.4, step 2).
 
 use super::sender::{report, send_until, sender};
 use super::{Pair, close, equation, millis};
@@ -31,7 +32,8 @@ fn fast() -> Sender {
     sender
 }
 
-/// After a loss, limited by a receive rate of `x_recv` reported at 1200 and 1401, when the infinity of 1100 is forgotten.
+/// After a loss, limited by a receive rate of `x_recv` reported at 1200 and 1401, when the infinity
+/// of 1100 is forgotten.
 fn limited(x_recv: f64) -> Sender {
     let mut sender = sender();
     send_until(&mut sender, millis(1099));
@@ -60,7 +62,8 @@ fn without_a_sample_the_rate_halves() {
     );
 }
 
-/// No sample, and idle ever since: no branch is meant. Nothing was sent that could have been answered.
+/// No sample, and idle ever since: no branch is meant. Nothing was sent that could have been
+/// answered.
 #[test]
 fn without_a_sample_an_idle_sender_keeps_its_rate() {
     let mut sender = sender();
@@ -73,7 +76,8 @@ fn without_a_sample_an_idle_sender_keeps_its_rate() {
     rates(&mut sender, [(60_999, 1000.0), (61_000, 500.0)]);
 }
 
-/// Second branch, p = 0: idle below 2·W_init/R. Above, the third branch halves all the same: 160, 80 and then 40 kB/s.
+/// Second branch, p = 0: idle below 2·W_init/R. Above, the third branch halves all the same: 160,
+/// 80 and then 40 kB/s.
 #[test]
 fn an_idle_sender_in_slow_start_falls_below_twice_the_initial_rate() {
     let mut sender = fast();
@@ -98,7 +102,8 @@ fn an_idle_sender_below_the_initial_rate_keeps_it() {
     rates(&mut sender, [(1801, 60e3), (2201, 60e3), (60_000, 60e3)]);
 }
 
-/// Idle with X_recv at 50 kB/s: the fourth branch limits to X_recv and leaves {25 kB/s}, which is below W_init/R.
+/// Idle with X_recv at 50 kB/s: the fourth branch limits to X_recv and leaves {25 kB/s}, which is
+/// below W_init/R.
 #[test]
 fn an_idle_sender_above_the_initial_rate_is_halved() {
     let mut sender = limited(50e3);
@@ -109,8 +114,8 @@ fn an_idle_sender_above_the_initial_rate_is_halved() {
     );
 }
 
-/// Third branch, p = 0 and not idle: down by halves from 40 kB/s. The first timer is set by 1000 byte/s, 2s/X = 2 s; those
-/// after it run 400 ms down to 5 kB/s, then 2s/X = 0.8 s, 1.6 s.
+/// Third branch, p = 0 and not idle: down by halves from 40 kB/s. The first timer is set by 1000
+/// byte/s, 2s/X = 2 s; those after it run 400 ms down to 5 kB/s, then 2s/X = 0.8 s, 1.6 s.
 #[test]
 fn in_slow_start_the_rate_halves() {
     let mut sender = sender();
@@ -132,7 +137,8 @@ fn in_slow_start_the_rate_halves() {
     );
 }
 
-/// Fourth branch: X_Bps > 2·X_recv. X_recv becomes the limit, half of it the set; each expiry halves, to s/t_mbi and no less.
+/// Fourth branch: X_Bps > 2·X_recv. X_recv becomes the limit, half of it the set; each expiry
+/// halves, to s/t_mbi and no less.
 #[test]
 fn what_the_receive_rate_limits_is_halved_by_it() {
     let mut sender = limited(30e3);
@@ -148,7 +154,8 @@ fn what_the_receive_rate_limits_is_halved_by_it() {
     rates(&mut sender, [(2_000_000, 1000.0 / 64.0)]);
 }
 
-/// Fifth branch: X_Bps ≤ 2·X_recv. Half of X_Bps becomes the limit, a quarter the set: the fourth branch goes on from there.
+/// Fifth branch: X_Bps ≤ 2·X_recv. Half of X_Bps becomes the limit, a quarter the set: the fourth
+/// branch goes on from there.
 #[test]
 fn what_the_equation_limits_is_halved_by_it() {
     let mut sender = limited(100e3);
@@ -158,8 +165,8 @@ fn what_the_equation_limits_is_halved_by_it() {
     );
 }
 
-/// Feedback after an expiry: with p > 0 the limit is 2·max(X_recv_set) at once, 2·45 kB/s; with p = 0 a rate below W_init/R
-/// is lifted to it, and doubling goes on from there.
+/// Feedback after an expiry: with p > 0 the limit is 2·max(X_recv_set) at once, 2·45 kB/s; with p =
+/// 0 a rate below W_init/R is lifted to it, and doubling goes on from there.
 #[test]
 fn feedback_restores_the_rate() {
     let mut sender = limited(50e3);
@@ -191,9 +198,10 @@ fn feedback_in_time_keeps_the_timer_from_expiring() {
     }
 }
 
-/// RFC 5348, 4.3, and 6.3.1. The link is never full, R is 100 ms and 10 µs of transmission: X = W_init/R, then doubled once
-/// per R. The first loss event then makes p what the equation answers to the largest receive rate so far, which is that of
-/// the rates before the last doubling or two: the rate falls, but not below a quarter.
+/// RFC 5348, 4.3, and 6.3.1. The link is never full, R is 100 ms and 10 µs of transmission: X =
+/// W_init/R, then doubled once per R. The first loss event then makes p what the equation answers
+/// to the largest receive rate so far, which is that of the rates before the last doubling or two:
+/// the rate falls, but not below a quarter.
 #[test]
 fn slow_start_doubles_until_the_first_loss_event() {
     let options = Options::rfc5348();

@@ -1,4 +1,4 @@
-//! Whatever comes, in whatever order: no panic, sane numbers, and timers that move on.
+//! For any events in any order: no panic, sane numbers, and timers that move on.
 
 use proptest::prelude::*;
 

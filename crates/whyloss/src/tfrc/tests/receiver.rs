@@ -56,8 +56,8 @@ fn reports_once_per_rtt() {
     assert_eq!(receiver.next_timeout(), millis(500));
 }
 
-/// A mark is a loss event when it comes, at once reported; another one within R is of the same event; the third, 200 ms on, closes
-/// an interval of 20 packets. Everything was received.
+/// A mark is a loss event when it comes, at once reported; another one within R is of the same
+/// event; the third, 200 ms on, closes an interval of 20 packets. Everything was received.
 #[test]
 fn marks_are_loss_events_and_no_losses() {
     let mut receiver = receiver(&Options::rfc5348());
@@ -106,8 +106,9 @@ fn without_an_rtt_every_packet_is_reported() {
     }
 }
 
-/// NDUPACK = 3: packet 20 is lost when 23 comes, and that is reported at once. The first interval is what the equation
-/// answers to the largest X_recv, 100 kB/s: R = 100 ms, p = 0.01235..., which the equation must turn back.
+/// NDUPACK = 3: packet 20 is lost when 23 comes, and that is reported at once. The first interval
+/// is what the equation answers to the largest X_recv, 100 kB/s: R = 100 ms, p = 0.01235..., which
+/// the equation must turn back.
 #[test]
 fn the_first_loss() {
     let mut receiver = receiver(&Options::rfc5348());
@@ -163,8 +164,9 @@ fn a_wireless_loss_is_no_loss() {
     }
 }
 
-/// The wireless packets of an interval lengthen it: congestion losses of 20 and 60, the ones between wireless. X_recv is
-/// (60 kB, before any report but the first, over 600 ms), so I_2 is large and p = 2/(I_1 + I_2) with I_1 = 40.
+/// The wireless packets of an interval lengthen it: congestion losses of 20 and 60, the ones
+/// between wireless. X_recv is (60 kB, before any report but the first, over 600 ms), so I_2 is
+/// large and p = 2/(I_1 + I_2) with I_1 = 40.
 #[test]
 fn wireless_losses_lengthen_intervals() {
     let options = Options {
@@ -188,9 +190,10 @@ fn wireless_losses_lengthen_intervals() {
     close(second, 2.0 / (40.0 + 1.0 / first), 1e-9);
 }
 
-/// RFC 5348, 5.2: packets 1..=29 are missing between arrivals 300 ms apart, so they are dated 10 ms apart: the events
-/// begin at 1, and more than 100 ms later at 12 and at 23. I_0 = 30 − 23 + 1 = 8, I_1 = I_2 = 11, and I_3 is made up from
-/// 3333 byte/s (4.1 packets), so that I_tot0 = 30 is the larger sum.
+/// RFC 5348, 5.2: packets 1..=29 are missing between arrivals 300 ms apart, so they are dated 10 ms
+/// apart: the events begin at 1, and more than 100 ms later at 12 and at 23. I_0 = 30 − 23 + 1 = 8,
+/// I_1 = I_2 = 11, and I_3 is made up from 3333 byte/s (4.1 packets), so that I_tot0 = 30 is the
+/// larger sum.
 #[test]
 fn losses_in_a_gap_are_dated_between_its_ends() {
     let options = Options {
@@ -205,7 +208,8 @@ fn losses_in_a_gap_are_dated_between_its_ends() {
     close(p, 3.0 / 30.0, 1e-12);
 }
 
-/// A gap of any size takes a bounded number of questions, and its tail is stepped through as if one by one.
+/// A gap of any size takes a bounded number of questions, and its tail is stepped through as if one
+/// by one.
 #[test]
 fn the_tail_of_a_gap_is_stepped_through() {
     for (missing, span_millis) in [

@@ -36,8 +36,9 @@ pub(super) fn sender() -> Sender {
     Sender::new(&Options::rfc5348(), SIZE, millis(1000))
 }
 
-/// RFC 5348, 4.2 and 4.4: one packet per second; after 2 s without feedback half that, and the timer runs 2s/X = 4 s, then
-/// 8 s. Packets: 1 s, 2 s, then the expiry at 3 s moves the one due then to 2 + 2 = 4 s; 6 s; ...
+/// RFC 5348, 4.2 and 4.4: one packet per second; after 2 s without feedback half that, and the
+/// timer runs 2s/X = 4 s, then 8 s. Packets: 1 s, 2 s, then the expiry at 3 s moves the one due
+/// then to 2 + 2 = 4 s; 6 s; ...
 #[test]
 fn before_any_feedback() {
     let mut sender = sender();
@@ -80,7 +81,8 @@ fn the_first_feedback() {
     close(small.rate(), 30_480.0, 1e-12);
 }
 
-/// Doubling once per R; ∞ limits nothing for 2R, then 2·max(X_recv_set) does; W_init/R is the least.
+/// Doubling once per R; ∞ limits nothing for 2R, then 2·max(X_recv_set) does; W_init/R is the
+/// least.
 #[test]
 fn slow_start() {
     let mut sender = sender();
@@ -121,8 +123,9 @@ fn congestion_avoidance() {
     close(slow.rate(), 1000.0 / 64.0, 1e-12);
 }
 
-/// RFC 5348, 4.4 with p > 0. X_Bps = 112332 is not above 2·X_recv = 200e3: the limit becomes X_Bps/2 = 56166, X_recv_set
-/// {28083}. Then X_Bps is above 2·28083, so the limit is 28083. Each after max(4R, 2s/X) = 0.4 s.
+/// RFC 5348, 4.4 with p > 0. X_Bps = 112332 is not above 2·X_recv = 200e3: the limit becomes
+/// X_Bps/2 = 56166, X_recv_set {28083}. Then X_Bps is above 2·28083, so the limit is 28083. Each
+/// after max(4R, 2s/X) = 0.4 s.
 #[test]
 fn no_feedback_halves() {
     let mut sender = sender();
@@ -152,8 +155,9 @@ fn idle_senders_keep_the_initial_rate() {
     assert_eq!(send_until(&mut sender, millis(60_000)).len(), 5);
 }
 
-/// RFC 5348, 4.3, step 4: a loss in a data-limited interval halves X_recv_set, counts X_recv for 85 % and limits to the
-/// largest, not twice: max(60/2, 0.85·50) = 42.5 kB/s. Without a loss: twice the largest.
+/// RFC 5348, 4.3, step 4: a loss in a data-limited interval halves X_recv_set, counts X_recv for 85
+/// % and limits to the largest, not twice: max(60/2, 0.85·50) = 42.5 kB/s. Without a loss: twice
+/// the largest.
 #[test]
 fn losses_while_data_limited() {
     let run = |new_loss_event| {
@@ -170,8 +174,9 @@ fn losses_while_data_limited() {
     close(run(true), 42.5e3, 1e-12);
 }
 
-/// RFC 5348, 4.5: after samples of 100 and 400 ms, mean(√R) = 0.9·√0.1 + 0.1·√0.4 = 0.34785 against √0.4 = 0.63246:
-/// packets leave at 0.55 X. R = 0.13, X = 40 kB/s (slow start, not yet doubled): 1000/(40e3·0.55) = 45.45 ms.
+/// RFC 5348, 4.5: after samples of 100 and 400 ms, mean(√R) = 0.9·√0.1 + 0.1·√0.4 = 0.34785 against
+/// √0.4 = 0.63246: packets leave at 0.55 X. R = 0.13, X = 40 kB/s (slow start, not yet doubled):
+/// 1000/(40e3·0.55) = 45.45 ms.
 #[test]
 fn spacing_follows_the_root_of_the_sample() {
     for (damping, micros) in [(true, 45_455), (false, 25_000)] {
@@ -192,7 +197,8 @@ fn spacing_follows_the_root_of_the_sample() {
     }
 }
 
-/// ns-2: the rate rises by s/R per R, counted for 2R at most: from X(p = 0.04) to that + 10, 20, 20 kB/s.
+/// ns-2: the rate rises by s/R per R, counted for 2R at most: from X(p = 0.04) to that + 10, 20, 20
+/// kB/s.
 #[test]
 fn ns2_rises_by_a_packet_per_rtt() {
     let options = Options {
@@ -235,8 +241,8 @@ fn impossible_reports_are_ignored() {
     }
 }
 
-/// ns-2's W_init is whole packets, 3 of 1500 bytes: 45 kB/s at R = 100 ms, where the RFC's 4380 bytes give 43.8. However the
-/// rate rises after that.
+/// ns-2's W_init is whole packets, 3 of 1500 bytes: 45 kB/s at R = 100 ms, where the RFC's 4380
+/// bytes give 43.8. However the rate rises after that.
 #[test]
 fn the_first_feedback_in_ns2() {
     let first = |initial_window, slow_start| {

@@ -79,6 +79,10 @@ impl Scoreboard {
         let mut new = 0;
         for block in ack.sacked() {
             let block = block.start.max(ack.next + 1)..block.end.min(max);
+            // Most blocks repeat what earlier acknowledgements said.
+            if self.sacked.holds(&block) {
+                continue;
+            }
             let under = block.start..block.end.min(*place);
             if !under.is_empty() {
                 *below += under.end - under.start - self.sacked.count_within(&under);
@@ -91,7 +95,8 @@ impl Scoreboard {
 
     /// What of `block` has not been sacked yet.
     pub(super) fn news(&self, block: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.sacked.gaps(block)
+        let some = !self.sacked.holds(&block);
+        some.then(|| self.sacked.gaps(block)).into_iter().flatten()
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,0 +1,177 @@
+// Package whyloss tells why packets were lost and how fast to send, by the C interface of Whyloss.
+//
+// It finds the library with pkg-config, so install that first (docs/guides/c.md). A Scheme and a
+// Media each serve one goroutine at a time. Times are nanoseconds since a moment of the caller's
+// choice.
+package whyloss
+
+/*
+#cgo pkg-config: whyloss
+#include <stdlib.h>
+#include <whyloss.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"unsafe"
+)
+
+// A Cause says why a packet was lost.
+type Cause int32
+
+// Causes of a loss.
+const (
+	Unknown    Cause = C.WHYLOSS_CAUSE_UNKNOWN
+	Congestion Cause = C.WHYLOSS_CAUSE_CONGESTION
+	Wireless   Cause = C.WHYLOSS_CAUSE_WIRELESS
+)
+
+// A Verdict says why packets of a loss event were lost.
+type Verdict struct {
+	Cause Cause
+	// Odds of congestion, p/(1-p); NaN if the classifier weighs none.
+	Odds float64
+	// At is when the loss was found, in nanoseconds.
+	At uint64
+}
+
+// An Allowance says how much may be sent, and how fast.
+type Allowance struct {
+	// Window is how many bytes may be under way, and InFlight how many are.
+	Window, InFlight uint64
+	// Pacing is in bit/s; 0 means that acknowledgements clock packets.
+	Pacing uint64
+	// Quantum is how many bytes may leave at once when paced.
+	Quantum uint64
+}
+
+// A Scheme controls a connection whose packets have numbers.
+type Scheme struct {
+	memory  *C.whyloss_scheme
+	cleanup runtime.Cleanup
+}
+
+// Options of a scheme.
+type Options struct {
+	// Name of a scheme ("whyloss"), or of a controller, a policy and a classifier
+	// ("cubic/percent/trees").
+	Name string
+	// Parameters of these, such as "percent=80".
+	Parameters string
+	// MTU is how many bytes a full packet has.
+	MTU uint32
+	// Packets is how many packets under way to remember; 0 means 16,384.
+	Packets int
+}
+
+var errClosed = errors.New("whyloss: it is closed")
+
+func failure(status C.whyloss_status) error {
+	if status == C.WHYLOSS_STATUS_OK {
+		return nil
+	}
+	return errors.New("whyloss: " + C.GoString(C.whyloss_status_text(C.int32_t(status))))
+}
+
+// start fills memory of that size, which must be freed if there is an error.
+func start(size C.size_t, init func(memory unsafe.Pointer, text *C.char, room C.size_t) C.whyloss_status) (unsafe.Pointer, error) {
+	memory := C.calloc(1, size)
+	var text [200]C.char
+	if init(memory, &text[0], C.size_t(len(text))) != C.WHYLOSS_STATUS_OK {
+		C.free(memory)
+		return nil, errors.New("whyloss: " + C.GoString(&text[0]))
+	}
+	return memory, nil
+}
+
+// NewScheme starts a scheme. Close it, or leave that to the garbage collector.
+func NewScheme(options Options) (*Scheme, error) {
+	name, parameters := C.CString(options.Name), C.CString(options.Parameters)
+	defer C.free(unsafe.Pointer(name))
+	defer C.free(unsafe.Pointer(parameters))
+	made := C.whyloss_scheme_options{
+		abi: C.WHYLOSS_ABI, mtu: C.uint32_t(options.MTU), name: name, parameters: parameters,
+		packets: C.size_t(options.Packets),
+	}
+	size := C.whyloss_scheme_size()
+	memory, err := start(size, func(memory unsafe.Pointer, text *C.char, room C.size_t) C.whyloss_status {
+		return C.whyloss_scheme_init((*C.whyloss_scheme)(memory), size, &made, text, room)
+	})
+	if err != nil {
+		return nil, err
+	}
+	scheme := &Scheme{memory: (*C.whyloss_scheme)(memory)}
+	scheme.cleanup = runtime.AddCleanup(scheme, freeScheme, scheme.memory)
+	return scheme, nil
+}
+
+func freeScheme(memory *C.whyloss_scheme) {
+	C.whyloss_scheme_drop(memory)
+	C.free(unsafe.Pointer(memory))
+}
+
+// Close frees the scheme. Every later call fails.
+func (s *Scheme) Close() error {
+	if s.memory == nil {
+		return errClosed
+	}
+	s.cleanup.Stop()
+	freeScheme(s.memory)
+	s.memory = nil
+	return nil
+}
+
+// Sent tells that packet number of so many bytes leaves. appLimited says that there is nothing more
+// to send although the allowance has room.
+func (s *Scheme) Sent(number uint64, bytes uint32, now uint64, appLimited bool) error {
+	limited := C.int32_t(0)
+	if appLimited {
+		limited = 1
+	}
+	defer runtime.KeepAlive(s)
+	return failure(C.whyloss_scheme_on_sent(s.memory, C.uint64_t(number), C.uint32_t(bytes), C.uint64_t(now), limited))
+}
+
+// Acked tells of an acknowledgement and the packets that it names anew.
+func (s *Scheme) Acked(numbers []uint64, now uint64) error {
+	defer runtime.KeepAlive(s)
+	return failure(C.whyloss_scheme_on_acked(s.memory, (*C.uint64_t)(unsafe.SliceData(numbers)),
+		C.size_t(len(numbers)), C.uint64_t(now)))
+}
+
+// Lost tells that these packets are lost. It returns a verdict if that is a new loss event, else one
+// whose cause is Unknown.
+func (s *Scheme) Lost(numbers []uint64, now uint64) (Verdict, error) {
+	defer runtime.KeepAlive(s)
+	var verdict C.whyloss_verdict
+	err := failure(C.whyloss_scheme_on_lost(s.memory, (*C.uint64_t)(unsafe.SliceData(numbers)),
+		C.size_t(len(numbers)), C.uint64_t(now), &verdict))
+	return Verdict{Cause(verdict.cause), float64(verdict.odds), uint64(verdict.at_ns)}, err
+}
+
+// PersistentCongestion tells that everything sent over a long period was lost.
+func (s *Scheme) PersistentCongestion(now uint64) error {
+	defer runtime.KeepAlive(s)
+	return failure(C.whyloss_scheme_on_persistent_congestion(s.memory, C.uint64_t(now), nil))
+}
+
+// Marked tells that the last acknowledgement reports marks of ECN.
+func (s *Scheme) Marked(now uint64) error {
+	defer runtime.KeepAlive(s)
+	return failure(C.whyloss_scheme_on_ecn(s.memory, C.uint64_t(now)))
+}
+
+// Allowance returns how much may be sent, and how fast.
+func (s *Scheme) Allowance() (Allowance, error) {
+	defer runtime.KeepAlive(s)
+	var allowed C.whyloss_allowance
+	err := failure(C.whyloss_scheme_allowance(s.memory, &allowed))
+	pacing := uint64(allowed.pacing)
+	if pacing == math.MaxUint64 {
+		pacing = 0
+	}
+	return Allowance{uint64(allowed.window), uint64(allowed.in_flight), pacing, uint64(allowed.quantum)}, err
+}

@@ -1,0 +1,138 @@
+//! Runs schemes in picoquic and quicly, whose sources and builds two variables name.
+//!
+//! ```text
+//! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`, with picotls's beside them, also built
+//! WHYLOSS_QUICLY     quicly's sources, with its simulator built in `build`
+//! ```
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+mod compile;
+
+/// Returns the directory that the variable names.
+fn sources(variable: &str) -> PathBuf {
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    path.filter(|path| path.is_dir())
+        .unwrap_or_else(|| panic!("{variable} names no directory; see adapters/README.md"))
+}
+
+/// Returns the files below a directory whose names end like that.
+fn files(directory: &Path, end: &str) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(directory);
+    let listed = listed.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let mut found = vec![];
+    for entry in listed {
+        let path = entry.unwrap().path();
+        if path.is_dir() && end != ".a" {
+            found.extend(files(&path, end));
+        } else if path.to_string_lossy().ends_with(end) {
+            found.push(path);
+        }
+    }
+    assert!(!found.is_empty(), "{} has no {end}", directory.display());
+    found
+}
+
+/// Compiles an adapter with objects of the stack, and returns the program.
+fn build(stack: &str, headers: &[PathBuf], objects: &[PathBuf], libraries: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let adapter = root.join("../../adapters").join(stack);
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(stack);
+    let status = Command::new("cc")
+        .args(["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(&adapter)
+        .arg("-I")
+        .arg(root.join("include"))
+        .args(
+            headers
+                .iter()
+                .flat_map(|path| [OsStr::new("-isystem"), path.as_os_str()]),
+        )
+        .args(files(&adapter, ".c"))
+        .arg("-Wl,--start-group")
+        .args(objects)
+        .arg(compile::library())
+        .arg("-Wl,--end-group")
+        .args(libraries)
+        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .arg(&program)
+        .status();
+    assert!(status.expect("cc runs").success(), "{stack} does not link");
+    program
+}
+
+#[test]
+#[ignore = "needs picoquic, built; see adapters/README.md"]
+fn picoquic_completes_a_transfer_over_a_satellite() {
+    let picoquic = sources("WHYLOSS_PICOQUIC");
+    let picotls = picoquic.join("../picotls");
+    let headers = ["picoquic", "picoquictest", "loglib", "picohttp"];
+    let mut headers: Vec<_> = headers.iter().map(|part| picoquic.join(part)).collect();
+    headers.push(picotls.join("include"));
+    let mut objects = files(&picoquic.join("build"), ".a");
+    objects.extend(files(&picotls, ".a"));
+    let program = build(
+        "picoquic",
+        &headers,
+        &objects,
+        &["-lssl", "-lcrypto", "-lstdc++"],
+    );
+    let run = Command::new(program)
+        .arg(&picoquic)
+        .args(["20000000", "20", "2", "10000000"])
+        .args(["cubic", "bbr", "newreno"])
+        .args([
+            "whyloss/whyloss",
+            "whyloss/cubic-trees",
+            "whyloss/bbr",
+            "whyloss/cubic/percent/trees:percent=90",
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    println!("{said}");
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    assert_eq!(said.matches(" s, ").count(), 7);
+}
+
+/// Returns the bytes that arrive in a minute at 10 Mbit/s over 50 ms, with 1 % lost.
+fn received(simulator: &Path, control: &str, scheme: &str) -> u64 {
+    let run = Command::new(simulator)
+        .env("WHYLOSS_SCHEME", scheme)
+        .args([
+            "-c", control, "-b", "1250000", "-d", "0.05", "-l", "60", "-r", "0.01", "--", "-s", "0",
+        ])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{control} {scheme}: {}", run.status);
+    let said = String::from_utf8_lossy(&run.stdout);
+    let bytes = said.rsplit("\"bytes-available\": ").next().unwrap();
+    let bytes = bytes.split(',').next().unwrap().parse().unwrap();
+    println!("{control} {scheme}: {bytes} bytes");
+    bytes
+}
+
+#[test]
+#[ignore = "needs quicly, built; see adapters/README.md"]
+fn quicly_gains_where_a_radio_loses_packets() {
+    let quicly = sources("WHYLOSS_QUICLY");
+    let headers = ["include", "deps/picotls/include", "deps/klib"];
+    let headers: Vec<_> = headers.iter().map(|part| quicly.join(part)).collect();
+    let objects = files(&quicly.join("build/CMakeFiles/simulator.dir"), ".o");
+    let simulator = build("quicly", &headers, &objects, &["-lcrypto"]);
+    let cubic = received(&simulator, "cubic", "");
+    received(&simulator, "reno", "");
+    for scheme in ["whyloss", "cubic-trees", "bbr"] {
+        let bytes = received(&simulator, "whyloss", scheme);
+        assert!(bytes > 2 * cubic, "{scheme}");
+    }
+    // Controllers that differ only in the stack around them come out alike.
+    let ours = received(&simulator, "whyloss", "cubic");
+    assert!(ours < 2 * cubic && cubic < 2 * ours);
+}

@@ -1,0 +1,62 @@
+//! `whyloss run --watch`: the page of a run while it runs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use whyloss::Time;
+
+use super::{Job, page};
+use crate::live::Live;
+
+/// Time between two versions of the page.
+const EVERY: Duration = Duration::from_millis(500);
+/// How soon an interrupt is heeded.
+const SOON: Duration = Duration::from_millis(50);
+
+/// Runs `simulate`, and shows how far it is.
+pub(super) fn follow<T>(live: &Live, job: &Job<'_>, simulate: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let shows = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                show(live, job);
+                thread::park_timeout(EVERY);
+            }
+        });
+        let _end = End(&over, shows.thread().clone());
+        simulate()
+    })
+}
+
+/// Ends the showing when dropped, also by a panic, for which the scope would wait forever.
+struct End<'a>(&'a AtomicBool, thread::Thread);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        self.1.unpark();
+    }
+}
+
+fn show(live: &Live, job: &Job<'_>) {
+    let (Some(timeline), Some(&seed)) = (job.timelines.first(), job.seeds.first()) else {
+        return;
+    };
+    let asked_s = (job.scenario.end - Time::ZERO).as_secs_f64() * job.seeds.len() as f64;
+    let simulated_s = job.bar.simulated().as_secs_f64();
+    let file = &job.args.scenario;
+    let timeline = timeline.so_far();
+    // Nothing is written, so that nothing fails.
+    if let Ok(html) = page::render_so_far(job.scenario, seed, &timeline, simulated_s, asked_s, file)
+    {
+        live.show(&html);
+    }
+}
+
+/// Keeps the finished page until an interrupt.
+pub(super) fn stay(stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(SOON);
+    }
+}

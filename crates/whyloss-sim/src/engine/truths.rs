@@ -1,0 +1,70 @@
+//! Truths about lost packets that were worked out ahead of time.
+//!
+//! A source's judge hears of a loss when the packet would have come to where it is lost: a verdict
+//! may be asked for before. Until then the truth waits here, beside the packets.
+
+use std::collections::BTreeMap;
+
+use whyloss::{Cause, Time};
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Truth {
+    pub(crate) flow: u32,
+    pub(crate) sequence: u64,
+    pub(crate) cause: Cause,
+}
+
+/// Truths by the time at which they may be told, the link over whose end they come, and their
+/// order.
+#[derive(Debug, Default)]
+pub(crate) struct Truths {
+    waiting: BTreeMap<(Time, usize, u64), Truth>,
+    added: u64,
+}
+
+impl Truths {
+    /// Adds one for link `link` at `at`.
+    pub(crate) fn add(&mut self, at: Time, link: usize, truth: Truth) {
+        self.waiting.insert((at, link, self.added), truth);
+        self.added += 1;
+    }
+
+    /// Takes the first for this link that may be told at `now`.
+    pub(crate) fn take(&mut self, now: Time, link: usize) -> Option<Truth> {
+        let key = self.waiting.range((now, link, 0)..=(now, link, u64::MAX));
+        let key = *key.map(|(key, _)| key).next()?;
+        self.waiting.remove(&key)
+    }
+
+    /// How many wait over link `link`.
+    pub(crate) fn len(&self, link: usize) -> usize {
+        self.waiting.keys().filter(|key| key.1 == link).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_told_once_where_and_when_it_belongs() {
+        let truth = |sequence| Truth {
+            flow: 1,
+            sequence,
+            cause: Cause::Wireless,
+        };
+        let [early, late] = [1, 2].map(Time::from_nanos);
+        let mut truths = Truths::default();
+        for (at, link, sequence) in [(late, 0, 1), (early, 0, 2), (early, 1, 3), (early, 0, 4)] {
+            truths.add(at, link, truth(sequence));
+        }
+        assert_eq!(truths.len(0), 3);
+        assert_eq!(truths.take(early, 0), Some(truth(2)));
+        assert_eq!(truths.take(early, 0), Some(truth(4)));
+        assert_eq!(truths.take(early, 0), None);
+        assert_eq!(truths.take(late, 1), None);
+        assert_eq!(truths.take(late, 0), Some(truth(1)));
+        assert_eq!(truths.len(1), 1);
+    }
+}

@@ -1,0 +1,669 @@
+//! One number of a run, by an expression: the metrics of papers, of plans and of sweeps.
+//!
+//! ```text
+//! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each flow that is looked at: the keys of `whyloss run --format csv`,
+//!                                                       `received_bytes`, and `gaps.mc`, `gaps.mw`, `gaps.accuracy` of
+//!                                                       loss events
+//! total.KEY  flow.NAME.KEY  link.NAME.KEY               of all flows but background traffic, of one flow, of one link
+//! frames.NAME.KEY  frames.NAME@MS.KEY                   of one flow's frames, under its first playout delay or that of MS ms
+//! transfers.NAME.KEY  call.NAME.KEY                     of one flow's transfers, of a call
+//! link.NAME.rate_bps                                    a link's rate; without such a link, of the first whose name begins so
+//! window  events  probe.KEY                             seconds measured; events handled; what a probe counted
+//! mean  sum  count  first  jain                         of the flows that have a value
+//! min  max  sqrt  floor
+//! ```
+//!
+//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those whose names begin so:
+//! `delivered@balde`. Arithmetic
+//! is done flow by flow. What has no value (a share of nothing) makes what is computed of it have none.
+//!
+//! A plan names a metric by itself (`total.mw`) or gives an expression a name: `NAME = EXPRESSION`, or `NAME@FLOWS = EXPRESSION`,
+//! which looks at those flows alone.
+
+use whyloss::{Confusion, Duration};
+use whyloss_sim::measure::FlowResult;
+use whyloss_sim::scenario::{Transport, suggest};
+use whyloss_sim::{
+    CallResult, DelaySummary, FrameCounts, LinkResult, Measurement, Needs, Run, Scenario,
+    TransferResult,
+};
+
+use crate::expr::{Expr, ExprError, Op};
+use crate::results::{CALL, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value, total};
+use crate::statistics;
+
+/// A run, as far as metrics look at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed<'a> {
+    /// Its counts.
+    pub measurement: &'a Measurement,
+    /// Delays, flow by flow, if they were measured.
+    pub delays: &'a [DelaySummary],
+    /// Frames, flow by flow, if they were measured.
+    pub frames: &'a [Vec<FrameCounts>],
+    /// The counts of a probe, if there was one.
+    pub probe: &'a [(&'static str, f64)],
+}
+
+impl<'a> From<&'a Run> for Observed<'a> {
+    fn from(run: &'a Run) -> Self {
+        Self {
+            measurement: &run.measurement,
+            delays: &run.delays,
+            frames: &run.frames,
+            probe: &[],
+        }
+    }
+}
+
+type Of<T> = fn(&T, Duration) -> Value;
+
+/// The flows of a leaf that names none are those looked at.
+type Flows = Option<String>;
+
+/// The meaning of a name.
+#[derive(Clone, Debug)]
+enum Leaf {
+    Window,
+    Events,
+    Probe(String),
+    Total(Of<FlowResult>),
+    Flow(String, Of<FlowResult>),
+    FlowDelay(String, Of<DelaySummary>),
+    /// The playout delay in ms, if not the first.
+    Frames(String, Option<f64>, Of<FrameCounts>),
+    Transfers(String, Of<TransferResult>),
+    Call(String, Of<CallResult>),
+    Link(String, Of<LinkResult>),
+    Each(Flows, Of<FlowResult>),
+    Delay(Flows, Of<DelaySummary>),
+}
+
+/// The kind of a metric's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers.
+    Count,
+    /// Reals.
+    Real,
+}
+
+/// A metric.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Its name in expressions and columns.
+    pub id: String,
+    /// Its name in tables and on axes.
+    pub name: String,
+    /// The unit of its values; may be empty.
+    pub unit: String,
+    /// Whether it is drawn in powers of ten.
+    pub log: bool,
+    /// What its values are.
+    pub kind: Kind,
+    of: Expr<Leaf>,
+    /// The flows that it looks at.
+    flows: Flows,
+    /// Its text, if an expression.
+    expression: Option<String>,
+}
+
+/// Keys that only expressions have.
+const GAPS: Metrics<FlowResult> = &[
+    ("received_bytes", |f, _| Value::Count(f.received_bytes)),
+    ("gaps.mc", |f, _| Value::Real(f.gaps.mc())),
+    ("gaps.mw", |f, _| Value::Real(f.gaps.mw())),
+    ("gaps.accuracy", |f, _| Value::Real(f.gaps.accuracy())),
+    ("gaps.events", |f, _| Value::Count(events(&f.gaps))),
+];
+
+/// Keys of a link that only expressions have.
+const LIMITS: Metrics<LinkResult> = &[("rate_bps", |l, _| Value::Count(l.rate.as_bps()))];
+
+fn events(confusion: &Confusion) -> u64 {
+    let causes = [whyloss::Cause::Congestion, whyloss::Cause::Wireless];
+    causes.map(|cause| confusion.total(cause)).iter().sum()
+}
+
+const FUNCTIONS: [&str; 9] = [
+    "mean", "sum", "count", "first", "jain", "min", "max", "sqrt", "floor",
+];
+
+fn find<T>(list: Metrics<T>, key: &str) -> Option<Of<T>> {
+    list.iter().find(|(known, _)| *known == key).map(|of| of.1)
+}
+
+fn of_flow(key: &str) -> Option<Of<FlowResult>> {
+    find(FLOW, key).or_else(|| find(GAPS, key))
+}
+
+/// The unit that a name ends with; empty if it has none.
+fn unit(name: &str) -> &'static str {
+    let units = [
+        ("_bps", "bit/s"),
+        ("_ms2", "ms²"),
+        ("_ms", "ms"),
+        ("_bytes", "bytes"),
+        ("_s", "s"),
+    ];
+    let unit = units.iter().find(|(end, _)| name.ends_with(end));
+    unit.map_or("", |(_, unit)| unit)
+}
+
+impl Metric {
+    /// Reads an expression, under its own text as its name.
+    ///
+    /// # Errors
+    /// The fault, and where it is.
+    pub fn parse(text: &str) -> Result<Self, ExprError> {
+        let fault = |message: String, about: &str| ExprError {
+            message,
+            at: text.find(about).unwrap_or_default(),
+        };
+        let of = Expr::parse(text)?
+            .named(&|name: String| Leaf::find(&name).map_err(|message| fault(message, &name)))?;
+        if let Some(name) = unknown(&of) {
+            let hint = suggest(name, FUNCTIONS);
+            return Err(fault(format!("no function is called `{name}`{hint}"), name));
+        }
+        let kind = Kind::Real;
+        let mut metric = Self::new(text, of, kind);
+        metric.expression = Some(text.to_owned());
+        Ok(metric)
+    }
+
+    /// Reads a metric as plans have it.
+    ///
+    /// # Errors
+    /// The fault, and what would be right.
+    pub fn find(text: &str) -> Result<Self, String> {
+        let named = |message| format!("metric {text:?}: {message}");
+        let Some((id, expression)) = text.split_once('=') else {
+            let leaf = Leaf::find(text).map_err(named)?;
+            let kind = leaf.kind();
+            return Ok(Self::new(text, Expr::Name(leaf), kind));
+        };
+        let metric = Self::parse(expression.trim());
+        let metric = metric.map_err(|error| named(error.to_string()))?;
+        let id = id.trim();
+        Ok(Self {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            unit: unit(id).to_owned(),
+            flows: id.split_once('@').map(|(_, flows)| flows.to_owned()),
+            ..metric
+        })
+    }
+
+    fn new(id: &str, of: Expr<Leaf>, kind: Kind) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            unit: unit(id).to_owned(),
+            log: false,
+            kind,
+            of,
+            flows: None,
+            expression: None,
+        }
+    }
+
+    /// As a plan has it, looking at these flows alone.
+    pub fn text(&self, flows: Option<&str>) -> String {
+        match (&self.expression, flows) {
+            (None, None) => self.id.clone(),
+            (None, Some(flows)) => format!("{}@{flows}", self.id),
+            (Some(of), None) => format!("{} = {of}", self.id),
+            (Some(of), Some(flows)) => format!("{}@{flows} = {of}", self.id),
+        }
+    }
+
+    /// The value of a run, `None` if it has none: the first flow's, if each has one. `flows` takes the place of the flows looked
+    /// at where no `@` does.
+    pub fn of(&self, run: &Observed<'_>, flows: Option<&str>) -> Option<f64> {
+        match run.value(&self.of, flows.or(self.flows.as_deref())) {
+            Values::One(value) => value,
+            Values::Each(values) => values.into_iter().flatten().next(),
+        }
+    }
+
+    /// The measurements that these need.
+    pub fn needs<'a>(metrics: impl IntoIterator<Item = &'a Self>) -> Needs {
+        let mut needs = Needs::default();
+        for metric in metrics {
+            each_leaf(&metric.of, &mut |leaf| match leaf {
+                Leaf::Delay(..) | Leaf::FlowDelay(..) => needs.delays = true,
+                Leaf::Frames(..) => needs.frames = true,
+                _ => {}
+            });
+        }
+        needs
+    }
+
+    /// Whether a probe must count for it.
+    pub fn needs_probe(&self) -> bool {
+        let mut probe = false;
+        each_leaf(&self.of, &mut |leaf| {
+            probe |= matches!(leaf, Leaf::Probe(_));
+        });
+        probe
+    }
+
+    /// Whether a scenario has what a bare name is about; expressions have no value where something is missing.
+    pub fn is_about(&self, scenario: &Scenario) -> bool {
+        let Expr::Name(leaf) = &self.of else {
+            return true;
+        };
+        let flow = |name: &str| scenario.flows.iter().find(|flow| flow.name == name);
+        match leaf {
+            Leaf::Flow(name, _) | Leaf::FlowDelay(name, _) => flow(name).is_some(),
+            Leaf::Frames(name, ..) => {
+                flow(name).is_some_and(|flow| flow.application.stream().is_some())
+            }
+            Leaf::Transfers(name, _) => {
+                flow(name).is_some_and(whyloss_sim::scenario::Flow::has_transfers)
+            }
+            Leaf::Call(name, _) => {
+                flow(name).is_some_and(|flow| matches!(flow.transport, Transport::Rtp { .. }))
+            }
+            Leaf::Link(name, _) if self.expression.is_none() => {
+                scenario.links.iter().any(|link| link.name == *name)
+            }
+            _ => true,
+        }
+    }
+
+    /// The flows of a scenario, of each of which it has a value of its own; none where one value stands for all.
+    ///
+    /// # Errors
+    /// If it names several flows itself: then only a function can say which value is meant.
+    pub fn flows_of<'a>(&self, scenario: &'a Scenario) -> Result<Vec<&'a str>, String> {
+        let Some(own) = apart(&self.of) else {
+            return Ok(Vec::new());
+        };
+        let names = scenario.flows.iter().filter(|flow| !flow.background);
+        let names: Vec<&str> = names.map(|flow| flow.name.as_str()).collect();
+        let looked_at = match own {
+            Apart::Named(own) => Some(own),
+            Apart::LookedAt => self.flows.as_deref(),
+        };
+        let exact = looked_at.is_some_and(|name| names.contains(&name));
+        let is = |name: &&str| match looked_at {
+            Some(own) if exact => *name == own,
+            Some(prefix) => name.starts_with(prefix),
+            None => true,
+        };
+        let among: Vec<&str> = names.into_iter().filter(is).collect();
+        match (own, among.len()) {
+            (_, 0 | 1) => Ok(Vec::new()),
+            (Apart::LookedAt, _) => Ok(among),
+            (Apart::Named(own), several) => Err(format!(
+                "metric {:?}: `@{own}` stands for {several} flows; expected `mean(…)`, `sum(…)` or `first(…)` of them",
+                self.id
+            )),
+        }
+    }
+}
+
+/// Tells every leaf.
+fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
+    match expr {
+        Expr::Number(_) => {}
+        Expr::Name(leaf) => tell(leaf),
+        Expr::Call(_, arguments) => arguments.iter().for_each(|of| each_leaf(of, tell)),
+        Expr::Binary(_, a, b) => {
+            each_leaf(a, tell);
+            each_leaf(b, tell);
+        }
+        Expr::Not(a) | Expr::Only(a, _) => each_leaf(a, tell),
+    }
+}
+
+/// The flows of each of which an expression has a value.
+#[derive(Clone, Copy)]
+enum Apart<'a> {
+    /// Those looked at.
+    LookedAt,
+    /// Those that it names itself.
+    Named(&'a str),
+}
+
+/// The flows of each of which an expression has a value; `None` if it has one value.
+fn apart(expr: &Expr<Leaf>) -> Option<Apart<'_>> {
+    match expr {
+        Expr::Name(Leaf::Each(own, _) | Leaf::Delay(own, _)) => {
+            Some(own.as_deref().map_or(Apart::LookedAt, Apart::Named))
+        }
+        Expr::Call(name, of) if matches!(name.as_str(), "min" | "max" | "sqrt" | "floor") => {
+            of.iter().find_map(apart)
+        }
+        Expr::Number(_) | Expr::Name(_) | Expr::Call(..) => None,
+        Expr::Binary(_, a, b) => match (apart(a), apart(b)) {
+            (Some(own @ Apart::Named(_)), _) | (_, Some(own @ Apart::Named(_))) => Some(own),
+            (a, b) => a.or(b),
+        },
+        Expr::Not(a) | Expr::Only(a, _) => apart(a),
+    }
+}
+
+/// A function that there is not.
+fn unknown(expr: &Expr<Leaf>) -> Option<&str> {
+    match expr {
+        Expr::Number(_) | Expr::Name(_) => None,
+        Expr::Call(name, arguments) => (!FUNCTIONS.contains(&name.as_str()))
+            .then_some(name.as_str())
+            .or_else(|| arguments.iter().find_map(unknown)),
+        Expr::Binary(_, a, b) => unknown(a).or_else(|| unknown(b)),
+        Expr::Not(a) | Expr::Only(a, _) => unknown(a),
+    }
+}
+
+/// Every key of a flow.
+fn keys() -> impl Iterator<Item = &'static str> + Clone {
+    let flow = FLOW.iter().chain(GAPS).map(|of| of.0);
+    flow.chain(DELAY.iter().map(|of| of.0))
+        .chain(["window", "events"])
+}
+
+impl Leaf {
+    /// Finds what a name stands for.
+    fn find(name: &str) -> Result<Self, String> {
+        let (key, flows) = match name.split_once('@') {
+            Some((key, flows)) => (key, Some(flows.to_owned())),
+            None => (name, None),
+        };
+        if let Some(of) = of_flow(key) {
+            return Ok(Self::Each(flows, of));
+        }
+        if let Some(of) = find(DELAY, key) {
+            return Ok(Self::Delay(flows, of));
+        }
+        let (family, rest) = name.split_once('.').unwrap_or((name, ""));
+        let parts = || {
+            rest.split_once('.').ok_or_else(|| {
+                let key = match family {
+                    "link" => "utilisation",
+                    "call" | "transfers" => "p95_ms",
+                    _ => "received",
+                };
+                format!("expected `{family}.NAME.KEY`, such as `{family}.video.{key}`")
+            })
+        };
+        Ok(match family {
+            "window" if rest.is_empty() => Self::Window,
+            "events" if rest.is_empty() => Self::Events,
+            "probe" => Self::Probe(rest.into()),
+            "total" => Self::Total(known(&[FLOW, GAPS], rest)?),
+            "flow" => {
+                let (flow, key) = parts()?;
+                match find(DELAY, key) {
+                    Some(of) => Self::FlowDelay(flow.into(), of),
+                    None => Self::Flow(flow.into(), known(&[FLOW, GAPS], key)?),
+                }
+            }
+            "frames" => {
+                let (flow, key) = parts()?;
+                let (flow, playout) = match flow.split_once('@') {
+                    None => (flow, None),
+                    Some((flow, ms)) => {
+                        let parsed = ms.parse::<f64>();
+                        let parsed = parsed.map_err(|_| format!("`{ms}` is no number of ms"))?;
+                        (flow, Some(parsed))
+                    }
+                };
+                Self::Frames(flow.into(), playout, known(&[FRAMES], key)?)
+            }
+            "transfers" => {
+                let (flow, key) = parts()?;
+                Self::Transfers(flow.into(), known(&[TRANSFERS], key)?)
+            }
+            "call" => {
+                let (flow, key) = parts()?;
+                Self::Call(flow.into(), known(&[CALL], key)?)
+            }
+            "link" => {
+                let (link, key) = parts()?;
+                Self::Link(link.into(), known(&[LINK, LIMITS], key)?)
+            }
+            _ => {
+                return Err(format!(
+                    "no key is called `{name}`{}",
+                    suggest(name, keys())
+                ));
+            }
+        })
+    }
+
+    /// What its values are.
+    fn kind(&self) -> Kind {
+        let window = Duration::from_secs_f64(1.0);
+        let value = match self {
+            Self::Total(of) | Self::Flow(_, of) | Self::Each(_, of) => {
+                of(&FlowResult::default(), window)
+            }
+            Self::FlowDelay(_, of) | Self::Delay(_, of) => of(&DelaySummary::default(), window),
+            Self::Frames(_, _, of) => of(&FrameCounts::default(), window),
+            Self::Transfers(_, of) => of(&TransferResult::default(), window),
+            Self::Call(_, of) => of(&CallResult::default(), window),
+            Self::Link(_, of) => of(&LinkResult::default(), window),
+            Self::Events => Value::Count(0),
+            Self::Window | Self::Probe(_) => Value::Real(None),
+        };
+        match value {
+            Value::Count(_) => Kind::Count,
+            Value::Real(_) => Kind::Real,
+        }
+    }
+}
+
+/// The value under a key of some lists.
+fn known<T: 'static>(lists: &[Metrics<T>], key: &str) -> Result<Of<T>, String> {
+    let found = lists.iter().find_map(|list| find(list, key));
+    found.ok_or_else(|| {
+        let keys = lists.iter().flat_map(|list| list.iter().map(|of| of.0));
+        format!("no key is called `{key}`{}", suggest(key, keys))
+    })
+}
+
+/// A value, or one for each flow that is looked at.
+enum Values {
+    One(Option<f64>),
+    Each(Vec<Option<f64>>),
+}
+
+impl Observed<'_> {
+    fn value(&self, expr: &Expr<Leaf>, flows: Option<&str>) -> Values {
+        match expr {
+            Expr::Number(number) => Values::One(Some(*number)),
+            Expr::Name(leaf) => self.leaf(leaf, flows),
+            Expr::Call(name, arguments) => {
+                let mut arguments = arguments.iter().map(|of| self.value(of, flows));
+                let first = arguments.next().unwrap_or(Values::One(None));
+                call(name, first, arguments.next())
+            }
+            Expr::Binary(op, a, b) => pair(self.value(a, flows), self.value(b, flows), |a, b| {
+                op.apply(a, b)
+            }),
+            Expr::Not(of) => pair(self.value(of, flows), Values::One(Some(0.0)), |a, b| {
+                Op::AtMost.apply(a, b)
+            }),
+            Expr::Only(of, _) => self.value(of, flows),
+        }
+    }
+
+    fn leaf(&self, leaf: &Leaf, flows: Option<&str>) -> Values {
+        let run = self.measurement;
+        let one = |value: Option<Value>| Values::One(value.and_then(Value::as_f64));
+        let flow = |name: &str| run.flows.iter().position(|flow| flow.name == name);
+        let among = |own: &Option<String>, flow: &FlowResult| match own.as_deref().or(flows) {
+            Some(name) if run.flows.iter().any(|flow| flow.name == name) => flow.name == name,
+            Some(prefix) => flow.name.starts_with(prefix),
+            None => true,
+        };
+        match leaf {
+            Leaf::Window => Values::One(Some(run.window.as_secs_f64())),
+            Leaf::Events => one(Some(Value::Count(run.events))),
+            Leaf::Probe(key) => {
+                let found = self.probe.iter().find(|(name, _)| name == key);
+                Values::One(found.map(|of| of.1).filter(|value| !value.is_nan()))
+            }
+            Leaf::Total(of) => one(Some(of(&total(run), run.window))),
+            Leaf::Flow(name, of) => one(flow(name).map(|at| of(&run.flows[at], run.window))),
+            Leaf::FlowDelay(name, of) => {
+                let delays = flow(name).and_then(|at| self.delays.get(at));
+                one(delays.map(|delays| of(delays, run.window)))
+            }
+            Leaf::Frames(name, playout, of) => {
+                let ms = |counts: &&FrameCounts| {
+                    playout.is_none_or(|ms| counts.playout == Duration::from_secs_f64(ms / 1e3))
+                };
+                let frames = flow(name).and_then(|at| self.frames.get(at)?.iter().find(ms));
+                one(frames.map(|counts| of(counts, run.window)))
+            }
+            Leaf::Transfers(name, of) => {
+                let result = flow(name).and_then(|at| run.flows[at].transfers.as_deref());
+                one(result.map(|result| of(result, run.window)))
+            }
+            Leaf::Call(name, of) => {
+                let result = flow(name).and_then(|at| run.flows[at].call.as_deref());
+                one(result.map(|result| of(result, run.window)))
+            }
+            Leaf::Link(name, of) => {
+                let mut links = run.links.iter();
+                let named = links.clone().find(|link| link.name == *name);
+                let link = named.or_else(|| links.find(|link| link.name.starts_with(name)));
+                one(link.map(|link| of(link, run.window)))
+            }
+            Leaf::Each(own, of) => {
+                let flows = run
+                    .flows
+                    .iter()
+                    .filter(|flow| !flow.background && among(own, flow));
+                Values::Each(flows.map(|flow| of(flow, run.window).as_f64()).collect())
+            }
+            Leaf::Delay(own, of) => {
+                let flows = run.flows.iter().zip(self.delays);
+                let flows = flows.filter(|(flow, _)| !flow.background && among(own, flow));
+                Values::Each(
+                    flows
+                        .map(|(_, delay)| of(delay, run.window).as_f64())
+                        .collect(),
+                )
+            }
+        }
+    }
+}
+
+/// A function of one or two arguments.
+fn call(name: &str, first: Values, second: Option<Values>) -> Values {
+    let known = |values: Values| -> Vec<f64> {
+        match values {
+            Values::One(value) => value.into_iter().collect(),
+            Values::Each(values) => values.into_iter().flatten().collect(),
+        }
+    };
+    Values::One(match (name, second) {
+        ("min", Some(second)) => return pair(first, second, f64::min),
+        ("max", Some(second)) => return pair(first, second, f64::max),
+        ("sqrt", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::sqrt(a)),
+        ("floor", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::floor(a)),
+        ("mean", _) => statistics::mean(&known(first)),
+        ("sum", _) => Some(known(first).iter().sum()),
+        ("count", _) => Some(known(first).len() as f64),
+        ("jain", _) => statistics::jain(&known(first)),
+        ("first", _) => match first {
+            Values::One(value) => value,
+            Values::Each(values) => values.into_iter().next().flatten(),
+        },
+        (_, _) => None,
+    })
+}
+
+fn pair(a: Values, b: Values, of: impl Fn(f64, f64) -> f64) -> Values {
+    let of = |a: Option<f64>, b: Option<f64>| Some(of(a?, b?));
+    match (a, b) {
+        (Values::One(a), Values::One(b)) => Values::One(of(a, b)),
+        (Values::Each(a), Values::One(b)) => {
+            Values::Each(a.into_iter().map(|a| of(a, b)).collect())
+        }
+        (Values::One(a), Values::Each(b)) => {
+            Values::Each(b.into_iter().map(|b| of(a, b)).collect())
+        }
+        (Values::Each(a), Values::Each(b)) => {
+            Values::Each(a.into_iter().zip(b).map(|(a, b)| of(a, b)).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Option<f64> {
+        let flow = |name: &str, delivered, background| FlowResult {
+            name: name.into(),
+            delivered,
+            background,
+            ..FlowResult::default()
+        };
+        let flows = vec![
+            flow("a-1", 10, false),
+            flow("a-2", 30, false),
+            flow("b", 20, false),
+            flow("x", 99, true),
+        ];
+        let measurement = Measurement {
+            window: Duration::from_secs(2),
+            flows,
+            links: Vec::new(),
+            events: 7,
+        };
+        let run = Observed {
+            measurement: &measurement,
+            delays: &[],
+            frames: &[],
+            probe: &[("seen", 5.0), ("none", f64::NAN)],
+        };
+        Metric::parse(text).expect(text).of(&run, None)
+    }
+
+    #[test]
+    fn values_by_hand() {
+        for (text, expected) in [
+            ("mean(delivered)", Some(20.0)),
+            ("sum(delivered@a / window)", Some(20.0)),
+            ("100 * first(delivered@b) / events", Some(2000.0 / 7.0)),
+            ("jain(delivered@b)", Some(1.0)),
+            ("count(delivered@a)", Some(2.0)),
+            ("max(total.delivered, 100) - flow.x.delivered", Some(1.0)),
+            ("probe.seen * 2", Some(10.0)),
+            ("probe.none + 1", None),
+            ("first(gaps.mc)", None),
+            ("mean(delivered@c)", None),
+            ("floor(sum(delivered@b) / 3)", Some(6.0)),
+        ] {
+            let found = value(text);
+            let same = match (found, expected) {
+                (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+                (a, b) => a == b,
+            };
+            assert!(same, "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn slips_have_a_nearest_name() {
+        for (text, expected) in [
+            (
+                "mean(delivred)",
+                "no key is called `delivred`; did you mean `delivered`?",
+            ),
+            (
+                "maen(delivered)",
+                "no function is called `maen`; did you mean `mean`?",
+            ),
+        ] {
+            assert_eq!(Metric::parse(text).expect_err(text).message, expected);
+        }
+    }
+}

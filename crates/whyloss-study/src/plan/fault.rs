@@ -1,0 +1,62 @@
+//! Where a TOML file is wrong, and what would be right.
+
+use whyloss_sim::scenario::suggest;
+
+/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TomlFault {
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// The key before that place on its line; may be empty.
+    pub key: String,
+    /// What is wrong, with the nearest name for a key that nothing knows.
+    pub message: String,
+}
+
+impl TomlFault {
+    /// Tells what reading a file complains of.
+    pub fn of(text: &str, error: &toml::de::Error) -> Self {
+        // ``unknown field `titel`, expected one of `id`, `title` ``
+        let said = error.message().replace('\n', " ");
+        let message = match said.strip_prefix("unknown field ") {
+            None => said,
+            Some(rest) => {
+                let mut names = rest.split('`').skip(1).step_by(2);
+                let unknown = names.next().unwrap_or_default();
+                let known: Vec<&str> = names.collect();
+                let hint = suggest(unknown, known.iter().copied());
+                format!("no key is called `{unknown}`{hint}")
+            }
+        };
+        let at = error.span().map_or(text.len(), |span| span.start);
+        Self::at(text, at, message)
+    }
+
+    /// Tells what is wrong at a byte.
+    pub fn at(text: &str, at: usize, message: String) -> Self {
+        let at = text.floor_char_boundary(at);
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let before = &text[start..at];
+        let bare = |c: char| c.is_alphanumeric() || "_-".contains(c);
+        let key = before.trim_end_matches(|c: char| " =\"'[{".contains(c));
+        let key = key.rsplit(|c: char| !bare(c)).next().unwrap_or_default();
+        Self {
+            line: text[..start].matches('\n').count() + 1,
+            column: before.chars().count() + 1,
+            key: key.to_owned(),
+            message,
+        }
+    }
+}
+
+impl core::fmt::Display for TomlFault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}:{}: ", self.line, self.column)?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)
+    }
+}

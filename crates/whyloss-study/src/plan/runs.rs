@@ -1,0 +1,295 @@
+//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::{Table, Value};
+
+use super::{Document, Network, Plan, PlanError, Until};
+use crate::axis::{Axis, Choice};
+
+/// One run of a plan, under all of its seeds.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// Where it is: columns, and its place in each.
+    pub places: Vec<(String, Value)>,
+    /// The number of its scenario.
+    pub network: usize,
+    /// What it sets.
+    pub set: Table,
+}
+
+/// What a plan has beside its points.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Its name in messages.
+    pub name: String,
+    /// Seeds, or the least.
+    pub seeds: u64,
+    /// As [`crate::Metric::find`] reads them.
+    pub metrics: Vec<String>,
+    /// The metric that must be precise, half its interval as a share of the mean, the confidence, and the most seeds.
+    pub until: Option<(String, f64, f64, u64)>,
+}
+
+/// The key under which the scenario is looked at like anything else that is set.
+const SCENARIO: &str = "\0scenario";
+
+impl Plan {
+    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting hangs on one of them alone;
+    /// else it has one axis, with a place for each run.
+    ///
+    /// # Errors
+    /// If there is no run or no metric.
+    pub fn of_runs(beside: Beside, networks: &[Network], runs: &[Told]) -> Result<Self, PlanError> {
+        let told = factors(runs);
+        let (mut always, mut axes) = told.unwrap_or_else(|| (Table::new(), listed(runs)));
+        let used = always.remove(SCENARIO);
+        let first = used
+            .as_ref()
+            .and_then(Value::as_integer)
+            .map_or(0, |first| first as usize);
+        for axis in &mut axes {
+            // A column cannot have the name of another.
+            while taken(&beside.metrics, &axis.name) {
+                axis.name.to_mut().push('_');
+            }
+            for choice in axis.choices.iter_mut().flatten() {
+                if let Some(Value::Integer(network)) = choice.set.remove(SCENARIO) {
+                    let network = &networks[network as usize];
+                    choice.scenario = Some(network.file.clone());
+                }
+            }
+        }
+        let Some(first) = networks.get(first) else {
+            return Err(super::refused(&beside.name, "there is no run"));
+        };
+        let document = Document {
+            scenario: Some(first.file.clone()),
+            seeds: beside.seeds,
+            first_seed: 1,
+            metrics: beside.metrics,
+            set: always,
+            axes,
+            draws: None,
+            until: beside
+                .until
+                .map(|(metric, within, confidence, most)| Until {
+                    metric,
+                    within,
+                    confidence,
+                    most,
+                }),
+        };
+        Self::new(&beside.name, first.clone(), document, |name| {
+            let found = networks.iter().find(|network| network.file == name);
+            found
+                .cloned()
+                .ok_or_else(|| super::refused(&beside.name, &format!("no scenario is {name:?}")))
+        })
+    }
+}
+
+fn taken(metrics: &[String], name: &str) -> bool {
+    let ids = metrics.iter().map(|text| text.split(['=', ' ']).next());
+    super::FIXED.contains(&name) || ids.flatten().any(|id| id == name)
+}
+
+/// What a run sets, its scenario included.
+fn all(run: &Told) -> Table {
+    let mut all = run.set.clone();
+    all.insert(SCENARIO.to_owned(), Value::Integer(run.network as i64));
+    all
+}
+
+fn choice(name: Value, set: Table) -> Choice {
+    Choice {
+        name,
+        scenario: None,
+        network: None,
+        set,
+    }
+}
+
+fn axis(name: String, choices: Vec<Choice>) -> Axis {
+    Axis {
+        choices: Some(choices),
+        ..Axis::named(name)
+    }
+}
+
+/// One axis with a place for each run.
+fn listed(runs: &[Told]) -> Vec<Axis> {
+    let place = |run: &Told| {
+        let names = run.places.iter().map(|(_, place)| match place {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        choice(names.join(", ").into(), all(run))
+    };
+    vec![axis("run".to_owned(), runs.iter().map(place).collect())]
+}
+
+/// What all runs set, and an axis for each column; `None` if the runs are not the product of their columns, or some setting
+/// hangs on two of them.
+fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
+    let columns: Vec<&str> = runs
+        .first()?
+        .places
+        .iter()
+        .map(|of| of.0.as_str())
+        .collect();
+    let same = |run: &Told| {
+        run.places
+            .iter()
+            .map(|of| of.0.as_str())
+            .eq(columns.iter().copied())
+    };
+    if !runs.iter().all(same) {
+        return None;
+    }
+    // The places of each column, and each run's number among them.
+    let mut places: Vec<Vec<&Value>> = vec![Vec::new(); columns.len()];
+    let mut numbers: Vec<Vec<usize>> = Vec::new();
+    for run in runs {
+        let mut of_run = Vec::new();
+        for (column, of) in places.iter_mut().zip(&run.places) {
+            let at = column.iter().position(|known| **known == of.1);
+            of_run.push(at.unwrap_or(column.len()));
+            if at.is_none() {
+                column.push(&of.1);
+            }
+        }
+        numbers.push(of_run);
+    }
+    let points: usize = places.iter().map(Vec::len).product();
+    let distinct: BTreeSet<&Vec<usize>> = numbers.iter().collect();
+    if points != runs.len() || distinct.len() != runs.len() {
+        return None;
+    }
+    let sets: Vec<Table> = runs.iter().map(all).collect();
+    let keys: BTreeSet<&String> = sets.iter().flat_map(Table::keys).collect();
+    let mut always = Table::new();
+    let mut of_columns: Vec<Vec<Table>> = places
+        .iter()
+        .map(|places| vec![Table::new(); places.len()])
+        .collect();
+    // Where each key is set: 0 for all runs, else the number of its column from 1.
+    let mut owners: BTreeMap<&str, usize> = BTreeMap::new();
+    for key in keys {
+        let values: Vec<Option<&Value>> = sets.iter().map(|set| set.get(key)).collect();
+        let first = values.first().copied().flatten();
+        if values.iter().all(|value| *value == first) {
+            always.extend(first.map(|first| (key.clone(), first.clone())));
+            owners.insert(key, 0);
+            continue;
+        }
+        let told = (0..columns.len()).find_map(|column| {
+            let mut told: Vec<Option<Option<&Value>>> = vec![None; places[column].len()];
+            let agrees = numbers
+                .iter()
+                .zip(&values)
+                .all(|(number, value)| *told[number[column]].get_or_insert(*value) == *value);
+            agrees.then_some((column, told))
+        });
+        let (column, told) = told?;
+        for (set, value) in of_columns[column].iter_mut().zip(told) {
+            set.extend(value.flatten().map(|value| (key.clone(), value.clone())));
+        }
+        owners.insert(key, column + 1);
+    }
+    // A table that is set after one of its keys would take that away.
+    let late = owners.iter().any(|(key, owner)| {
+        let mut below = owners.iter();
+        below.any(|(other, of)| other.starts_with(&format!("{key}.")) && of < owner)
+    });
+    if late {
+        return None;
+    }
+    let axes = columns.iter().zip(places).zip(of_columns);
+    let axes = axes.map(|((name, places), sets)| {
+        let choices = places.into_iter().cloned().zip(sets);
+        let choices = choices.map(|(place, set)| choice(place, set));
+        axis((*name).to_owned(), choices.collect())
+    });
+    Some((always, axes.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str, x: i64, set: &str) -> Told {
+        Told {
+            places: vec![("line".into(), line.into()), ("x".into(), x.into())],
+            network: usize::from(line == "b"),
+            set: toml::from_str(set).expect("TOML"),
+        }
+    }
+
+    fn plan(runs: &[Told]) -> Plan {
+        let network = |file: &str| Network {
+            file: file.into(),
+            text: String::new(),
+        };
+        let beside = Beside {
+            name: "plan.toml".into(),
+            seeds: 3,
+            metrics: vec!["x = total.mw".into()],
+            until: None,
+        };
+        Plan::of_runs(beside, &[network("a.toml"), network("b.toml")], runs).expect("a plan")
+    }
+
+    fn told(plan: &Plan) -> BTreeSet<String> {
+        let points = (0..plan.points()).map(|point| plan.point(point));
+        points
+            .map(|point| format!("{} {:?}", plan.networks[point.network].file, point.set))
+            .collect()
+    }
+
+    #[test]
+    fn what_hangs_on_one_column_is_an_axis() {
+        let runs = [("a", 1), ("a", 2), ("b", 1), ("b", 2)];
+        let runs = runs.map(|(line, x)| run(line, x, &format!("loss = {x}\nend = 5")));
+        let plan = plan(&runs);
+        // A column has not the name of a metric.
+        assert_eq!(plan.axes().collect::<Vec<_>>(), ["line", "x_"]);
+        let text = plan.to_toml();
+        for line in [
+            "scenario = \"a.toml\"\nseeds = 3\nmetrics = [\"x = total.mw\"]",
+            "[set]\nend = 5",
+            "    { name = \"b\", scenario = \"b.toml\", set = {} },",
+            "    { name = 2, set = { loss = 2 } },",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+        assert_eq!(told(&plan).len(), 4);
+    }
+
+    #[test]
+    fn what_hangs_on_two_columns_is_listed() {
+        let runs = [("a", 1), ("a", 2), ("b", 1), ("b", 2)];
+        let sets = ["loss = 1", "loss = 2", "loss = 3", "loss = 4"];
+        let runs: Vec<Told> = runs
+            .into_iter()
+            .zip(sets)
+            .map(|((line, x), set)| run(line, x, set))
+            .collect();
+        let listed = plan(&runs);
+        assert_eq!(listed.axes().collect::<Vec<_>>(), ["run"]);
+        assert!(
+            listed
+                .to_toml()
+                .contains("{ name = \"b, 2\", scenario = \"b.toml\", set = { loss = 4 } },")
+        );
+        assert_eq!(told(&listed).len(), 4);
+        // A table that hangs on a later column than its key cannot be set after it.
+        let table = |(line, x): (&str, i64)| {
+            let set = format!("\"c.key\" = \"{line}\"\nc = {{ key = \"of\", x = {x} }}");
+            run(line, x, &set)
+        };
+        let runs = [("a", 1), ("a", 2), ("b", 1), ("b", 2)].map(table);
+        assert_eq!(plan(&runs).axes().collect::<Vec<_>>(), ["run"]);
+    }
+}

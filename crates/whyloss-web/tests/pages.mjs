@@ -1,0 +1,204 @@
+// Looks at a page of every kind in a headless Chromium, and compares some with their pictures.
+//
+//     node crates/whyloss-web/tests/pages.mjs target/release/whyloss [--write]
+//
+// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. With
+// --write, the pictures in docs/pictures are drawn anew.
+//
+// Tolerance: a pixel differs if a colour is off by more than 64 of 255. At most 3 % of a picture
+// may differ, and its height by 3 %, since fonts differ from machine to machine.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+// The packages lie where the test is started, not beside it.
+const require = createRequire(join(process.cwd(), "package.json"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+const command = resolve(process.argv[2]);
+const write = process.argv.includes("--write");
+const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+const scratch = mkdtempSync(join(tmpdir(), "whyloss-pages-"));
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--force-color-profile=srgb"] });
+
+// Commands that write a page, in the order in which they are run.
+const KINDS = {
+  run: ["run", "scenarios/wlh.toml", "--seeds", "2", "--out"],
+  other: ["run", "scenarios/wlh.toml", "--seeds", "2", "--set", "flow.video.classifier=zbs2", "--out"],
+  diagnose: ["diagnose", "docs/captures/uplink.pcapng.gz", "--out"],
+  arena: ["arena", "--networks", "3", "--seeds", "1", "--out"],
+  reproduce: ["reproduce", "cen-table-2", "cen-fig-9", "--seeds", "2", "--out"],
+  evaluate: ["evaluate", "whyloss", "--quick", "--only", "7.11", "--out"],
+  fit: ["fit", "docs/captures/radio.csv", "--out"],
+  sweep: ["sweep", "docs/plans/small.toml", "--out"],
+  bench: ["bench", "--quick", "--workload", "one-flow", "--out"],
+  compare: ["compare", join(scratch, "run"), join(scratch, "other"), "--out"],
+};
+
+// Pictures of the documents: a page, a part of it, a width, light or dark.
+const PICTURES = {
+  "page-run": ["run", "#flows", 1000, "light"],
+  "page-run-dark": ["run", "#flows", 400, "dark"],
+  "page-diagnose": ["diagnose", "#flow-1", 1000, "light"],
+  "page-arena": ["arena", "#figure-arena-tfrc-pareto .chart", 1000, "light"],
+};
+
+const page_of = (kind) => join(scratch, kind, "index.html");
+const run = (args) => execFileSync(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+
+async function open(address, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 }, ...options });
+  page.on("pageerror", (error) => { page.wrong = error; });
+  await page.goto(address);
+  return page;
+}
+
+const local = (kind, hash = "") => pathToFileURL(page_of(kind)).href + hash;
+
+/** The share of pixels that differ, by the browser's own decoder. */
+async function difference(page, [a, b]) {
+  return page.evaluate(async (pictures) => {
+    const [first, second] = await Promise.all(pictures.map(async (data) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${data}`;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [image.width, image.height];
+      canvas.getContext("2d").drawImage(image, 0, 0);
+      return canvas;
+    }));
+    const height = Math.min(first.height, second.height);
+    if (first.width !== second.width || Math.abs(first.height - second.height) > 0.03 * height) return 1;
+    const [x, y] = [first, second].map((canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, height).data);
+    let differ = 0;
+    for (let at = 0; at < x.length; at += 4) {
+      if ([0, 1, 2].some((part) => Math.abs(x[at + part] - y[at + part]) > 64)) differ += 1;
+    }
+    return differ / (x.length / 4);
+  }, [a, b].map((bytes) => bytes.toString("base64")));
+}
+
+const checks = {
+  async "every kind of page: axe finds nothing, and a telephone is wide enough"() {
+    for (const [kind, args] of Object.entries(KINDS)) {
+      run([...args, join(scratch, kind)]);
+      for (const colorScheme of ["light", "dark"]) {
+        for (const width of [400, 1400]) {
+          const page = await open(local(kind), { colorScheme, viewport: { width, height: 900 } });
+          await page.addScriptTag({ path: axe });
+          const { violations } = await page.evaluate(() => window.axe.run(document));
+          const found = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+          assert.deepEqual(found, [], `${kind} ${colorScheme} ${width}`);
+          assert.equal(page.wrong, undefined, kind);
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${kind}: ${wide} pixels wide`);
+          await page.close();
+        }
+      }
+    }
+  },
+
+  async "files beside a page are there, and a second run leaves nothing of the first"() {
+    for (const kind of Object.keys(KINDS)) {
+      const page = await open(local(kind));
+      const links = await page.locator("a:not([href^='#'])").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+      for (const link of links.filter((to) => !/^\w+:/.test(to))) {
+        assert.ok(existsSync(join(scratch, kind, link)), `${kind}: ${link} is missing`);
+      }
+      await page.close();
+    }
+    const out = join(scratch, "twice");
+    run([...KINDS.diagnose, out]);
+    run([...KINDS.run, out]);
+    const names = (dir) => readdirSync(dir).filter((name) => !name.startsWith(".")).sort();
+    assert.deepEqual(names(out), names(join(scratch, "run")));
+  },
+
+  async "a link leads to a moment and to a part of the time"() {
+    const page = await open(local("run", "#at=flows,60,120"));
+    const shown = () => page.evaluate(() => document.querySelector("#flows .u-legend") && location.hash);
+    assert.equal(await shown(), "#at=flows,60,120");
+    const chart = page.locator("#flows .u-over").first();
+    await chart.dblclick();
+    await page.waitForFunction(() => location.hash === "");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    await page.mouse.click(box.x + box.width / 2, box.y + 20);
+    await page.waitForFunction(() => /^#at=flows,\d/.test(location.hash));
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 30);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 30, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => location.hash.split(",").length === 3);
+    // Another seed opens by a click, with charts.
+    await page.locator("#seed-2 summary").click();
+    await page.waitForSelector("#seed-2 .chart canvas");
+  },
+
+  async "a run is watched, from its start to its last page"() {
+    const args = ["run", "scenarios/dumbbell.toml", "--set", "duration=20000 s", "--watch"];
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+    const ended = new Promise((done) => { child.on("exit", done); });
+    try {
+      const address = await new Promise((done, fail) => {
+        let said = "";
+        child.stderr.on("data", (data) => {
+          said += data;
+          const found = /page: (\S+)\n/.exec(said);
+          if (found) done(found[1]);
+        });
+        child.on("exit", () => fail(new Error(said)));
+      });
+      assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+      const page = await open(address);
+      const simulated = () => page.evaluate(() => Number(/(\d+) of \d+ s simulated/.exec(document.body.textContent)?.[1]));
+      await page.waitForFunction(() => /[1-9]\d* of \d+ s simulated/.test(document.body.textContent));
+      const before = await simulated();
+      await page.waitForSelector("#flows .chart canvas");
+      await page.waitForFunction((old) => {
+        const now = /(\d+) of \d+ s simulated/.exec(document.body.textContent)?.[1];
+        return now === undefined || Number(now) > old;
+      }, before);
+      assert.equal(page.wrong, undefined);
+    } finally {
+      child.kill("SIGINT");
+    }
+    assert.equal(await ended, 130, "an interrupted run says so");
+  },
+
+  async "pictures of the documents are these pages"() {
+    const page = await open("about:blank");
+    for (const [name, [kind, part, width, colorScheme]] of Object.entries(PICTURES)) {
+      const shown = await open(local(kind), { colorScheme, viewport: { width, height: 900 } });
+      await shown.addStyleTag({ content: "* { font-family: 'DejaVu Sans', sans-serif !important }" });
+      const taken = await shown.locator(part).first().screenshot({ animations: "disabled" });
+      const path = join(root, "docs/pictures", `${name}.png`);
+      if (write) writeFileSync(path, taken);
+      const differ = await difference(page, [taken, readFileSync(path)]);
+      console.log(`   ${name}: ${(100 * differ).toFixed(2)} % of its pixels differ, ${taken.length} bytes`);
+      assert.ok(differ <= 0.03, `docs/pictures/${name}.png is not this page; --write draws it anew`);
+      await shown.close();
+    }
+  },
+};
+
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    await check();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}: ${error.message}`);
+  }
+}
+await browser.close();
+rmSync(scratch, { recursive: true });
+process.exit(failed === 0 ? 0 : 1);
