@@ -3,12 +3,12 @@
 //! ```text
 //! rate of a bin   a trace's opportunities · 1500 bytes / 100 ms
 //! states          k-means of the square roots of rates, from quantiles; the fewest that explain nine tenths of the variance
-//! mean times      time in a state / visits to it
+//! mean times      share of time in a state · c; c gives the law the recording's autocorrelation after 1 s
 //! ```
 
 use whyloss::{Duration, Rate};
 use whyloss_link::MarkovRates;
-use whyloss_link::markov::MarkovError;
+use whyloss_link::markov::{MarkovError, SHORTEST as SHORTEST_STATE};
 
 /// Width of a trace's bin, ms.
 pub const BIN: u64 = 100;
@@ -103,58 +103,54 @@ pub fn fit(trials: &[Vec<f64>], interval: f64) -> Result<RateLaw, String> {
         }
     }
     let (states, levels, unexplained) = best.ok_or("no states")?;
-    let mut places = states.as_slice();
-    let runs: Vec<&[usize]> = trials
-        .iter()
-        .flat_map(|trial| {
-            let (own, rest) = places.split_at(trial.len());
-            places = rest;
-            own.chunk_by(|a, b| a == b)
-        })
-        .collect();
-    let mut law: Vec<(f64, f64)> = (0..levels.len())
-        .filter_map(|state| {
-            let visits = runs.iter().filter(|run| run[0] == state);
-            let (visits, time) = visits.fold((0, 0), |sum, run| (sum.0 + 1, sum.1 + run.len()));
-            let mean = time as f64 / f64::from(visits) * interval;
-            (visits > 0).then_some((levels[state], mean))
-        })
-        .collect();
-    law.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let chain: Vec<(Rate, Duration)> = law
-        .iter()
-        .map(|&(rate, seconds)| {
-            (
-                Rate::from_bps(rate as u64),
-                Duration::from_secs_f64(seconds),
-            )
-        })
-        .collect();
-    MarkovRates::new(chain.clone()).map_err(|error: MarkovError| error.to_string())?;
-    let time: f64 = law.iter().map(|(_, seconds)| seconds).sum();
-    let law_mean = law
-        .iter()
-        .map(|(rate, seconds)| rate * seconds)
-        .sum::<f64>()
-        / time;
-    let after = |lag: f64| {
-        let lag = (libm::round(lag / interval) as usize).max(1);
+    let shares = (0..levels.len()).map(|state| {
+        let visited = states.iter().filter(|&&own| own == state).count();
+        (levels[state], visited as f64 / rates.len() as f64)
+    });
+    let mut shares: Vec<(f64, f64)> = shares.filter(|&(_, share)| share > 0.0).collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let steps = |lag: f64| (libm::round(lag / interval) as usize).max(1);
+    let recorded = LAGS.map(|lag| {
         let pairs = trials
             .iter()
-            .flat_map(|own| own.iter().zip(own.get(lag..).unwrap_or(&[])));
+            .flat_map(|own| own.iter().zip(own.get(steps(lag)..).unwrap_or(&[])));
         let (count, product) = pairs.fold((0.0, 0.0), |sum, (a, b)| {
             (sum.0 + 1.0, sum.1 + (a - mean) * (b - mean))
         });
-        let recorded = product / f64::max(count, 1.0) / (variance / rates.len() as f64);
-        [recorded, correlation(&law, law_mean, lag as f64 * interval)]
+        product / f64::max(count, 1.0) / (variance / rates.len() as f64)
+    });
+    let of_cycle = |cycle: f64| -> Vec<(f64, f64)> {
+        let least = SHORTEST_STATE.as_secs_f64();
+        let state = |&(rate, share): &(f64, f64)| (rate, (share * cycle).max(least));
+        shares.iter().map(state).collect()
     };
+    let after = |law: &[(f64, f64)], lag: f64| correlation(law, steps(lag) as f64 * interval);
+    // The law's autocorrelation grows with the time that a round of all states takes.
+    let (mut low, mut high) = (libm::log(interval), libm::log(seconds));
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if after(&of_cycle(libm::exp(middle)), LAGS[0]) < recorded[0] {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let law = of_cycle(libm::exp(high));
+    let chain = law.iter().map(|&(rate, seconds)| {
+        (
+            Rate::from_bps(rate as u64),
+            Duration::from_secs_f64(seconds),
+        )
+    });
+    let chain: Vec<(Rate, Duration)> = chain.collect();
+    MarkovRates::new(chain.clone()).map_err(|error: MarkovError| error.to_string())?;
     Ok(RateLaw {
         states: chain,
         samples: rates.len(),
         interval,
         unexplained,
-        correlation: LAGS.map(after),
-        mean: [mean, law_mean],
+        correlation: [0, 1].map(|at| [recorded[at], after(&law, LAGS[at])]),
+        mean: [mean, mean_of_law(&law)],
     })
 }
 
@@ -162,8 +158,14 @@ fn mean_of(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+fn mean_of_law(law: &[(f64, f64)]) -> f64 {
+    let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
+    law.iter().map(|(rate, own)| rate * own).sum::<f64>() / total
+}
+
 /// Autocorrelation of a chain's rate after `after` seconds, by small steps of its transitions.
-fn correlation(law: &[(f64, f64)], mean: f64, after: f64) -> f64 {
+fn correlation(law: &[(f64, f64)], after: f64) -> f64 {
+    let mean = mean_of_law(law);
     let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
     let shares: Vec<f64> = law.iter().map(|(_, seconds)| seconds / total).collect();
     let variance: f64 = law
@@ -233,7 +235,7 @@ mod tests {
     /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each
     /// millisecond.
     #[test]
-    fn two_states_come_back() {
+    fn rates_and_shares_come_back() {
         let mut text = String::new();
         for millis in 0..150_000_u64 {
             let fast = millis / 5_000 % 3 < 2;
@@ -242,25 +244,38 @@ mod tests {
             }
         }
         let law = fit(&[of_trace(&text).expect("a trace")], 0.1).expect("a law");
-        let states: Vec<(u64, i64)> = law
-            .states
-            .iter()
-            .map(|(rate, time)| (rate.as_bps(), time.as_nanos() / 1_000_000))
-            .collect();
-        assert_eq!(states, [(1_200_000, 5_000), (12_000_000, 10_000)]);
-        assert!((law.mean[0] - 8.4e6).abs() < 1e3 && law.unexplained < 1e-9);
-        // e^(−(1/5 + 1/10)) after a second.
-        assert!((law.correlation[0][1] - libm::exp(-0.3)).abs() < 1e-3);
+        let [(slow, low), (fast, high)] = law.states[..] else {
+            panic!("{law:?}");
+        };
+        assert_eq!([slow.as_bps(), fast.as_bps()], [1_200_000, 12_000_000]);
+        assert!((high.as_secs_f64() / low.as_secs_f64() - 2.0).abs() < 1e-3);
+        assert!((law.mean[0] - 8.4e6).abs() < 1e3 && (law.mean[1] - 8.4e6).abs() < 1e4);
+        assert!(law.unexplained < 1e-9);
+        // e^(−(1/low + 1/high)) after a second.
+        let [recorded, fitted] = law.correlation[0];
+        let formula = libm::exp(-1.0 / low.as_secs_f64() - 1.0 / high.as_secs_f64());
+        assert!((fitted - formula).abs() < 1e-3 && (fitted - recorded).abs() < 1e-3);
     }
 
-    /// Rates of 1 s in two trials: a visit ends where its trial does.
+    /// The shares of three states that a chain visits one after the other, which the law does not.
+    #[test]
+    fn the_mean_is_the_recording_s() {
+        let round = [vec![1e6; 10], vec![5e6; 4], vec![20e6; 2], vec![5e6; 4]].concat();
+        let law = fit(&[round.repeat(20)], 1.0).expect("a law");
+        assert_eq!(law.states.len(), 3);
+        assert!((law.mean[1] / law.mean[0] - 1.0).abs() < 1e-3, "{law:?}");
+        let [recorded, fitted] = law.correlation[0];
+        assert!((fitted - recorded).abs() < 1e-3, "{law:?}");
+    }
+
+    /// Rates of 1 s in two trials of 30 and 10 s: no pair has a rate of each trial.
     #[test]
     fn trials_do_not_follow_one_another() {
         let half: Vec<f64> = [vec![8e6; 30], vec![1e6; 10]].concat();
         let law = fit(&[half.clone(), half], 1.0).expect("a law");
-        let states = [(1_000_000, 10), (8_000_000, 30)]
-            .map(|(rate, seconds)| (Rate::from_bps(rate), Duration::from_secs(seconds)));
-        assert_eq!(law.states, states);
+        // 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², beside a variance of 9.1875.
+        let expected = (29.0 * 3.0625 - 9.1875 + 9.0 * 27.5625) / 39.0 / 9.1875;
+        assert!((law.correlation[0][0] - expected).abs() < 1e-9, "{law:?}");
     }
 
     #[test]
