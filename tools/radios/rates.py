@@ -1,28 +1,31 @@
 #!/usr/bin/env python3
 """Makes tables of rates out of public recordings, for `whyloss fit --law rate`.
 
-    rates.py 5g DIRECTORY        files of uccmisl/5Gdataset (G-NetTrack Pro): the mean of a second
-    rates.py starlink FILE       throughput.csv of Starlink-on-the-Autobahn: a row per second
-    rates.py hsdpa DIRECTORY     logs of Riiser et al.: bytes over milliseconds, a row per second
+    rates.py 5g DIRECTORY                  logs of uccmisl/5Gdataset (G-NetTrack Pro)
+    rates.py starlink FILE [--column upload]   throughput.csv of Starlink-on-the-Autobahn
+    rates.py riiser FILE…                  logs of Riiser et al., as UMass-LIDS/sabre has them
 
-The columns of the output are `trial` and `rate` (kbit/s). A pause of more than two seconds begins a
-trial. `--column upload` takes the other direction of the second kind.
+Each row of the output has a `trial` and the mean `rate` of a second (kbit/s). A pause of more than
+two seconds begins a trial.
 """
 
+import collections
 import csv
 import datetime
+import json
 import pathlib
 import sys
 
 
 def seconds_of_5g(directory):
+    """Yields seconds in which the phone downloads by 5G, and not by LTE or HSPA."""
     for path in sorted(pathlib.Path(directory).rglob("*.csv")):
+        own = collections.defaultdict(list)
         with path.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["State"] == "D"]
-        own = {}
-        for row in rows:
-            at = datetime.datetime.strptime(row["Timestamp"], "%Y.%m.%d_%H.%M.%S")
-            own.setdefault(at, []).append(float(row["DL_bitrate"]))
+            for row in csv.DictReader(file):
+                if row["State"] == "D" and row["NetworkMode"] == "5G":
+                    at = datetime.datetime.strptime(row["Timestamp"], "%Y.%m.%d_%H.%M.%S")
+                    own[at].append(float(row["DL_bitrate"]))
         for at, rates in sorted(own.items()):
             yield path.name, at.timestamp(), sum(rates) / len(rates)
 
@@ -35,21 +38,27 @@ def seconds_of_starlink(path, column):
             yield "drive", at.timestamp(), float(row[column]) * 1000
 
 
-def seconds_of_hsdpa(directory):
-    for path in sorted(pathlib.Path(directory).rglob("*.log")):
-        for line in path.read_text().splitlines():
-            _, millis, _, _, size, span = line.split()[:6]
-            if int(span) > 0:
-                yield path.name, int(millis) / 1000, int(size) * 8 / int(span)
+def seconds_of_riiser(paths):
+    """Yields whole seconds. The rows of a log are longer, and minutes long in an outage."""
+    for path in paths:
+        kbits = collections.defaultdict(float)
+        at = 0.0
+        for row in json.loads(pathlib.Path(path).read_text()):
+            end = at + row["duration_ms"] / 1000
+            while at < end:
+                until = min(end, int(at) + 1)
+                kbits[int(at)] += row["bandwidth_kbps"] * (until - at)
+                at = until
+        for second in range(int(at)):
+            yield path, second, kbits[second]
 
 
 def main():
-    kind, path = sys.argv[1:3]
-    column = sys.argv[4] if sys.argv[3:4] == ["--column"] else "download"
+    kind, *rest = sys.argv[1:]
     seconds = {
-        "5g": lambda: seconds_of_5g(path),
-        "starlink": lambda: seconds_of_starlink(path, column),
-        "hsdpa": lambda: seconds_of_hsdpa(path),
+        "5g": lambda: seconds_of_5g(rest[0]),
+        "starlink": lambda: seconds_of_starlink(rest[0], (rest[1:] or ["--column", "download"])[1]),
+        "riiser": lambda: seconds_of_riiser(rest),
     }[kind]()
     out = csv.writer(sys.stdout)
     out.writerow(["trial", "rate"])
