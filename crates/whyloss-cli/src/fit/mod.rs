@@ -30,8 +30,8 @@ pub(crate) struct FitArgs {
     /// log of an emulated link, too.
     #[arg(long, value_enum, default_value_t = Law::Channel)]
     law: Law,
-    /// The column of a table that holds packets [default: received, lost, number or sequence], rates
-    /// [rate] or delays [delay].
+    /// The column of a table that holds packets [default: received, lost, number or sequence],
+    /// rates [rate] or delays [delay].
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// The unit of rates [default: bit/s] or delays [default: s].

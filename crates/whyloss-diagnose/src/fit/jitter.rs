@@ -4,16 +4,17 @@
 //! delay           d = base + J, J drawn for each packet (`whyloss_link::jitter`)
 //! exponential     J ≥ 0, mean m                      m = mean of d − min d
 //! uniform         0 ≤ J ≤ 2m                         m = (max d − min d)/2
-//! Pareto          J ≥ x = m·(a − 1)/a, shape a       d − min d is Lomax: density a/x·(1 + y/x)^−(a + 1)
+//! Pareto          J ≥ x = m·(a − 1)/a, shape a       d − min d: density a/x·(1 + y/x)^−(a + 1)
 //! ```
 //!
-//! Estimates are those of maximum likelihood; the least delay is the end of each law. Ten blocks in turn are held
-//! out, and a law stands whose log-likelihood lies within two standard errors of the best. A test compares the
-//! Kolmogorov–Smirnov distance with that of simulated recordings, each fitted anew. The simplest law is chosen that
-//! stands and that the test does not reject, or the simplest that stands.
+//! Estimates are those of maximum likelihood; the least delay is the end of each law. Ten blocks in
+//! turn are held out, and a law stands whose log-likelihood lies within two standard errors of the
+//! best. A test compares the Kolmogorov–Smirnov distance with that of simulated recordings, each
+//! fitted anew. The simplest law is chosen that stands and that the test does not reject, or the
+//! simplest that stands.
 //!
-//! Where packets keep their order, one that waits for another says nothing of its own draw. So a delay counts only
-//! if, with the least delay, the packet arrives after all sent before it.
+//! Where packets keep their order, one that waits for another says nothing of its own draw. So a
+//! delay counts only if, with the least delay, the packet arrives after all sent before it.
 
 use whyloss::Duration;
 use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
@@ -53,9 +54,10 @@ pub struct JitterFit {
     pub mean: (f64, [f64; 2]),
     /// Of a Pareto law the shape, and its interval.
     pub shape: Option<(f64, [f64; 2])>,
-    /// Held-out log-likelihood a delay that each law lacks to the best: exponential, uniform, Pareto.
+    /// Held-out log-likelihood a delay that each law lacks to the best: exponential, uniform,
+    /// Pareto.
     pub behind: [f64; 3],
-    /// Probability that a recording by this law lies as far from it; below 0.01 the law is rejected.
+    /// Probability that a recording by this law lies as far from it; 0.01 and more stands.
     pub p: f64,
     /// Correlation of a delay with the next one. The law has none.
     pub correlation: f64,
@@ -380,7 +382,8 @@ mod tests {
         delays
     }
 
-    /// In 20 recordings of each law at least 17 intervals of 95 % hold the mean, and at least 18 choices are right.
+    /// In 20 recordings of each law at least 17 intervals of 95 % hold the mean, and at least 18
+    /// choices are right.
     #[test]
     fn each_law_comes_back() {
         for law in LAWS {

@@ -3,7 +3,7 @@
 //! ```text
 //! rate of a bin   a trace's opportunities · 1500 bytes / 100 ms
 //! states          k-means of the square roots of rates, from quantiles; the fewest that explain nine tenths of the variance
-//! mean times      share of time in a state · c; c gives the law the recording's autocorrelation after 1 s
+//! mean times      share of time in a state · c; c sets the autocorrelation after 1 s
 //! ```
 
 use whyloss::{Duration, Rate};

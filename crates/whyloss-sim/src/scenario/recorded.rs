@@ -1,5 +1,5 @@
-//! The library of laws fitted to public recordings, of channels and of rates: parameters alone, with
-//! where they come from.
+//! The library of laws fitted to public recordings, of channels and of rates: parameters alone,
+//! with their sources.
 //!
 //! `recorded.toml` beside this file is the output of the commands that its entries name.
 
@@ -12,7 +12,7 @@ use super::fields::code;
 
 const LIBRARY: &str = include_str!("recorded.toml");
 
-/// What a law of the library describes.
+/// The key of a link that a law sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The losses of a link: `channel = { kind = "recorded", name = "…" }`.
