@@ -50,13 +50,18 @@ pub(crate) struct LinkArgs {
     /// List the profiles with the sources of their numbers.
     #[arg(long, exclusive = true)]
     list_profiles: bool,
-    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500
-    /// bytes) [default: 10mbit].
+    /// How fast bits leave: 10mbit, trace:FILE (times in ms at which mahimahi delivers 1500
+    /// bytes), recorded:NAME (`whyloss list`), or a chain of rates as scenarios have it [default:
+    /// 10mbit].
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate: Option<String>,
     /// From a packet's last bit to its arrival, each way [default: 50ms].
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     delay: Option<String>,
+    /// Extra delay of each packet, each way: the mean of an exponential law (5ms), or jitter as
+    /// scenarios have it [default: none].
+    #[arg(long, value_name = "JITTER", conflicts_with = "file")]
+    jitter: Option<String>,
     /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red =
     /// "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
@@ -307,6 +312,7 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
             Direction {
                 rate: first([own_rate, args.rate.as_ref(), rate], "10mbit"),
                 delay: first([own_delay, args.delay.as_ref(), delay], "50ms"),
+                jitter: args.jitter.clone().unwrap_or_default(),
                 queue: first([own_queue, args.queue.as_ref(), None], "83"),
                 loss: first([own_loss, args.loss.as_ref(), loss], "none"),
             }

@@ -9,7 +9,7 @@ use whyloss::registry::Parameter;
 use whyloss::{bandwidth, policy, schemes};
 use whyloss_sim::Registry;
 use whyloss_sim::decider::Line;
-use whyloss_sim::scenario::recorded;
+use whyloss_sim::scenario::recorded::{self, Recorded};
 
 use crate::error::CliError;
 
@@ -50,17 +50,17 @@ fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
             "seeds": experiment.seeds,
         })
     });
-    let channels = recorded::channels().map(|entry| {
+    let law = |key: &str, entry: &Recorded| {
         json!({
             "name": entry.name,
-            "channel": entry.channel,
+            key: entry.law,
             "source": entry.source,
             "year": entry.year,
             "measures": entry.measures,
             "licence": entry.licence,
             "command": entry.command,
         })
-    });
+    };
     let object = json!({
         "papers": papers.collect::<Vec<_>>(),
         "experiments": experiments.collect::<Vec<_>>(),
@@ -71,7 +71,8 @@ fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
         "schemes": objects(registry.schemes()),
         "iftp_schemes": objects(schemes::IFTP.iter().map(Line::from)),
         "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
-        "recorded_channels": channels.collect::<Vec<_>>(),
+        "recorded_channels": recorded::channels().map(|entry| law("channel", entry)).collect::<Vec<_>>(),
+        "recorded_rates": recorded::rates().map(|entry| law("rate", entry)).collect::<Vec<_>>(),
     });
     Ok(writeln!(out, "{object}")?)
 }
@@ -141,14 +142,21 @@ fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
         ),
         (
             "channels fitted to recordings (of links)",
-            recorded::channels()
-                .map(|entry| {
-                    let origin = format!("{}, {}", entry.source, entry.year);
-                    [entry.name, entry.measures, &origin].map(str::to_owned)
-                })
-                .collect(),
+            fitted(recorded::channels()),
+        ),
+        (
+            "laws of rates fitted to recordings (of links, as `recorded:NAME`)",
+            fitted(recorded::rates()),
         ),
     ]
+}
+
+fn fitted<'e>(entries: impl Iterator<Item = &'e Recorded>) -> Vec<[String; 3]> {
+    let row = |entry: &Recorded| {
+        let origin = format!("{}, {}", entry.source, entry.year);
+        [entry.name, entry.measures, &origin].map(str::to_owned)
+    };
+    entries.map(row).collect()
 }
 
 fn rows(lines: impl Iterator<Item = Line>) -> Vec<[String; 3]> {

@@ -123,8 +123,8 @@ fn form(description: &Description, path: &str, shape: &Shape) -> Vec<Value> {
         ),
         Shape::Trace => json!({
             "type": "string",
-            "pattern": "^trace:.",
-            "examples": ["trace:lte.trace"],
+            "pattern": "^(trace|recorded):.",
+            "examples": ["trace:lte.trace", "recorded:lte-driving"],
         }),
         Shape::Size => quantity("B|kB|MB", json!(["1500 B", "20 kB"])),
         Shape::Flag => json!({ "type": "boolean" }),

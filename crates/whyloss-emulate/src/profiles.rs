@@ -12,7 +12,7 @@ pub struct Profile {
     pub name: String,
     /// The kind of link, in a few words.
     pub about: String,
-    /// The rate towards the client, such as `1.6mbit`.
+    /// The rate towards the client, such as `1.6mbit` or `recorded:NAME`.
     pub rate_down: Option<String>,
     /// The rate away from the client.
     pub rate_up: Option<String>,
@@ -59,6 +59,7 @@ mod tests {
                 delay: or(&profile.delay, "50ms"),
                 queue: "83".into(),
                 loss: or(&profile.loss, "none"),
+                ..Direction::default()
             };
             let links = Links::pair(&direction(&profile.rate_down), &direction(&profile.rate_up));
             assert!(links.is_ok(), "{}: {links:?}", profile.name);

@@ -513,6 +513,7 @@ mod tests {
             delay: "1ms".into(),
             queue: "unlimited".into(),
             loss: loss.into(),
+            ..Direction::default()
         };
         let links = Links::pair(&direction("none"), &direction(loss)).unwrap();
         let (near, far) = links.ends();

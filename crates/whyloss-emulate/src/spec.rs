@@ -36,10 +36,13 @@ pub struct Links {
 /// One direction of a link, as the options have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
-    /// `10mbit`, or `trace:FILE`.
+    /// `10mbit`, `trace:FILE`, `recorded:NAME`, or a chain of rates as scenarios have it.
     pub rate: String,
     /// `50ms`.
     pub delay: String,
+    /// Extra delay of each packet: empty for none, the mean of an exponential law (`5ms`), or
+    /// jitter as scenarios have it.
+    pub jitter: String,
     /// Packets, `100kB`, `unlimited`, or a queue as scenarios have it.
     pub queue: String,
     /// `none`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a channel as scenarios have
@@ -143,18 +146,14 @@ impl Links {
             (DOWN, "server", "client", down),
             (UP, "client", "server", up),
         ] {
-            let rate = if direction.rate.starts_with("trace:") {
-                direction.rate.clone()
-            } else {
-                let expected = "such as 10mbit, 1.5 Mbit/s or trace:FILE";
-                quantity(&direction.rate, "rate", expected, RATES)?
-            };
+            let rate = link_rate(&direction.rate)?;
+            let jitter = jitter(&direction.jitter)?;
             let delay = quantity(&direction.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
             let queue = queue(&direction.queue)?;
             let channel = channel(&direction.loss)?;
             let _ = write!(
                 text,
-                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate:?}\n\
+                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate}\n{jitter}\
                  delay = \"{delay}\"\nqueue = {queue}\nchannel = {channel}\n\n"
             );
         }
@@ -394,6 +393,39 @@ fn quantity(
         .ok_or_else(wrong)
 }
 
+/// A link's rate, as scenarios write it.
+fn link_rate(text: &str) -> Result<String, SpecError> {
+    if text.starts_with('{') {
+        return Ok(text.to_owned());
+    }
+    let is_named = ["trace:", "recorded:"]
+        .iter()
+        .any(|kind| text.starts_with(kind));
+    let written = if is_named {
+        text.to_owned()
+    } else {
+        let expected = "such as 10mbit, 1.5 Mbit/s, trace:FILE, recorded:NAME, or as in scenarios \
+                        ({ rates = [\"8 Mbit/s\", \"1 Mbit/s\"], means = [\"2 s\", \"1 s\"] })";
+        quantity(text, "rate", expected, RATES)?
+    };
+    Ok(toml::Value::from(written).to_string())
+}
+
+/// A line with a link's jitter, if it has one.
+fn jitter(text: &str) -> Result<String, SpecError> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    if text.starts_with('{') {
+        return Ok(format!("jitter = {text}\n"));
+    }
+    let expected = "the mean of an exponential law, such as 5ms, or as in scenarios ({ kind = \"uniform\", mean = \"5 ms\" })";
+    let mean = quantity(text, "jitter", expected, TIMES)?;
+    Ok(format!(
+        "jitter = {{ kind = \"exponential\", mean = \"{mean}\" }}\n"
+    ))
+}
+
 fn queue(text: &str) -> Result<String, SpecError> {
     let expected = "packets (83), bytes (100kB), `unlimited`, or as in scenarios ({ packets = 83, red = \"adaptive\" })";
     if text.starts_with('{') {
@@ -474,6 +506,7 @@ mod tests {
             delay: "50ms".into(),
             queue: "83".into(),
             loss: loss.into(),
+            ..Direction::default()
         }
     }
 

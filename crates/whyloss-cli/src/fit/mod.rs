@@ -1,5 +1,6 @@
 //! `whyloss fit`: a channel from recordings.
 
+mod law;
 mod page;
 
 use std::fs::{self, File};
@@ -25,10 +26,21 @@ pub(crate) struct FitArgs {
     /// qlogs, or traces of rates.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// The column of a table that holds packets [default: received, lost, number or sequence].
+    /// The law to fit. `rate` and `delay` read a table with a number in each row; `delay` reads the
+    /// log of an emulated link, too.
+    #[arg(long, value_enum, default_value_t = Law::Channel)]
+    law: Law,
+    /// The column of a table that holds packets [default: received, lost, number or sequence],
+    /// rates [rate] or delays [delay].
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// Time between packets, where the recording has no times: 100ms.
+    /// The unit of rates [default: bit/s] or delays [default: s].
+    #[arg(long, value_enum, value_name = "UNIT")]
+    unit: Option<Unit>,
+    /// The link of a log whose delays count [default: the one with most packets].
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// Time between packets or rates, where the recording has no times: 100ms.
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
     /// Leave out trials that lose a smaller share.
@@ -57,6 +69,32 @@ pub(crate) struct FitArgs {
 const HELP: &str = "docs/guides/radios.md says how models are estimated, chosen and tested.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Law {
+    /// Losses.
+    Channel,
+    /// The rate, as a chain of rates.
+    Rate,
+    /// The delay and its jitter.
+    Delay,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Unit {
+    #[value(name = "bit/s")]
+    Bit,
+    #[value(name = "kbit/s")]
+    Kbit,
+    #[value(name = "Mbit/s")]
+    Mbit,
+    #[value(name = "us")]
+    Micros,
+    #[value(name = "ms")]
+    Millis,
+    #[value(name = "s")]
+    Seconds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Rows {
     /// All.
     All,
@@ -68,7 +106,7 @@ enum Rows {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// A line for a link of a scenario, with intervals as comments.
+    /// Lines for a link of a scenario, with intervals as comments.
     Toml,
     /// Its value alone, for `--loss` and `--set`.
     Value,
@@ -85,10 +123,13 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if args.law != Law::Channel {
+        return law::run(args, out);
+    }
     if let [input] = &args.inputs[..]
         && let Some(trace) = rate_trace(input)?
     {
-        return rate(args, input, &trace, out);
+        return law::of_trace(args, input, &trace, out);
     }
     let mut whole = Recording::default();
     for input in &args.inputs {
@@ -159,6 +200,15 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Returns the log of an emulated link, if the input is one or a directory with one.
+fn log_of(input: &Path) -> Option<PathBuf> {
+    let log = input.join("packets.jsonl");
+    if log.is_file() {
+        return Some(log);
+    }
+    input.ends_with("packets.jsonl").then(|| input.to_owned())
+}
+
 /// Reads an input, whatever it is.
 fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
     let capture = |source| CliError::Capture {
@@ -169,14 +219,8 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
         name: one_line(&input.to_string_lossy()).into_owned(),
         problem,
     };
-    let log = input.join("packets.jsonl");
-    let (is_log, path) = if log.is_file() {
-        (true, log)
-    } else {
-        (input.ends_with("packets.jsonl"), input.to_owned())
-    };
-    if is_log {
-        return sources::emulated(&path).map_err(capture);
+    if let Some(log) = log_of(input) {
+        return sources::emulated(&log).map_err(capture);
     }
     if input.extension().is_some_and(|kind| kind == "parquet") {
         return sources::parquet(input, args.column.as_deref()).map_err(|error| match error {
@@ -246,48 +290,6 @@ fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
         source,
     })?;
     Ok(Some(text))
-}
-
-fn rate(args: &FitArgs, input: &Path, text: &str, out: &mut dyn Write) -> Result<(), CliError> {
-    let law = fit::rates::fit(text).map_err(|problem| CliError::Recording {
-        name: one_line(&input.to_string_lossy()).into_owned(),
-        problem,
-    })?;
-    let value = words::rate(&law);
-    match args.format {
-        Format::Value => writeln!(out, "{value}")?,
-        Format::Toml => {
-            writeln!(
-                out,
-                "# {} bins of {} ms; {} states, which leave out {:.1} % of the rate's variance",
-                law.bins,
-                fit::rates::BIN,
-                law.states.len(),
-                law.unexplained * 100.0
-            )?;
-            writeln!(
-                out,
-                "# mean {:.0} kbit/s in the trace, {:.0} by the law; autocorrelation after 1 s {:.2} and {:.2}",
-                law.mean[0] / 1e3,
-                law.mean[1] / 1e3,
-                law.correlation[0],
-                law.correlation[1]
-            )?;
-            writeln!(out, "rate = {value}")?;
-        }
-        Format::Json => writeln!(
-            out,
-            "{}",
-            json!({
-                "rate": value,
-                "bins": law.bins,
-                "unexplained": law.unexplained,
-                "correlation_1s": law.correlation,
-                "mean_bps": law.mean,
-            })
-        )?,
-    }
-    Ok(())
 }
 
 /// A p-value for people.

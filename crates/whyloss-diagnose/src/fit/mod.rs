@@ -11,6 +11,7 @@
 //! the others look at all of it.
 
 pub mod check;
+pub mod jitter;
 mod model;
 pub mod rates;
 mod runs;

@@ -1,44 +1,51 @@
-//! A law of rates out of a packet-delivery trace.
+//! A law of rates out of a packet-delivery trace, or of recorded rates.
 //!
 //! ```text
-//! rate of a bin   opportunities · 1500 bytes / 100 ms, over the whole trace
+//! rate of a bin   a trace's opportunities · 1500 bytes / 100 ms
 //! states          k-means of the square roots of rates, from quantiles; the fewest that explain nine tenths of the variance
-//! mean times      time in a state / visits to it
+//! mean times      share of time in a state · c; c sets the autocorrelation after 1 s
 //! ```
 
 use whyloss::{Duration, Rate};
 use whyloss_link::MarkovRates;
-use whyloss_link::markov::MarkovError;
+use whyloss_link::markov::{MarkovError, SHORTEST as SHORTEST_STATE};
 
-/// Width of a bin, ms.
+/// Width of a trace's bin, ms.
 pub const BIN: u64 = 100;
 const STATES: std::ops::RangeInclusive<usize> = 2..=8;
 const EXPLAINED: f64 = 0.9;
-/// Bins below which nothing is fitted: a minute.
-pub const FEWEST: usize = 600;
+/// Shortest recording that is fitted, s.
+pub const SHORTEST: f64 = 60.0;
+/// Fewest rates that are fitted.
+pub const FEWEST: usize = 60;
 /// Longest trace, ms: a day.
 const LONGEST: u64 = 86_400_000;
+/// Times, s, after which the autocorrelation is told.
+pub const LAGS: [f64; 2] = [1.0, 10.0];
 
 /// A law, and what it loses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateLaw {
     /// Rate and mean time of each state.
     pub states: Vec<(Rate, Duration)>,
-    /// Bins that the trace has.
-    pub bins: usize,
+    /// Rates that were recorded.
+    pub samples: usize,
+    /// Time of each, s.
+    pub interval: f64,
     /// Share of the rate's variance that states leave out.
     pub unexplained: f64,
-    /// Autocorrelation of the rate after a second: of the trace, and of the law.
-    pub correlation: [f64; 2],
-    /// Mean rate, bit/s: of the trace, and of the law.
+    /// Autocorrelation of the rate after each of [`LAGS`]: of the recording, and of the law.
+    pub correlation: [[f64; 2]; 2],
+    /// Mean rate, bit/s: of the recording, and of the law.
     pub mean: [f64; 2],
 }
 
-/// Fits a law to times of opportunities, ms, as mahimahi's files have them.
+/// Returns the rate, bit/s, in each bin of a packet-delivery trace: times of opportunities, ms, as
+/// mahimahi's files have them.
 ///
 /// # Errors
-/// A sentence, if the text is none, or is too short.
-pub fn fit(text: &str) -> Result<RateLaw, String> {
+/// A sentence, if the text is none.
+pub fn of_trace(text: &str) -> Result<Vec<f64>, String> {
     let mut counts: Vec<u32> = Vec::new();
     let mut before = 0;
     for (line, word) in (1..)
@@ -59,17 +66,23 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
         counts.resize(counts.len().max(bin + 1), 0);
         counts[bin] += 1;
     }
-    if counts.len() < FEWEST {
+    let rate = |&count: &u32| f64::from(count) * 12_000.0 * 1000.0 / BIN as f64;
+    Ok(counts.iter().map(rate).collect())
+}
+
+/// Fits a law to recorded rates, bit/s, `interval` seconds each. Trials do not follow one another.
+///
+/// # Errors
+/// A sentence, if they are too few, or never change.
+pub fn fit(trials: &[Vec<f64>], interval: f64) -> Result<RateLaw, String> {
+    let rates: Vec<f64> = trials.iter().flatten().copied().collect();
+    let seconds = rates.len() as f64 * interval;
+    if rates.len() < FEWEST || seconds < SHORTEST {
         return Err(format!(
-            "it has {} s; a law of rates needs at least {} s",
-            counts.len() as u64 * BIN / 1000,
-            FEWEST as u64 * BIN / 1000
+            "it has {} rates in {seconds:.0} s; a law of rates needs at least {FEWEST}, and {SHORTEST} s",
+            rates.len()
         ));
     }
-    let rates: Vec<f64> = counts
-        .iter()
-        .map(|&n| f64::from(n) * 12_000.0 * 1000.0 / BIN as f64)
-        .collect();
     let mean = mean_of(&rates);
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
     if variance <= 0.0 {
@@ -90,41 +103,54 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
         }
     }
     let (states, levels, unexplained) = best.ok_or("no states")?;
-    let law: Vec<(f64, f64)> = (0..levels.len())
-        .filter_map(|state| {
-            let time = states.iter().filter(|&&own| own == state).count() as f64;
-            let visits = states
-                .chunk_by(|a, b| a == b)
-                .filter(|visit| visit[0] == state)
-                .count();
-            (visits > 0).then(|| (levels[state], time / visits as f64 * BIN as f64 / 1e3))
-        })
-        .collect();
-    let chain: Vec<(Rate, Duration)> = law
-        .iter()
-        .map(|&(rate, seconds)| {
-            (
-                Rate::from_bps(rate as u64),
-                Duration::from_secs_f64(seconds),
-            )
-        })
-        .collect();
+    let shares = (0..levels.len()).map(|state| {
+        let visited = states.iter().filter(|&&own| own == state).count();
+        (levels[state], visited as f64 / rates.len() as f64)
+    });
+    let mut shares: Vec<(f64, f64)> = shares.filter(|&(_, share)| share > 0.0).collect();
+    shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let steps = |lag: f64| (libm::round(lag / interval) as usize).max(1);
+    let recorded = LAGS.map(|lag| {
+        let pairs = trials
+            .iter()
+            .flat_map(|own| own.iter().zip(own.get(steps(lag)..).unwrap_or(&[])));
+        let (count, product) = pairs.fold((0.0, 0.0), |sum, (a, b)| {
+            (sum.0 + 1.0, sum.1 + (a - mean) * (b - mean))
+        });
+        product / f64::max(count, 1.0) / (variance / rates.len() as f64)
+    });
+    let of_cycle = |cycle: f64| -> Vec<(f64, f64)> {
+        let least = SHORTEST_STATE.as_secs_f64();
+        let state = |&(rate, share): &(f64, f64)| (rate, (share * cycle).max(least));
+        shares.iter().map(state).collect()
+    };
+    let after = |law: &[(f64, f64)], lag: f64| correlation(law, steps(lag) as f64 * interval);
+    // The law's autocorrelation grows with the time that a round of all states takes.
+    let (mut low, mut high) = (libm::log(interval), libm::log(seconds));
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        if after(&of_cycle(libm::exp(middle)), LAGS[0]) < recorded[0] {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let law = of_cycle(libm::exp(high));
+    let chain = law.iter().map(|&(rate, seconds)| {
+        (
+            Rate::from_bps(rate as u64),
+            Duration::from_secs_f64(seconds),
+        )
+    });
+    let chain: Vec<(Rate, Duration)> = chain.collect();
     MarkovRates::new(chain.clone()).map_err(|error: MarkovError| error.to_string())?;
-    let lag = (1000 / BIN) as usize;
-    let pairs = rates.iter().zip(&rates[lag..]);
-    let product = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
-    let time: f64 = law.iter().map(|(_, seconds)| seconds).sum();
-    let law_mean = law
-        .iter()
-        .map(|(rate, seconds)| rate * seconds)
-        .sum::<f64>()
-        / time;
     Ok(RateLaw {
         states: chain,
-        bins: rates.len(),
+        samples: rates.len(),
+        interval,
         unexplained,
-        correlation: [product / variance, correlation(&law, law_mean, 1.0)],
-        mean: [mean, law_mean],
+        correlation: [0, 1].map(|at| [recorded[at], after(&law, LAGS[at])]),
+        mean: [mean, mean_of_law(&law)],
     })
 }
 
@@ -132,8 +158,14 @@ fn mean_of(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
+fn mean_of_law(law: &[(f64, f64)]) -> f64 {
+    let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
+    law.iter().map(|(rate, own)| rate * own).sum::<f64>() / total
+}
+
 /// Autocorrelation of a chain's rate after `after` seconds, by small steps of its transitions.
-fn correlation(law: &[(f64, f64)], mean: f64, after: f64) -> f64 {
+fn correlation(law: &[(f64, f64)], after: f64) -> f64 {
+    let mean = mean_of_law(law);
     let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
     let shares: Vec<f64> = law.iter().map(|(_, seconds)| seconds / total).collect();
     let variance: f64 = law
@@ -144,7 +176,7 @@ fn correlation(law: &[(f64, f64)], mean: f64, after: f64) -> f64 {
     // Expected deviation of the rate, by the state at the start.
     let mut ahead: Vec<f64> = law.iter().map(|(rate, _)| rate - mean).collect();
     let others = (law.len() - 1).max(1) as f64;
-    let steps = 2_000;
+    let steps = 5_000;
     for _ in 0..steps {
         let sum: f64 = ahead.iter().sum();
         let next = ahead.iter().zip(law).map(|(own, (_, seconds))| {
@@ -203,7 +235,7 @@ mod tests {
     /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each
     /// millisecond.
     #[test]
-    fn two_states_come_back() {
+    fn rates_and_shares_come_back() {
         let mut text = String::new();
         for millis in 0..150_000_u64 {
             let fast = millis / 5_000 % 3 < 2;
@@ -211,22 +243,59 @@ mod tests {
                 let _ = writeln!(text, "{millis}");
             }
         }
-        let law = fit(&text).expect("a law");
-        let states: Vec<(u64, i64)> = law
-            .states
-            .iter()
-            .map(|(rate, time)| (rate.as_bps(), time.as_nanos() / 1_000_000))
-            .collect();
-        assert_eq!(states, [(1_200_000, 5_000), (12_000_000, 10_000)]);
-        assert!((law.mean[0] - 8.4e6).abs() < 1e3 && law.unexplained < 1e-9);
-        // e^(−(1/5 + 1/10)) after a second.
-        assert!((law.correlation[1] - libm::exp(-0.3)).abs() < 1e-3);
+        let law = fit(&[of_trace(&text).expect("a trace")], 0.1).expect("a law");
+        let [(slow, low), (fast, high)] = law.states[..] else {
+            panic!("{law:?}");
+        };
+        assert_eq!([slow.as_bps(), fast.as_bps()], [1_200_000, 12_000_000]);
+        assert!((high.as_secs_f64() / low.as_secs_f64() - 2.0).abs() < 1e-3);
+        assert!((law.mean[0] - 8.4e6).abs() < 1e3 && (law.mean[1] - 8.4e6).abs() < 1e4);
+        assert!(law.unexplained < 1e-9);
+        // e^(−(1/low + 1/high)) after a second.
+        let [recorded, fitted] = law.correlation[0];
+        let formula = libm::exp(-1.0 / low.as_secs_f64() - 1.0 / high.as_secs_f64());
+        assert!((fitted - formula).abs() < 1e-3 && (fitted - recorded).abs() < 1e-3);
+    }
+
+    /// The shares of three states that a chain visits one after the other, which the law does not.
+    #[test]
+    fn the_mean_is_the_recording_s() {
+        let round = [vec![1e6; 10], vec![5e6; 4], vec![20e6; 2], vec![5e6; 4]].concat();
+        let law = fit(&[round.repeat(20)], 1.0).expect("a law");
+        assert_eq!(law.states.len(), 3);
+        assert!((law.mean[1] / law.mean[0] - 1.0).abs() < 1e-3, "{law:?}");
+        let [recorded, fitted] = law.correlation[0];
+        assert!((fitted - recorded).abs() < 1e-3, "{law:?}");
+    }
+
+    /// Rates of 1 s in two trials of 30 and 10 s: no pair has a rate of each trial.
+    #[test]
+    fn trials_do_not_follow_one_another() {
+        let half: Vec<f64> = [vec![8e6; 30], vec![1e6; 10]].concat();
+        let law = fit(&[half.clone(), half], 1.0).expect("a law");
+        // 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², beside a variance of 9.1875.
+        let expected = (29.0 * 3.0625 - 9.1875 + 9.0 * 27.5625) / 39.0 / 9.1875;
+        assert!((law.correlation[0][0] - expected).abs() < 1e-9, "{law:?}");
     }
 
     #[test]
     fn too_little_is_said() {
-        assert!(fit("1\n2\n").unwrap_err().contains("at least 60 s"));
-        assert!(fit("2\n1\n").unwrap_err().starts_with("line 2: found 1"));
-        assert!(fit("x\n").unwrap_err().starts_with("line 1"));
+        let two = of_trace("1\n2\n").expect("a trace");
+        assert!(
+            fit(&[two], 0.1)
+                .unwrap_err()
+                .contains("at least 60, and 60 s")
+        );
+        assert!(
+            fit(&[vec![1e6; 100]], 1.0)
+                .unwrap_err()
+                .contains("never changes")
+        );
+        assert!(
+            of_trace("2\n1\n")
+                .unwrap_err()
+                .starts_with("line 2: found 1")
+        );
+        assert!(of_trace("x\n").unwrap_err().starts_with("line 1"));
     }
 }

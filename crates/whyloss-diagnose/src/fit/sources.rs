@@ -7,8 +7,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 use whyloss::Cause;
-use whyloss_sim::recording::{MOST_PACKETS, Recording, Table, Trial};
+use whyloss_sim::recording::{MOST_PACKETS, Recording, Table, Trial, time_column};
+use whyloss_sim::text::one_line;
 
+use super::jitter::Delays;
 use crate::network::table;
 use crate::{Diagnosis, Error};
 
@@ -19,6 +21,36 @@ struct Line<'l> {
     fate: &'l str,
     offer: u64,
     enqueued: u64,
+    waiting: u32,
+    scheduled: u64,
+}
+
+/// Hands each line of `packets.jsonl` on.
+fn lines(path: &Path, mut take: impl FnMut(&Line<'_>)) -> Result<(), Error> {
+    let wrong = |problem| Error::Header {
+        kind: "the log of an emulated link",
+        problem,
+    };
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut text = String::new();
+    for number in 1_usize.. {
+        text.clear();
+        if std::io::Read::take(&mut reader, 1 << 20).read_line(&mut text)? == 0 {
+            break;
+        }
+        if number > MOST_PACKETS {
+            return Err(wrong(format!("it has more than {MOST_PACKETS} packets")));
+        }
+        let line: Line<'_> = serde_json::from_str(&text)
+            .map_err(|error| wrong(format!("line {number} is none of it: {error}")))?;
+        take(&line);
+    }
+    Ok(())
+}
+
+/// Returns what belongs to a link.
+fn entry<'m, T: Default>(links: &'m mut BTreeMap<String, T>, link: &str) -> &'m mut T {
+    links.entry(link.to_owned()).or_default()
 }
 
 /// Reads the log of an emulated link (`packets.jsonl` of `whyloss link --log`): a trial for each
@@ -30,37 +62,14 @@ struct Line<'l> {
 /// If it cannot be read, or a line is none of such a log.
 pub fn emulated(path: &Path) -> Result<Recording, Error> {
     let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
-    let mut packets = 0;
-    let mut reader = BufReader::new(File::open(path)?);
-    let mut text = String::new();
-    for number in 1_u64.. {
-        text.clear();
-        if std::io::Read::take(&mut reader, 1 << 20).read_line(&mut text)? == 0 {
-            break;
-        }
-        let line: Line<'_> = serde_json::from_str(&text).map_err(|error| Error::Header {
-            kind: "the log of an emulated link",
-            problem: format!("line {number} is none of it: {error}"),
-        })?;
+    lines(path, |line| {
         let lost = match line.fate {
             "delivered" => false,
             "channel" => true,
-            _ => continue,
+            _ => return,
         };
-        packets += 1;
-        if packets > MOST_PACKETS {
-            return Err(Error::Header {
-                kind: "the log of an emulated link",
-                problem: format!("it has more than {MOST_PACKETS} packets"),
-            });
-        }
-        if !links.contains_key(line.link) {
-            links.insert(line.link.to_owned(), Vec::new());
-        }
-        if let Some(link) = links.get_mut(line.link) {
-            link.push((line.offer, line.enqueued, lost));
-        }
-    }
+        entry(&mut links, line.link).push((line.offer, line.enqueued, lost));
+    })?;
     let mut recording = Recording::default();
     for (link, mut packets) in links {
         if packets.iter().all(|(.., lost)| !lost) {
@@ -103,6 +112,123 @@ pub fn parquet(path: &Path, column: Option<&str>) -> Result<Recording, Error> {
     })?;
     let table = recorded.unwrap_or_else(|| Err("the table has no row".to_owned()));
     table.and_then(Table::finish).map_err(wrong)
+}
+
+/// Numbers of a table, a row each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// The numbers of each trial, in the order of the rows.
+    pub trials: Vec<Vec<f64>>,
+    /// The time of each row, s; empty if the table has none.
+    pub times: Vec<f64>,
+}
+
+/// Most numbers of one table.
+const MOST_NUMBERS: usize = 1 << 24;
+
+/// Reads a column of numbers, none of them negative, from CSV or Parquet. A column `trial` parts
+/// trials; `time` (s), `time_ms`, `time_us` or `time_ns` has the time of a row.
+///
+/// # Errors
+/// A sentence with the row, if a cell holds no such number.
+pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
+    let wrong = |problem| Error::Part {
+        path: path.to_owned(),
+        problem,
+    };
+    let mut columns = None;
+    let (mut found, mut last) = (Series::default(), String::new());
+    let (mut number, mut problem) = (0_u64, None);
+    let mut take = |row: &table::Row<'_>, number: u64| -> Result<(), String> {
+        let (value, time, trial) = match columns {
+            Some(known) => known,
+            None => {
+                let names = row.names().into_iter();
+                let names: Vec<String> =
+                    names.map(|name| name.trim().to_ascii_lowercase()).collect();
+                let find = |wanted: &str| names.iter().position(|name| name == wanted);
+                let value = find(&column.to_ascii_lowercase()).ok_or_else(|| {
+                    let names = one_line(&names.join(", ")).into_owned();
+                    let column = one_line(column);
+                    format!("no column is called `{column}`; the columns are {names}")
+                })?;
+                *columns.insert((value, time_column(&names), find("trial")))
+            }
+        };
+        let real = |at: usize| {
+            let text = row.cell(at).unwrap_or("").trim();
+            let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+            value.ok_or_else(|| format!("found `{}`; expected a number", one_line(text)))
+        };
+        let value = real(value)?;
+        if value < 0.0 {
+            return Err(format!(
+                "found {value}; expected a number that is not negative"
+            ));
+        }
+        if let Some((at, unit)) = time {
+            found.times.push(real(at)? * unit / 1e9);
+        }
+        let trial = trial.and_then(|at| row.cell(at)).unwrap_or("");
+        if found.trials.is_empty() || trial != last {
+            found.trials.push(Vec::new());
+            trial.clone_into(&mut last);
+        }
+        if number as usize > MOST_NUMBERS {
+            return Err(format!("more than {MOST_NUMBERS} numbers are not read"));
+        }
+        found.trials.last_mut().map(|own| own.push(value));
+        Ok(())
+    };
+    table::read(path, &mut |row| {
+        number += 1;
+        if problem.is_none()
+            && let Err(said) = take(row, number)
+        {
+            problem = Some(format!("row {number}: {said}"));
+        }
+    })?;
+    match problem {
+        Some(problem) => Err(wrong(problem)),
+        None if found.trials.is_empty() => Err(wrong("the table has no row".to_owned())),
+        None => Ok(found),
+    }
+}
+
+/// Reads the delays of packets that found nothing waiting at a link, from the log of an emulated
+/// link: the link of this name, or the one with most of them. Returns its name with them.
+///
+/// # Errors
+/// If the log cannot be read, or has no such link.
+pub fn delays(path: &Path, link: Option<&str>) -> Result<(String, Delays), Error> {
+    let mut links: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
+    lines(path, |line| {
+        let own = entry(&mut links, line.link);
+        if line.fate == "delivered" && line.waiting == 0 {
+            own.push((line.enqueued, line.scheduled));
+        }
+    })?;
+    let names = links.keys().cloned().collect::<Vec<_>>().join(", ");
+    let most = || links.iter().max_by_key(|(_, packets)| packets.len());
+    let found = match link {
+        Some(link) => links.get_key_value(link),
+        None => most(),
+    };
+    let (name, packets) = found.ok_or_else(|| Error::Header {
+        kind: "the log of an emulated link",
+        problem: format!("no such link has packets in it; its links: {names}"),
+    })?;
+    let mut packets = packets.clone();
+    packets.sort_unstable();
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let delays = Delays {
+        sent: packets.iter().map(|(sent, _)| seconds(*sent)).collect(),
+        delay: packets
+            .iter()
+            .map(|(sent, arrival)| seconds(arrival.saturating_sub(*sent)))
+            .collect(),
+    };
+    Ok((name.clone(), delays))
 }
 
 /// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Losses to

@@ -1,6 +1,6 @@
 //! Channels and rates as a scenario has them.
 
-use whyloss_link::ChannelSpec;
+use whyloss_link::{ChannelSpec, JitterLaw, JitterSpec};
 
 use super::Parameter;
 use super::model::told;
@@ -20,7 +20,7 @@ pub fn channel(channel: &ChannelSpec) -> String {
         if name.starts_with("lengths[") {
             lengths.push(value);
         } else if name.starts_with("mean_") {
-            keys.push(format!("{name} = \"{:.0} us\"", (value * 1e6).max(1.0)));
+            keys.push(format!("{name} = {}", time(value)));
         } else {
             keys.push(format!("{name} = {}", real(value)));
         }
@@ -55,6 +55,27 @@ pub fn rate(law: &RateLaw) -> String {
         rates.join(", "),
         means.join(", ")
     )
+}
+
+/// Returns the law as the value of a link's `jitter`.
+pub fn jitter(spec: &JitterSpec) -> String {
+    let mean = time(spec.mean.as_secs_f64());
+    let law = match spec.law {
+        JitterLaw::Uniform => "kind = \"uniform\"".to_owned(),
+        JitterLaw::Exponential => "kind = \"exponential\"".to_owned(),
+        JitterLaw::Pareto(shape) => format!("kind = \"pareto\", shape = {}", real(shape)),
+    };
+    let order = if spec.in_order {
+        ""
+    } else {
+        ", in_order = false"
+    };
+    format!("{{ {law}, mean = {mean}{order} }}")
+}
+
+/// Returns a time, s, as scenarios write it.
+pub fn time(seconds: f64) -> String {
+    format!("\"{:.0} us\"", (seconds * 1e6).max(1.0))
 }
 
 /// Returns a parameter with its interval, for people.

@@ -22,7 +22,7 @@ use whyloss::Duration;
 use whyloss_link::channel::trace_file::{self, TraceFileError};
 use whyloss_link::channel::{ChannelError, ErrorPattern, TimedPattern};
 
-pub use table::Table;
+pub use table::{Table, time_column};
 
 /// Most packets that one recording holds.
 pub const MOST_PACKETS: usize = 1 << 27;

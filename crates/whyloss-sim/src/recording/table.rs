@@ -31,6 +31,15 @@ const TIMES: [(&str, f64); 5] = [
 const EXPECTED: &str =
     "expected `received` or `lost` (digits 0 and 1), or `number` (the numbers that arrived)";
 
+/// Returns the place of the column of times among these names, and how many nanoseconds its unit
+/// has.
+pub fn time_column(names: &[String]) -> Option<(usize, f64)> {
+    TIMES.iter().find_map(|(wanted, unit)| {
+        let at = names.iter().position(|name| name == wanted)?;
+        Some((at, *unit))
+    })
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Received,
@@ -106,12 +115,9 @@ impl Table {
                     .to_owned(),
             );
         }
-        let time = TIMES
-            .iter()
-            .find_map(|(name, unit)| Some((find(name)?, *unit)));
         Ok(Self {
             outcome,
-            time,
+            time: time_column(&names),
             trial: find("trial"),
             numbers: Numbers::default(),
             rows: Trial::default(),

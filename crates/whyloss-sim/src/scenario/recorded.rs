@@ -1,5 +1,5 @@
-//! The library of channels fitted to public recordings: parameters alone, with where they come
-//! from.
+//! The library of laws fitted to public recordings, of channels and of rates: parameters alone,
+//! with their sources.
 //!
 //! `recorded.toml` beside this file is the output of the commands that its entries name.
 
@@ -7,12 +7,26 @@ use std::sync::LazyLock;
 
 use toml::de::{DeTable, DeValue};
 
+use super::error::suggest;
+use super::fields::code;
+
 const LIBRARY: &str = include_str!("recorded.toml");
 
-/// A channel fitted to a recording.
+/// The key of a link that a law sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The losses of a link: `channel = { kind = "recorded", name = "…" }`.
+    Channel,
+    /// The rate of a link: `rate = "recorded:…"`.
+    Rate,
+}
+
+/// A law fitted to a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its name in `channel = { kind = "recorded", name = "…" }`.
+    /// The key of a link that takes it.
+    pub kind: Kind,
+    /// Its name.
     pub name: &'static str,
     /// Author and place of publication.
     pub source: &'static str,
@@ -26,12 +40,39 @@ pub struct Recorded {
     pub command: &'static str,
     /// Trials that it was fitted to.
     pub trials: u64,
-    /// The channel, as a scenario has it.
-    pub channel: &'static str,
+    /// The law, as a scenario has it.
+    pub law: &'static str,
 }
 
 /// Returns all fitted channels, in the order of the file.
 pub fn channels() -> impl Iterator<Item = &'static Recorded> {
+    laws().filter(|entry| entry.kind == Kind::Channel)
+}
+
+/// Returns all laws of rates, in the order of the file.
+pub fn rates() -> impl Iterator<Item = &'static Recorded> {
+    laws().filter(|entry| entry.kind == Kind::Rate)
+}
+
+/// Returns the law of this kind and name.
+///
+/// # Errors
+/// A sentence with the nearest name.
+pub(super) fn find(kind: Kind, name: &str) -> Result<&'static Recorded, String> {
+    let entries = || laws().filter(|entry| entry.kind == kind);
+    entries().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<_> = entries().map(|entry| entry.name).collect();
+        let hint = suggest(name, names.iter().copied());
+        let what = match kind {
+            Kind::Channel => "channel",
+            Kind::Rate => "rate",
+        };
+        format!("no recorded {what} is called {}{hint}", code(name))
+    })
+}
+
+/// Returns all laws, in the order of the file.
+pub fn laws() -> impl Iterator<Item = &'static Recorded> {
     static ALL: LazyLock<Vec<Recorded>> = LazyLock::new(|| {
         let table = DeTable::parse(LIBRARY).map(toml::Spanned::into_inner);
         let entries = table.unwrap_or_default().into_iter();
@@ -43,14 +84,18 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
                 Some(DeValue::String(text)) => &*text.to_string().leak(),
                 _ => "",
             };
-            let channel = entry.get("channel")?.span();
+            let (kind, law) = match (entry.get("channel"), entry.get("rate")) {
+                (Some(channel), _) => (Kind::Channel, channel.span()),
+                (None, rate) => (Kind::Rate, rate?.span()),
+            };
             let trials = match entry.get("trials").map(toml::Spanned::get_ref) {
                 Some(DeValue::Integer(trials)) => trials.to_string().parse().ok()?,
                 _ => return None,
             };
             Some((
-                channel.start,
+                law.start,
                 Recorded {
+                    kind,
                     name: text("name"),
                     source: text("source"),
                     year: text("year"),
@@ -58,7 +103,7 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
                     licence: text("licence"),
                     command: text("command"),
                     trials,
-                    channel: &LIBRARY[channel],
+                    law: &LIBRARY[law],
                 },
             ))
         });
@@ -78,9 +123,9 @@ mod tests {
 
     /// Every entry is whole, and a link can have it.
     #[test]
-    fn every_entry_is_a_channel() {
-        assert!(channels().count() > 0);
-        for entry in channels() {
+    fn every_entry_is_a_law() {
+        assert!(channels().count() > 0 && rates().count() > 0);
+        for entry in laws() {
             for text in [
                 entry.name,
                 entry.source,
@@ -92,14 +137,23 @@ mod tests {
                 assert!(!text.is_empty(), "{entry:?}");
             }
             assert!(entry.trials > 0);
+            let name = entry.name;
+            let key = match entry.kind {
+                Kind::Channel => format!(
+                    "rate = \"1 Mbit/s\"\nchannel = {{ kind = \"recorded\", name = \"{name}\" }}"
+                ),
+                Kind::Rate => format!("rate = \"recorded:{name}\""),
+            };
             let text = format!(
-                "duration = \"1 s\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ntransport = \"tfrc\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
-                 queue = \"unlimited\"\nchannel = {{ kind = \"recorded\", name = \"{}\" }}\n",
-                entry.name
+                "duration = \"1 s\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ntransport = \"tfrc\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\ndelay = \"1 ms\"\n\
+                 queue = \"unlimited\"\n{key}\n"
             );
             let scenario = Scenario::from_toml(&text, "library", &[]).expect(entry.name);
-            let channel = &scenario.links[0].link.channel;
-            assert_ne!(*channel, ChannelSpec::None, "{entry:?}");
+            let link = &scenario.links[0].link;
+            match entry.kind {
+                Kind::Channel => assert_ne!(link.channel, ChannelSpec::None, "{entry:?}"),
+                Kind::Rate => assert!(link.rates.is_some(), "{entry:?}"),
+            }
         }
     }
 

@@ -10,8 +10,8 @@ use whyloss_link::channel::{
 use super::{Choice, positive, probability};
 use crate::recording;
 use crate::scenario::document::{self, Value};
-use crate::scenario::error::{Fault, suggest};
-use crate::scenario::fields::{Field, code};
+use crate::scenario::error::Fault;
+use crate::scenario::fields::Field;
 use crate::scenario::recorded;
 
 pub(super) const CHANNELS: [&str; 8] = [
@@ -219,23 +219,25 @@ fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
     if field.item.probe().is_some() {
         return Ok(ChannelSpec::None);
     }
-    let Some(entry) = recorded::channels().find(|entry| entry.name == name) else {
-        let names: Vec<_> = recorded::channels().map(|entry| entry.name).collect();
-        let hint = suggest(name, names.iter().copied());
-        return Err(field.fault(format!(
-            "no recorded channel is called {}{hint}",
-            code(name)
-        )));
-    };
-    let root = document::read(&format!("channel = {}", entry.channel), &[])?;
+    let found = recorded::find(recorded::Kind::Channel, name);
+    let entry = found.map_err(|problem| field.fault(problem))?;
+    // No entry names a file.
+    of_library(field, entry, |inner| Ok(channel(inner, Path::new(""))?.0))
+}
+
+/// Reads a law of the library in place of `field`.
+pub(super) fn of_library<T>(
+    field: &Field<'_>,
+    entry: &recorded::Recorded,
+    read: impl FnOnce(&Field<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let root = document::read(&format!("law = {}", entry.law), &[])?;
     let item = match &root.value {
-        Value::Table(table) => table.find("channel"),
+        Value::Table(table) => table.find("law"),
         _ => None,
     };
-    let inner = Field {
+    read(&Field {
         path: field.path.clone(),
         item: item.unwrap_or(&root),
-    };
-    // No entry names a file.
-    Ok(channel(&inner, Path::new(""))?.0)
+    })
 }

@@ -6,13 +6,15 @@ use std::path::Path;
 use whyloss::Rate;
 use whyloss_link::{MarkovRates, Opportunities};
 
+use super::channel::of_library;
 use crate::scenario::document::Value;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
+use crate::scenario::recorded;
 use crate::scenario::schema::Shape;
 
 /// What is expected.
-pub(in crate::scenario) const RATE: &str = r#"how fast bits leave, such as "150 kbit/s", "trace:FILE" or { rates = [ … ], means = [ … ] }"#;
+pub(in crate::scenario) const RATE: &str = r#"how fast bits leave, such as "150 kbit/s", "trace:FILE", "recorded:NAME" or { rates = [ … ], means = [ … ] }"#;
 
 /// Most bytes of a trace's file.
 const MOST_BYTES: u64 = 100_000_000;
@@ -35,6 +37,13 @@ pub(in crate::scenario) fn rate(field: &Field<'_>, directory: &Path) -> Result<L
         && let Some(file) = text.strip_prefix("trace:")
     {
         return traced(field, &directory.join(file));
+    }
+    if let Value::Text(text) = &field.item.value
+        && let Some(name) = text.strip_prefix("recorded:")
+    {
+        let found = recorded::find(recorded::Kind::Rate, name);
+        let entry = found.map_err(|problem| field.fault(problem))?;
+        return of_library(field, entry, drawn);
     }
     let mean = field.rate()?;
     if probed {

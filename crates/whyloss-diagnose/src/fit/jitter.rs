@@ -1,0 +1,460 @@
+//! A law of jitter out of delays.
+//!
+//! ```text
+//! delay           d = base + J, J drawn for each packet (`whyloss_link::jitter`)
+//! exponential     J ≥ 0, mean m                      m = mean of d − min d
+//! uniform         0 ≤ J ≤ 2m                         m = (max d − min d)/2
+//! Pareto          J ≥ x = m·(a − 1)/a, shape a       d − min d: density a/x·(1 + y/x)^−(a + 1)
+//! ```
+//!
+//! Estimates are those of maximum likelihood; the least delay is the end of each law. Ten blocks in
+//! turn are held out, and a law stands whose log-likelihood lies within two standard errors of the
+//! best. A test compares the Kolmogorov–Smirnov distance with that of simulated recordings, each
+//! fitted anew. The simplest law is chosen that stands and that the test does not reject, or the
+//! simplest that stands.
+//!
+//! Where packets keep their order, one that waits for another says nothing of its own draw. So a
+//! delay counts only if, with the least delay, the packet arrives after all sent before it.
+
+use whyloss::Duration;
+use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
+
+use super::{PARTS, REJECTED, STANDARD_ERRORS, search};
+
+/// Fewest delays that are fitted.
+pub const FEWEST: usize = 100;
+/// Most delays that are looked at.
+pub const MOST: usize = 65_536;
+/// Simulated recordings of the test.
+pub const REPLICAS: u64 = 199;
+/// Delays of each of them, at most.
+const TESTED: usize = 4_096;
+/// Log-density of a delay that a law excludes.
+const EXCLUDED: f64 = -50.0;
+/// Shapes at which a scenario ends.
+const SHAPES: [f64; 2] = [1.001, 100.0];
+
+/// Delays of packets in the order of sending.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delays {
+    /// When each packet was sent, s; empty if the recording does not say.
+    pub sent: Vec<f64>,
+    /// How long each took, s.
+    pub delay: Vec<f64>,
+}
+
+/// A law of jitter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JitterFit {
+    /// The delay that all have, s.
+    pub base: f64,
+    /// The law that is chosen.
+    pub spec: JitterSpec,
+    /// The mean, s, and its interval of 95 %.
+    pub mean: (f64, [f64; 2]),
+    /// Of a Pareto law the shape, and its interval.
+    pub shape: Option<(f64, [f64; 2])>,
+    /// Held-out log-likelihood a delay that each law lacks to the best: exponential, uniform,
+    /// Pareto.
+    pub behind: [f64; 3],
+    /// Probability that a recording by this law lies as far from it; 0.01 and more stands.
+    pub p: f64,
+    /// Correlation of a delay with the next one. The law has none.
+    pub correlation: f64,
+    /// Delays that were recorded, and those of packets that waited for no other.
+    pub delays: [usize; 2],
+}
+
+/// One law, by its place among [`JitterFit::behind`], with y = d − min d.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    kind: usize,
+    /// Mean of y; for the Pareto law its least J.
+    scale: f64,
+    shape: f64,
+}
+
+impl Law {
+    fn estimate(kind: usize, y: &[f64]) -> Self {
+        let mean = y.iter().sum::<f64>() / y.len().max(1) as f64;
+        let mean = mean.max(1e-9);
+        match kind {
+            0 => Self {
+                kind,
+                scale: mean,
+                shape: 0.0,
+            },
+            1 => {
+                let widest = y.iter().copied().fold(1e-9, f64::max);
+                // The largest of n draws lies short of the end by a share of 1/(n + 1).
+                let end = widest * (1.0 + 1.0 / y.len() as f64);
+                Self {
+                    kind,
+                    scale: end / 2.0,
+                    shape: 0.0,
+                }
+            }
+            _ => {
+                // For a given x the best shape has a closed form.
+                let mut cost = |at: &[f64]| {
+                    let x = mean * libm::exp(at[0]);
+                    let shape = shape_of(x, y);
+                    let logs = (shape + 1.0) * y.len() as f64 / shape;
+                    logs - y.len() as f64 * libm::log(shape / x)
+                };
+                let at = search::minimise(&[0.0], 0.5, 200, &mut cost);
+                let x = mean * libm::exp(at[0]);
+                Self {
+                    kind,
+                    scale: x,
+                    shape: shape_of(x, y).clamp(SHAPES[0], SHAPES[1]),
+                }
+            }
+        }
+    }
+
+    fn log_density(&self, y: f64) -> f64 {
+        match self.kind {
+            0 => -libm::log(self.scale) - y / self.scale,
+            1 if y > 2.0 * self.scale => EXCLUDED,
+            1 => -libm::log(2.0 * self.scale),
+            _ => {
+                libm::log(self.shape / self.scale)
+                    - (self.shape + 1.0) * libm::log1p(y / self.scale)
+            }
+        }
+    }
+
+    fn below(&self, y: f64) -> f64 {
+        match self.kind {
+            0 => -libm::expm1(-y / self.scale),
+            1 => (y / (2.0 * self.scale)).min(1.0),
+            _ => 1.0 - libm::pow(1.0 + y / self.scale, -self.shape),
+        }
+    }
+
+    fn draw(&self, random: &mut Random) -> f64 {
+        match self.kind {
+            0 => random.exponential(self.scale),
+            1 => 2.0 * self.scale * random.uniform(),
+            _ => random.pareto(self.mean(), self.shape) - self.scale,
+        }
+    }
+
+    /// Mean of J.
+    fn mean(&self) -> f64 {
+        match self.kind {
+            0 | 1 => self.scale,
+            _ => self.scale * self.shape / (self.shape - 1.0),
+        }
+    }
+}
+
+/// The shape of a Lomax law with this scale that makes `y` most likely.
+fn shape_of(x: f64, y: &[f64]) -> f64 {
+    let logs: f64 = y.iter().map(|y| libm::log1p(y / x)).sum();
+    y.len() as f64 / logs.max(1e-12)
+}
+
+/// Fits a law of jitter.
+///
+/// # Errors
+/// A sentence, if the delays are too few, or never change.
+pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
+    let (sent, delay) = (&recorded.sent, &recorded.delay);
+    let too_few = |found: usize, which: &str| {
+        format!("it has {found} delays{which}; a law of jitter needs at least {FEWEST}")
+    };
+    if delay.len() < FEWEST {
+        return Err(too_few(delay.len(), ""));
+    }
+    let least = delay.iter().copied().fold(f64::INFINITY, f64::min);
+    let timed = sent.len() == delay.len();
+    let (mut last, mut overtakes) = (f64::NEG_INFINITY, false);
+    let mut free = Vec::new();
+    for (index, delay) in delay.iter().enumerate() {
+        let sent = sent.get(index).copied().unwrap_or(0.0);
+        let is_free = !timed || sent + least >= last;
+        free.push(is_free);
+        // Less than a nanosecond is rounding.
+        overtakes |= timed && sent + delay < last - 1e-9;
+        last = last.max(sent + delay);
+    }
+    let kept: Vec<f64> = delay
+        .iter()
+        .zip(&free)
+        .filter(|&(_, &free)| free || overtakes)
+        .map(|(delay, _)| *delay)
+        .collect();
+    if kept.len() < FEWEST {
+        return Err(too_few(kept.len(), " of packets that waited for no other"));
+    }
+    let least = kept.iter().copied().fold(f64::INFINITY, f64::min);
+    let y: Vec<f64> = kept.iter().take(MOST).map(|delay| delay - least).collect();
+    if y.iter().all(|y| *y <= 0.0) {
+        return Err("its delays never change; no law is needed".to_owned());
+    }
+    let held: Vec<Vec<f64>> = (0..3).map(|kind| held_out(kind, &y)).collect();
+    let total = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
+    let best = (0..3).max_by(|&a, &b| total(&held[a]).total_cmp(&total(&held[b])));
+    let best = best.unwrap_or(0);
+    let behind = |kind: usize| {
+        let apart: Vec<f64> = held[best]
+            .iter()
+            .zip(&held[kind])
+            .map(|(b, s)| b - s)
+            .collect();
+        let mean = total(&apart);
+        let square = apart.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        let error = libm::sqrt(square / (PARTS * (PARTS - 1)) as f64);
+        (mean, error)
+    };
+    let stands = |kind: &usize| {
+        let (mean, error) = behind(*kind);
+        mean <= f64::max(STANDARD_ERRORS * error, 1.0 / y.len() as f64)
+    };
+    let standing: Vec<(Law, f64)> = (0..3)
+        .filter(stands)
+        .map(|kind| {
+            let law = Law::estimate(kind, &y);
+            (law, test(&law, &y, seed))
+        })
+        .collect();
+    let passing = standing.iter().find(|(_, p)| *p >= REJECTED);
+    // The best law stands by itself.
+    let (law, p) = *passing.unwrap_or(&standing[0]);
+    let (mean, shape) = intervals(&law, &y);
+    let base = if law.kind == 2 {
+        least - law.scale
+    } else {
+        least
+    };
+    Ok(JitterFit {
+        base,
+        spec: JitterSpec {
+            law: match law.kind {
+                0 => JitterLaw::Exponential,
+                1 => JitterLaw::Uniform,
+                _ => JitterLaw::Pareto(law.shape),
+            },
+            mean: Duration::from_secs_f64(law.mean()),
+            in_order: !overtakes,
+        },
+        mean,
+        shape,
+        behind: [0, 1, 2].map(|kind| behind(kind).0),
+        p,
+        correlation: correlation(&y),
+        delays: [delay.len(), kept.len()],
+    })
+}
+
+/// Log-likelihood a delay of each of ten blocks, by the law of the others.
+fn held_out(kind: usize, y: &[f64]) -> Vec<f64> {
+    let part = |out: usize| {
+        let (from, to) = (out * y.len() / PARTS, (out + 1) * y.len() / PARTS);
+        let law = Law::estimate(kind, &[&y[..from], &y[to..]].concat());
+        let own = &y[from..to];
+        own.iter().map(|y| law.log_density(*y)).sum::<f64>() / own.len().max(1) as f64
+    };
+    (0..PARTS).map(part).collect()
+}
+
+/// The mean of J and its interval, and those of the shape.
+#[expect(clippy::type_complexity, reason = "a value with its interval, twice")]
+fn intervals(law: &Law, y: &[f64]) -> ((f64, [f64; 2]), Option<(f64, [f64; 2])>) {
+    let (n, mean) = (y.len() as f64, law.mean());
+    let around = |value: f64, half: f64| (value, [-half, half].map(|by| value * libm::exp(by)));
+    match law.kind {
+        0 => (around(mean, 1.96 / libm::sqrt(n)), None),
+        // The largest of n uniform draws: its share of the range lies above q with 1 − qⁿ.
+        1 => {
+            let largest = mean / (1.0 + 1.0 / n);
+            let end = |q: f64| largest * libm::pow(q, -1.0 / n);
+            ((mean, [end(0.975), end(0.025)]), None)
+        }
+        _ => {
+            let at = [libm::log(law.scale), libm::log(law.shape)];
+            let mut cost = |at: &[f64]| {
+                let (scale, shape) = (libm::exp(at[0]), libm::exp(at[1]));
+                let law = Law {
+                    kind: 2,
+                    scale,
+                    shape,
+                };
+                -y.iter().map(|y| law.log_density(*y)).sum::<f64>()
+            };
+            let Some(covariance) = search::covariance(&at, &mut cost) else {
+                let unknown = [0.0, f64::INFINITY];
+                return ((mean, unknown), Some((law.shape, unknown)));
+            };
+            // log m = log x + log a − log(a − 1).
+            let slope = [1.0, -1.0 / (law.shape - 1.0)];
+            let variance: f64 = (0..2)
+                .flat_map(|i| (0..2).map(move |j| (i, j)))
+                .map(|(i, j)| slope[i] * slope[j] * covariance[i][j])
+                .sum();
+            let half = |variance: f64| 1.96 * libm::sqrt(variance.max(0.0));
+            (
+                around(mean, half(variance)),
+                Some(around(law.shape, half(covariance[1][1]))),
+            )
+        }
+    }
+}
+
+/// Kolmogorov and Smirnov's distance beside that of simulated recordings.
+fn test(law: &Law, y: &[f64], seed: u64) -> f64 {
+    let step = y.len().div_ceil(TESTED);
+    let own: Vec<f64> = y.iter().step_by(step).copied().collect();
+    let found = distance(&Law::estimate(law.kind, &own), &own);
+    let further = |replica: u64| {
+        let mut random = Streams::new(seed).stream("jitter-test", replica);
+        let drawn: Vec<f64> = own.iter().map(|_| law.draw(&mut random)).collect();
+        let least = drawn.iter().copied().fold(f64::INFINITY, f64::min);
+        let drawn: Vec<f64> = drawn.iter().map(|y| y - least).collect();
+        distance(&Law::estimate(law.kind, &drawn), &drawn) >= found
+    };
+    let further = (0..REPLICAS).filter(|&replica| further(replica)).count();
+    (further + 1) as f64 / (REPLICAS + 1) as f64
+}
+
+fn distance(law: &Law, y: &[f64]) -> f64 {
+    let mut sorted = y.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as f64;
+    let apart = |(index, y): (usize, &f64)| {
+        let below = law.below(*y);
+        (below - index as f64 / n)
+            .abs()
+            .max(((index + 1) as f64 / n - below).abs())
+    };
+    sorted.iter().enumerate().map(apart).fold(0.0, f64::max)
+}
+
+fn correlation(y: &[f64]) -> f64 {
+    let mean = y.iter().sum::<f64>() / y.len() as f64;
+    let product = |lag: usize| {
+        let pairs = y.iter().zip(&y[lag..]);
+        pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>()
+    };
+    product(1) / product(0).max(1e-30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAWS: [Law; 3] = [
+        Law {
+            kind: 0,
+            scale: 0.005,
+            shape: 0.0,
+        },
+        Law {
+            kind: 1,
+            scale: 0.005,
+            shape: 0.0,
+        },
+        // Least J 3 ms, mean 5 ms.
+        Law {
+            kind: 2,
+            scale: 0.003,
+            shape: 2.5,
+        },
+    ];
+
+    /// Packets every 20 ms over 50 ms; in order, one arrives no sooner than those before it.
+    fn recorded(law: &Law, seed: u64, in_order: bool) -> Delays {
+        let mut random = Streams::new(seed).stream("delays", 0);
+        let (mut delays, mut last) = (Delays::default(), 0.0);
+        for index in 0..2_000 {
+            let least = if law.kind == 2 { law.scale } else { 0.0 };
+            let sent = f64::from(index) * 0.02;
+            let mut arrival = sent + 0.05 + least + law.draw(&mut random);
+            if in_order {
+                arrival = f64::max(arrival, last);
+            }
+            last = f64::max(last, arrival);
+            delays.sent.push(sent);
+            delays.delay.push(arrival - sent);
+        }
+        delays
+    }
+
+    /// In 20 recordings of each law at least 17 intervals of 95 % hold the mean, and at least 18
+    /// choices are right.
+    #[test]
+    fn each_law_comes_back() {
+        for law in LAWS {
+            let (mut held, mut right, mut rejected) = (0, 0, 0);
+            for seed in 0..20 {
+                let found = fit(&recorded(&law, seed, true), 1).expect("a law");
+                let kind = match found.spec.law {
+                    JitterLaw::Exponential => 0,
+                    JitterLaw::Uniform => 1,
+                    JitterLaw::Pareto(_) => 2,
+                };
+                let [least, most] = found.mean.1;
+                right += u32::from(kind == law.kind);
+                held += u32::from(kind == law.kind && (least..=most).contains(&law.mean()));
+                rejected += u32::from(found.p < 0.05);
+                assert!(
+                    found.spec.in_order && (found.base - 0.05).abs() < 0.002,
+                    "{found:?}"
+                );
+            }
+            assert!(
+                right >= 18 && held >= 17 && rejected <= 4,
+                "{law:?}: {right} {held} {rejected}"
+            );
+        }
+    }
+
+    #[test]
+    fn overtaking_is_seen() {
+        let found = fit(&recorded(&LAWS[2], 3, false), 1).expect("a law");
+        assert_eq!(found.spec.in_order, false);
+        assert_eq!(found.delays, [2_000, 2_000]);
+    }
+
+    /// Delays of two heights follow no law here.
+    #[test]
+    fn another_law_is_rejected() {
+        let delay = (0..400).map(|i| {
+            if i % 3 == 0 {
+                0.08
+            } else {
+                0.05 + 1e-5 * f64::from(i)
+            }
+        });
+        let delays = Delays {
+            sent: Vec::new(),
+            delay: delay.collect(),
+        };
+        assert!(fit(&delays, 1).expect("a law").p < 0.02);
+    }
+
+    #[test]
+    fn too_little_is_said() {
+        let delays = |delay: Vec<f64>| Delays {
+            sent: Vec::new(),
+            delay,
+        };
+        assert!(
+            fit(&delays(vec![0.1; 10]), 1)
+                .unwrap_err()
+                .contains("10 delays")
+        );
+        assert!(
+            fit(&delays(vec![0.1; 200]), 1)
+                .unwrap_err()
+                .contains("never change")
+        );
+        // All behind the first.
+        let sent = (0..200).map(|i| f64::from(i) * 1e-3).collect();
+        let delay = (0..200).map(|i| 1.0 - f64::from(i) * 1e-3).collect();
+        let said = fit(&Delays { sent, delay }, 1).unwrap_err();
+        assert!(said.contains("waited for no other"), "{said}");
+    }
+}
