@@ -1,7 +1,7 @@
 //! `whyloss fit --law rate` and `--law delay`.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use whyloss_diagnose::fit::jitter::{self, Delays, JitterFit};
@@ -148,10 +148,10 @@ fn delays(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     tell_delays(args, link.as_deref(), &law, out)
 }
 
-fn of_log(args: &FitArgs, log: &PathBuf) -> Result<(Option<String>, Delays), CliError> {
+fn of_log(args: &FitArgs, log: &Path) -> Result<(Option<String>, Delays), CliError> {
     let found = sources::delays(log, args.link.as_deref());
     let (link, delays) = found.map_err(|source| CliError::Capture {
-        path: log.clone(),
+        path: log.to_owned(),
         source,
     })?;
     Ok((Some(link), delays))

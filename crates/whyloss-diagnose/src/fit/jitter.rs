@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn overtaking_is_seen() {
         let found = fit(&recorded(&LAWS[2], 3, false), 1).expect("a law");
-        assert_eq!(found.spec.in_order, false);
+        assert!(!found.spec.in_order);
         assert_eq!(found.delays, [2_000, 2_000]);
     }
 

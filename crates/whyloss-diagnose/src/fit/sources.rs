@@ -140,20 +140,18 @@ pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
     let (mut found, mut last) = (Series::default(), String::new());
     let (mut number, mut problem) = (0_u64, None);
     let mut take = |row: &table::Row<'_>, number: u64| -> Result<(), String> {
-        let (value, time, trial) = match columns {
-            Some(known) => known,
-            None => {
-                let names = row.names().into_iter();
-                let names: Vec<String> =
-                    names.map(|name| name.trim().to_ascii_lowercase()).collect();
-                let find = |wanted: &str| names.iter().position(|name| name == wanted);
-                let value = find(&column.to_ascii_lowercase()).ok_or_else(|| {
-                    let names = one_line(&names.join(", ")).into_owned();
-                    let column = one_line(column);
-                    format!("no column is called `{column}`; the columns are {names}")
-                })?;
-                *columns.insert((value, time_column(&names), find("trial")))
-            }
+        let (value, time, trial) = if let Some(known) = columns {
+            known
+        } else {
+            let names = row.names().into_iter();
+            let names: Vec<String> = names.map(|name| name.trim().to_ascii_lowercase()).collect();
+            let find = |wanted: &str| names.iter().position(|name| name == wanted);
+            let value = find(&column.to_ascii_lowercase()).ok_or_else(|| {
+                let names = one_line(&names.join(", ")).into_owned();
+                let column = one_line(column);
+                format!("no column is called `{column}`; the columns are {names}")
+            })?;
+            *columns.insert((value, time_column(&names), find("trial")))
         };
         let real = |at: usize| {
             let text = row.cell(at).unwrap_or("").trim();
@@ -177,7 +175,9 @@ pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
         if number as usize > MOST_NUMBERS {
             return Err(format!("more than {MOST_NUMBERS} numbers are not read"));
         }
-        found.trials.last_mut().map(|own| own.push(value));
+        if let Some(own) = found.trials.last_mut() {
+            own.push(value);
+        }
         Ok(())
     };
     table::read(path, &mut |row| {
