@@ -124,7 +124,7 @@ fn form(description: &Description, path: &str, shape: &Shape) -> Vec<Value> {
         Shape::Trace => json!({
             "type": "string",
             "pattern": "^(trace|recorded):.",
-            "examples": ["trace:lte.trace", "recorded:lte-driving"],
+            "examples": ["trace:lte.trace", "recorded:5g-car"],
         }),
         Shape::Size => quantity("B|kB|MB", json!(["1500 B", "20 kB"])),
         Shape::Flag => json!({ "type": "boolean" }),
