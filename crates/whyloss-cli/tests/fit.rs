@@ -122,7 +122,7 @@ fn too_little_is_said() {
         (&wrong, "line 2: found `2`"),
         // Copies and a wrap are no losses.
         (&copies, "none of its 1500 packets was lost"),
-        (&short, "a law of rates needs at least 60, and 60 s"),
+        (&short, "a law of rates needs at least 60 rates over 60 s"),
         (&"no-such.csv".to_owned(), "cannot read"),
     ] {
         let output = whyloss(&["fit", file]);

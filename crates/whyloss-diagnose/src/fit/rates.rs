@@ -79,7 +79,7 @@ pub fn fit(trials: &[Vec<f64>], interval: f64) -> Result<RateLaw, String> {
     let seconds = rates.len() as f64 * interval;
     if rates.len() < FEWEST || seconds < SHORTEST {
         return Err(format!(
-            "it has {} rates in {seconds:.0} s; a law of rates needs at least {FEWEST}, and {SHORTEST} s",
+            "it is too short: a law of rates needs at least {FEWEST} rates over {SHORTEST} s, and it has {} over {seconds:.0} s",
             rates.len()
         ));
     }
