@@ -284,7 +284,7 @@ mod tests {
         assert!(
             fit(&[two], 0.1)
                 .unwrap_err()
-                .contains("at least 60, and 60 s")
+                .contains("at least 60 rates over 60 s")
         );
         assert!(
             fit(&[vec![1e6; 100]], 1.0)
