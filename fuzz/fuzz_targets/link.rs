@@ -79,6 +79,7 @@ fuzz_target!(|input: Input| {
                 last = arrival;
             }
             Fate::Lost(_, at) => assert!(at >= now),
+            Fate::Held => panic!("a link that answers at once has held a packet"),
         }
         if let Fate::Damaged(_, first) = fate {
             assert!(first < 8 * size);
