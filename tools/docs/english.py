@@ -98,7 +98,8 @@ def lengths(documents: list[pathlib.Path]) -> dict[str, int]:
             continue
         text = path.read_text()
         everything += len(text.split())
-        read += sum(1 for word in re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S).split() if re.search(r"[A-Za-z]", word))
+        prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
+        read += sum(1 for word in prose.split() if re.search(r"[A-Za-z]", word))
     return {"words of the book, all": everything, "words of the book, read": read}
 
 
