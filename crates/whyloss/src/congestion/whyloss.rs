@@ -296,6 +296,7 @@ impl Queue {
     }
 
     /// Whether a round-trip time is the least but for a thirty-second.
+    #[inline]
     pub(crate) fn is_flat_at(&self, rtt: i64) -> bool {
         (rtt - self.least).saturating_mul(32) <= self.least
     }
@@ -311,6 +312,7 @@ impl Queue {
     }
 
     /// Whether this round-trip time met an empty queue.
+    #[inline]
     pub(crate) fn is_empty_at(&self, rtt: i64) -> bool {
         let waits = rtt - self.least;
         waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()

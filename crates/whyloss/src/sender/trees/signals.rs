@@ -199,6 +199,7 @@ impl Signals {
     }
 
     /// What round trips say of the queue.
+    #[inline]
     pub(crate) fn queue(&self) -> Queue {
         Queue {
             least: self.long.get().0,
@@ -431,6 +432,7 @@ impl Standing {
         self.before = core::mem::take(&mut self.now);
     }
 
+    #[inline]
     fn get(&self) -> (i64, u64) {
         if self.now.0 > self.before.0 {
             self.now
