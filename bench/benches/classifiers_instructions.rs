@@ -21,7 +21,7 @@ const ARRIVALS: u64 = 10_000;
 const BUDGET: u64 = 250;
 /// The same for the trees of either end, which keep many signals up to date and ask dozens of trees
 /// at each loss: they have no aim of 10 ns.
-const BUDGET_OF_TREES: u64 = 480;
+const BUDGET_OF_TREES: u64 = 400;
 
 type Arrivals = Vec<(Arrival, u64)>;
 type Acks = Vec<acks::Told>;

@@ -64,7 +64,6 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
-pub(crate) use whyloss::Queue;
 pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 

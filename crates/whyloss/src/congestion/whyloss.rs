@@ -60,10 +60,13 @@
 //! In the first slow start, at most eight losses at 2·w ≥ 3·w₀ are spared before the delivered rate
 //! grows by a quarter; from the ninth on, κ = κ′.
 
+mod history;
+
 use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
 use crate::sender::trees::{Signals, log_odds};
 use crate::{Duration, Time};
+use history::History;
 
 /// Own segments in the largest queue from which on it counts as seen.
 const SEEN: i64 = 6;
@@ -100,6 +103,7 @@ pub enum Under {
 pub struct Whyloss {
     base: Base,
     signals: Signals,
+    history: History,
     /// ρ.
     empties: i32,
     /// R.
@@ -139,6 +143,7 @@ impl Whyloss {
         Self {
             base,
             signals: Signals::new(),
+            history: History::new(),
             empties: 0,
             rank: 3 * 65536 / 4,
             spared: false,
@@ -147,8 +152,8 @@ impl Whyloss {
 
     /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
     pub fn cut(&mut self, loss: &LossEvent) -> u64 {
-        let queue = self.signals.queue();
-        let rank = self.signals.rank();
+        let queue = self.history.queue(&self.signals);
+        let rank = self.history.rank(&self.signals);
         let Some(signals) = self.signals.on_loss(loss) else {
             return FULL;
         };
@@ -157,7 +162,7 @@ impl Whyloss {
         let blind = self.rank <= BLIND;
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
-            let paid = self.signals.unpaid(loss.window) <= UNPAID;
+            let paid = self.history.unpaid(loss.window) <= UNPAID;
             return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
@@ -182,7 +187,9 @@ impl Controller for Whyloss {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.signals.on_ack(ack);
+        if let Some(heard) = self.signals.hear(ack) {
+            self.history.on_ack(ack, heard, &self.signals);
+        }
         base!(self.on_ack(ack));
     }
 
@@ -256,66 +263,6 @@ impl Controller for Whyloss {
 
     fn ssthresh(&self) -> u64 {
         base!(&self.ssthresh())
-    }
-}
-
-/// What round trips say of the queue, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Queue {
-    /// m.
-    pub(crate) least: i64,
-    /// S; 0 before one is known.
-    pub(crate) largest: i64,
-    /// W, in bytes.
-    pub(crate) window: u64,
-    /// r.
-    pub(crate) now: i64,
-    /// The larger of the last two samples.
-    pub(crate) before: i64,
-    /// Samples of f: flat ones, and all.
-    pub(crate) flat: (u32, u32),
-    /// Bytes of e: those that met an empty queue, and all.
-    pub(crate) met: (u64, u64),
-}
-
-impl Queue {
-    fn depth(&self) -> i64 {
-        self.largest.saturating_sub(self.least)
-    }
-
-    fn is_seen(&self, loss: &LossEvent) -> bool {
-        let depth = i128::from(self.depth());
-        let own = depth * i128::from(self.window);
-        let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
-        depth > 0
-            && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
-    }
-
-    fn is_flat(&self) -> bool {
-        self.is_flat_at(self.now)
-    }
-
-    /// Whether a round-trip time is the least but for a thirty-second.
-    #[inline]
-    pub(crate) fn is_flat_at(&self, rtt: i64) -> bool {
-        (rtt - self.least).saturating_mul(32) <= self.least
-    }
-
-    /// Whether the last two samples are flat, and half of those of two round trips.
-    fn stays_flat(&self) -> bool {
-        self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
-    }
-
-    /// Whether the queue is empty, and was for one in so many bytes.
-    fn is_empty(&self, of: u64) -> bool {
-        self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
-    }
-
-    /// Whether this round-trip time met an empty queue.
-    #[inline]
-    pub(crate) fn is_empty_at(&self, rtt: i64) -> bool {
-        let waits = rtt - self.least;
-        waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
     }
 }
 

@@ -31,6 +31,7 @@
 mod signals;
 mod table;
 
+pub(crate) use signals::Heard;
 pub use signals::{COUNT, NAMES, Signals};
 
 use super::SenderClassifier;

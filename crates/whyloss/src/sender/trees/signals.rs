@@ -18,7 +18,6 @@
 //! is lost where an event is found, and where an acknowledgement of its recovery is partial.
 
 use super::super::rounds::Rounds;
-use crate::congestion::Queue;
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
@@ -65,12 +64,6 @@ const WARM_UP: u32 = 8;
 const SHORT: i64 = 10_000_000_000;
 const LONG: i64 = 60_000_000_000;
 
-/// Samples of a round trip from which on its smallest R tells a queue from acknowledgements that waited.
-const SAMPLES: u32 = 8;
-
-/// Round-trip times among which the one before a loss is ranked.
-const RECENT: usize = 64;
-
 /// Fractions of segments that extrema of windows and backlogs count in.
 const PARTS: f64 = 100.0;
 
@@ -86,17 +79,6 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
-    /// Smallest R of the round trip under way, and how many there were; recoveries left out.
-    of_round: (i64, u32),
-    /// The largest of these of the long time.
-    standing: Standing,
-    /// Bytes acknowledged in the round trip under way and in the one before: those that met an empty
-    /// queue, and all.
-    met: [(u64, u64); 2],
-    /// Samples of the same round trips: those at a flat round-trip time, and all.
-    flat: [(u32, u32); 2],
-    recent: Recent,
-    reached: Reached,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
     short: Extrema,
@@ -134,12 +116,6 @@ impl Signals {
             rtt: 0,
             rtt_before: 0,
             trough: 0.0,
-            of_round: (i64::MAX, 0),
-            standing: Standing::default(),
-            met: [(0, 0); 2],
-            flat: [(0, 0); 2],
-            recent: Recent::NONE,
-            reached: Reached::default(),
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
             long: Extrema::NONE,
@@ -163,6 +139,12 @@ impl Signals {
     /// Takes an acknowledgement.
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
+        self.hear(ack);
+    }
+
+    /// Takes an acknowledgement, and says what it brought, if it moves the left edge.
+    #[inline]
+    pub(crate) fn hear(&mut self, ack: &AckEvent) -> Option<Heard> {
         self.sent = ack.acknowledged.saturating_add(ack.in_flight);
         if let Some(recover) = self.recover {
             if ack.acknowledged >= recover {
@@ -178,10 +160,10 @@ impl Signals {
                 }
                 self.duplicates = self.duplicates.saturating_add(1);
             }
-            return;
+            return None;
         }
         self.duplicates = 0;
-        self.advance(ack);
+        Some(self.advance(ack))
     }
 
     /// Describes a loss event, if enough has been heard, and remembers it.
@@ -198,51 +180,32 @@ impl Signals {
         described
     }
 
-    /// What round trips say of the queue.
+    /// The smallest round-trip time of the long time, in nanoseconds.
     #[inline]
-    pub(crate) fn queue(&self) -> Queue {
-        Queue {
-            least: self.long.get().0,
-            largest: self.standing.get().0,
-            window: self.standing.get().1,
-            now: self.rtt.min(self.trough as i64),
-            met: (
-                self.met[0].0.saturating_add(self.met[1].0),
-                self.met[0].1.saturating_add(self.met[1].1),
-            ),
-            before: self.rtt.max(self.rtt_before),
-            flat: (
-                self.flat[0].0.saturating_add(self.flat[1].0),
-                self.flat[0].1.saturating_add(self.flat[1].1),
-            ),
-        }
+    pub(crate) fn least(&self) -> i64 {
+        self.long.get().0
     }
 
-    /// Returns where the last round-trip time ranks among recent ones, in 65536ths.
-    #[cold]
-    pub(crate) fn rank(&self) -> i32 {
-        self.recent.rank(self.rtt)
+    /// The last round-trip time and the one before it, in nanoseconds.
+    #[inline]
+    pub(crate) fn last(&self) -> [i64; 2] {
+        [self.rtt, self.rtt_before]
     }
 
-    /// Counts a loss of the first slow start, and returns how many came at larger windows since the
-    /// rate last grew.
-    pub(crate) fn unpaid(&mut self, window: u64) -> u32 {
-        let reached = &mut self.reached;
-        // Half as much again as the window that reached the rate.
-        if window.saturating_mul(2) >= reached.window.saturating_mul(3) {
-            reached.unpaid = reached.unpaid.saturating_add(1);
-        }
-        reached.unpaid
+    /// The smallest round-trip time, forgotten with gain 1/8, in whole nanoseconds.
+    #[inline]
+    pub(crate) fn trough(&self) -> i64 {
+        self.trough as i64
     }
 
     /// An acknowledgement that moves the left edge.
     #[inline]
-    fn advance(&mut self, ack: &AckEvent) {
+    fn advance(&mut self, ack: &AckEvent) -> Heard {
         if self.acks == 0 {
             self.since = [ack.now; 2];
             self.advanced = ack.now;
         }
-        self.turn(ack.now);
+        let turned = self.turn(ack.now);
         let acked = segments(ack.acked, ack.segment_size);
         let window = segments(ack.window, ack.segment_size);
         let took = (ack.now - self.advanced).as_nanos();
@@ -253,44 +216,29 @@ impl Signals {
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.add((PARTS * window) as i64);
-        self.met[0].1 = self.met[0].1.saturating_add(ack.acked);
-        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
+        if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
-            let part = 32 * u64::from(ack.segment_size);
-            self.recent.add(self.rtt, ack.window, part);
-            let queue = self.queue();
-            self.flat[0].0 += u32::from(queue.is_flat_at(self.rtt));
-            self.flat[0].1 += 1;
-            if queue.is_empty_at(self.rtt) {
-                // A filled hole acknowledges many segments with one sample.
-                let few = ack.acked.min(2 * u64::from(ack.segment_size));
-                self.met[0].0 = self.met[0].0.saturating_add(few);
-            }
             if !ack.in_recovery {
                 // During a recovery the receiver may have held back what it acknowledges.
-                self.of_round = (
-                    self.of_round.0.min(rtt.as_nanos()),
-                    self.of_round.1.saturating_add(1),
-                );
                 self.count(acked, window);
             }
         }
-        if self.rounds.end_with(ack) {
+        let ended = self.rounds.end_with(ack);
+        if ended {
             self.began = [ack.window, self.began[0]];
-            self.met = [(0, 0), self.met[0]];
-            self.flat = [(0, 0), self.flat[0]];
-            self.reached.end_round(ack);
-            let (least, samples) = core::mem::replace(&mut self.of_round, (i64::MAX, 0));
-            if samples >= SAMPLES {
-                self.standing.raise(least, ack.window);
-            }
         }
         self.acks = (self.acks + 1).min(WARM_UP);
+        Heard {
+            turned,
+            sampled: sample.is_some(),
+            ended,
+        }
     }
 
-    /// Begins new buckets of extrema where the old ones are over.
+    /// Begins new buckets of extrema where the old ones are over. Returns whether the long time's was.
     #[inline]
-    fn turn(&mut self, now: Time) {
+    fn turn(&mut self, now: Time) -> bool {
         if (now - self.since[0]).as_nanos() >= SHORT {
             self.since[0] = now;
             self.short.turn();
@@ -298,11 +246,12 @@ impl Signals {
             self.backlogs.turn();
             self.t_min.turn();
         }
-        if (now - self.since[1]).as_nanos() >= LONG {
+        let turned = (now - self.since[1]).as_nanos() >= LONG;
+        if turned {
             self.since[1] = now;
             self.long.turn();
-            self.standing.turn();
         }
+        turned
     }
 
     #[inline]
@@ -406,122 +355,20 @@ impl Signals {
     }
 }
 
+/// What an acknowledgement that moves the left edge brought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    /// A new bucket of the long time.
+    pub(crate) turned: bool,
+    /// A round-trip time.
+    pub(crate) sampled: bool,
+    /// The end of a round trip.
+    pub(crate) ended: bool,
+}
+
 impl Default for Signals {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// Of the round trips of the last one to two buckets of time, the largest of their smallest R, in nanoseconds, and the window at
-/// its end, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Standing {
-    now: (i64, u64),
-    before: (i64, u64),
-}
-
-impl Standing {
-    #[inline]
-    fn raise(&mut self, rtt: i64, window: u64) {
-        if rtt > self.now.0 {
-            self.now = (rtt, window);
-        }
-    }
-
-    fn turn(&mut self) {
-        self.before = core::mem::take(&mut self.now);
-    }
-
-    #[inline]
-    fn get(&self) -> (i64, u64) {
-        if self.now.0 > self.before.0 {
-            self.now
-        } else {
-            self.before
-        }
-    }
-}
-
-/// Round-trip times spread over the last few round trips.
-#[derive(Clone, Debug, PartialEq)]
-struct Recent {
-    /// µs; those at and behind `kept` are not there yet.
-    rtts: [u32; RECENT],
-    kept: u32,
-    next: u32,
-    /// Samples since the last one that was kept.
-    skipped: u32,
-}
-
-impl Recent {
-    const NONE: Self = Self {
-        rtts: [0; RECENT],
-        kept: 0,
-        next: 0,
-        skipped: 0,
-    };
-
-    /// Takes a sample. Keeps one for each whole `part` of the window, in bytes, and all below two.
-    #[inline]
-    fn add(&mut self, rtt: i64, window: u64, part: u64) {
-        self.skipped = self.skipped.saturating_add(1);
-        if window >= part.saturating_mul(u64::from(self.skipped) + 1) {
-            return;
-        }
-        self.skipped = 0;
-        self.rtts[self.next as usize % RECENT] = micros(rtt);
-        self.next = (self.next + 1) % RECENT as u32;
-        self.kept = (self.kept + 1).min(RECENT as u32);
-    }
-
-    /// Returns the share that is smaller, and half of the share that is equal, in 65536ths; all
-    /// where fewer than [`SAMPLES`] are known.
-    fn rank(&self, rtt: i64) -> i32 {
-        if self.kept < SAMPLES {
-            return 65536;
-        }
-        let rtt = micros(rtt);
-        let known = &self.rtts[..self.kept as usize];
-        let twice = |kept: &u32| u32::from(*kept < rtt) + u32::from(*kept <= rtt);
-        let below: u32 = known.iter().map(twice).sum();
-        (below * 32768 / self.kept).cast_signed()
-    }
-}
-
-/// Whole microseconds, which the kernel has.
-#[inline]
-fn micros(rtt: i64) -> u32 {
-    u32::try_from(rtt / 1000).unwrap_or(u32::MAX)
-}
-
-/// The delivered rate that a round trip last raised by a quarter.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Reached {
-    /// When the round trip under way began, and what was acknowledged by then.
-    began: (Time, u64),
-    /// Bytes per second.
-    rate: u64,
-    /// Bytes, at the end of that round trip.
-    window: u64,
-    /// Losses of the first slow start since then, at windows half as large again.
-    unpaid: u32,
-}
-
-impl Reached {
-    #[inline]
-    fn end_round(&mut self, ack: &AckEvent) {
-        let (began, from) = core::mem::replace(&mut self.began, (ack.now, ack.acknowledged));
-        let took = (ack.now - began).as_nanos() / 1000;
-        if took <= 0 || began == Time::ZERO {
-            return;
-        }
-        let bytes = ack.acknowledged.saturating_sub(from);
-        let rate = bytes.saturating_mul(1_000_000) / took.cast_unsigned();
-        if rate.saturating_mul(4) >= self.rate.saturating_mul(5) {
-            self.rate = rate;
-            self.window = ack.window;
-            self.unpaid = 0;
-        }
     }
 }
 
@@ -649,23 +496,6 @@ mod tests {
             assert!(rates.iter().all(|rate| !rate.is_subnormal()));
         }
         assert!(rates.iter().all(|rate| *rate <= 0.0));
-    }
-
-    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. Fewer than eight say
-    /// nothing. At a window of three parts every third sample is kept.
-    #[test]
-    fn ranks_by_hand() {
-        let mut recent = Recent::NONE;
-        for rtt in 100..107 {
-            recent.add(1000 * rtt, 1, 1000);
-        }
-        assert_eq!(recent.rank(103_000), 65536);
-        recent.add(107_000, 1, 1000);
-        assert_eq!(recent.rank(103_999), 65536 * 7 / 16);
-        for _ in 0..9 {
-            recent.add(108_000, 3000, 1000);
-        }
-        assert_eq!(recent.kept, 11);
     }
 
     /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.

@@ -1,0 +1,317 @@
+//! The history of a path: its queue, its recent delays, and the rate that it delivered.
+//!
+//! [`Signals`] measures round trips; this keeps what the formula of `whyloss` asks of them. The trees
+//! by themselves do without it.
+
+use crate::Time;
+use crate::event::{AckEvent, LossEvent};
+use crate::sender::trees::{Heard, Signals};
+
+use super::{EMPTY, SEEN};
+
+/// Samples of a round trip from which on its smallest round-trip time tells a queue from
+/// acknowledgements that waited.
+const SAMPLES: u32 = 8;
+
+/// Round-trip times among which the one before a loss is ranked.
+const RECENT: usize = 64;
+
+/// Listens to acknowledgements, behind [`Signals`].
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    /// The smallest round-trip time of the round trip under way, and how many there were; recoveries
+    /// left out.
+    of_round: (i64, u32),
+    /// The largest of these of the long time.
+    standing: Standing,
+    /// Bytes acknowledged in the round trip under way and in the one before: those that met an empty
+    /// queue, and all.
+    met: [(u64, u64); 2],
+    /// Samples of the same round trips: those at a flat round-trip time, and all.
+    flat: [(u32, u32); 2],
+    recent: Recent,
+    reached: Reached,
+}
+
+impl History {
+    /// Has heard nothing yet.
+    pub(super) fn new() -> Self {
+        Self {
+            of_round: (i64::MAX, 0),
+            standing: Standing::default(),
+            met: [(0, 0); 2],
+            flat: [(0, 0); 2],
+            recent: Recent::NONE,
+            reached: Reached::default(),
+        }
+    }
+
+    /// Takes an acknowledgement that moves the left edge, after the signals did.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: &AckEvent, heard: Heard, signals: &Signals) {
+        if heard.turned {
+            self.standing.turn();
+        }
+        self.met[0].1 = self.met[0].1.saturating_add(ack.acked);
+        if heard.sampled {
+            let [rtt, _] = signals.last();
+            let part = 32 * u64::from(ack.segment_size);
+            self.recent.add(rtt, ack.window, part);
+            let queue = self.queue(signals);
+            self.flat[0].0 += u32::from(queue.is_flat_at(rtt));
+            self.flat[0].1 += 1;
+            if queue.is_empty_at(rtt) {
+                // A filled hole acknowledges many segments with one sample.
+                let few = ack.acked.min(2 * u64::from(ack.segment_size));
+                self.met[0].0 = self.met[0].0.saturating_add(few);
+            }
+            if !ack.in_recovery {
+                let (least, samples) = self.of_round;
+                self.of_round = (least.min(rtt), samples.saturating_add(1));
+            }
+        }
+        if heard.ended {
+            self.met = [(0, 0), self.met[0]];
+            self.flat = [(0, 0), self.flat[0]];
+            self.reached.end_round(ack);
+            let (least, samples) = core::mem::replace(&mut self.of_round, (i64::MAX, 0));
+            if samples >= SAMPLES {
+                self.standing.raise(least, ack.window);
+            }
+        }
+    }
+
+    /// What round trips say of the queue.
+    #[inline]
+    pub(super) fn queue(&self, signals: &Signals) -> Queue {
+        let [last, before] = signals.last();
+        let (largest, window) = self.standing.get();
+        Queue {
+            least: signals.least(),
+            largest,
+            window,
+            now: last.min(signals.trough()),
+            before: last.max(before),
+            flat: (
+                self.flat[0].0.saturating_add(self.flat[1].0),
+                self.flat[0].1.saturating_add(self.flat[1].1),
+            ),
+            met: (
+                self.met[0].0.saturating_add(self.met[1].0),
+                self.met[0].1.saturating_add(self.met[1].1),
+            ),
+        }
+    }
+
+    /// Returns where the last round-trip time ranks among recent ones, in 65536ths.
+    #[cold]
+    pub(super) fn rank(&self, signals: &Signals) -> i32 {
+        self.recent.rank(signals.last()[0])
+    }
+
+    /// Counts a loss of the first slow start, and returns how many came at larger windows since the
+    /// rate last grew.
+    pub(super) fn unpaid(&mut self, window: u64) -> u32 {
+        let reached = &mut self.reached;
+        // Half as much again as the window that reached the rate.
+        if window.saturating_mul(2) >= reached.window.saturating_mul(3) {
+            reached.unpaid = reached.unpaid.saturating_add(1);
+        }
+        reached.unpaid
+    }
+}
+
+/// What round trips say of the queue, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    /// m.
+    least: i64,
+    /// S; 0 before one is known.
+    largest: i64,
+    /// W, in bytes.
+    window: u64,
+    /// r.
+    now: i64,
+    /// The larger of the last two samples.
+    before: i64,
+    /// Samples of f: flat ones, and all.
+    flat: (u32, u32),
+    /// Bytes of e: those that met an empty queue, and all.
+    met: (u64, u64),
+}
+
+impl Queue {
+    fn depth(&self) -> i64 {
+        self.largest.saturating_sub(self.least)
+    }
+
+    pub(super) fn is_seen(&self, loss: &LossEvent) -> bool {
+        let depth = i128::from(self.depth());
+        let own = depth * i128::from(self.window);
+        let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
+        depth > 0
+            && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
+    }
+
+    pub(super) fn is_flat(&self) -> bool {
+        self.is_flat_at(self.now)
+    }
+
+    /// Whether a round-trip time is the least but for a thirty-second.
+    #[inline]
+    fn is_flat_at(&self, rtt: i64) -> bool {
+        (rtt - self.least).saturating_mul(32) <= self.least
+    }
+
+    /// Whether the last two samples are flat, and half of those of two round trips.
+    pub(super) fn stays_flat(&self) -> bool {
+        self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
+    }
+
+    /// Whether the queue is empty, and was for one in so many bytes.
+    pub(super) fn is_empty(&self, of: u64) -> bool {
+        self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
+    }
+
+    /// Whether this round-trip time met an empty queue.
+    #[inline]
+    fn is_empty_at(&self, rtt: i64) -> bool {
+        let waits = rtt - self.least;
+        waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
+    }
+}
+
+/// Of the round trips of the last one to two buckets of time, the largest of their smallest R, in nanoseconds, and the window at
+/// its end, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Standing {
+    now: (i64, u64),
+    before: (i64, u64),
+}
+
+impl Standing {
+    #[inline]
+    fn raise(&mut self, rtt: i64, window: u64) {
+        if rtt > self.now.0 {
+            self.now = (rtt, window);
+        }
+    }
+
+    fn turn(&mut self) {
+        self.before = core::mem::take(&mut self.now);
+    }
+
+    #[inline]
+    fn get(&self) -> (i64, u64) {
+        if self.now.0 > self.before.0 {
+            self.now
+        } else {
+            self.before
+        }
+    }
+}
+
+/// Round-trip times spread over the last few round trips.
+#[derive(Clone, Debug, PartialEq)]
+struct Recent {
+    /// µs; those at and behind `kept` are not there yet.
+    rtts: [u32; RECENT],
+    kept: u32,
+    next: u32,
+    /// Samples since the last one that was kept.
+    skipped: u32,
+}
+
+impl Recent {
+    const NONE: Self = Self {
+        rtts: [0; RECENT],
+        kept: 0,
+        next: 0,
+        skipped: 0,
+    };
+
+    /// Takes a sample. Keeps one for each whole `part` of the window, in bytes, and all below two.
+    #[inline]
+    fn add(&mut self, rtt: i64, window: u64, part: u64) {
+        self.skipped = self.skipped.saturating_add(1);
+        if window >= part.saturating_mul(u64::from(self.skipped) + 1) {
+            return;
+        }
+        self.skipped = 0;
+        self.rtts[self.next as usize % RECENT] = micros(rtt);
+        self.next = (self.next + 1) % RECENT as u32;
+        self.kept = (self.kept + 1).min(RECENT as u32);
+    }
+
+    /// Returns the share that is smaller, and half of the share that is equal, in 65536ths; all
+    /// where fewer than [`SAMPLES`] are known.
+    fn rank(&self, rtt: i64) -> i32 {
+        if self.kept < SAMPLES {
+            return 65536;
+        }
+        let rtt = micros(rtt);
+        let known = &self.rtts[..self.kept as usize];
+        let twice = |kept: &u32| u32::from(*kept < rtt) + u32::from(*kept <= rtt);
+        let below: u32 = known.iter().map(twice).sum();
+        (below * 32768 / self.kept).cast_signed()
+    }
+}
+
+/// Whole microseconds, which the kernel has.
+#[inline]
+fn micros(rtt: i64) -> u32 {
+    u32::try_from(rtt / 1000).unwrap_or(u32::MAX)
+}
+
+/// The delivered rate that a round trip last raised by a quarter.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Reached {
+    /// When the round trip under way began, and what was acknowledged by then.
+    began: (Time, u64),
+    /// Bytes per second.
+    rate: u64,
+    /// Bytes, at the end of that round trip.
+    window: u64,
+    /// Losses of the first slow start since then, at windows half as large again.
+    unpaid: u32,
+}
+
+impl Reached {
+    #[inline]
+    fn end_round(&mut self, ack: &AckEvent) {
+        let (began, from) = core::mem::replace(&mut self.began, (ack.now, ack.acknowledged));
+        let took = (ack.now - began).as_nanos() / 1000;
+        if took <= 0 || began == Time::ZERO {
+            return;
+        }
+        let bytes = ack.acknowledged.saturating_sub(from);
+        let rate = bytes.saturating_mul(1_000_000) / took.cast_unsigned();
+        if rate.saturating_mul(4) >= self.rate.saturating_mul(5) {
+            self.rate = rate;
+            self.window = ack.window;
+            self.unpaid = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. Fewer than eight say
+    /// nothing. At a window of three parts every third sample is kept.
+    #[test]
+    fn ranks_by_hand() {
+        let mut recent = Recent::NONE;
+        for rtt in 100..107 {
+            recent.add(1000 * rtt, 1, 1000);
+        }
+        assert_eq!(recent.rank(103_000), 65536);
+        recent.add(107_000, 1, 1000);
+        assert_eq!(recent.rank(103_999), 65536 * 7 / 16);
+        for _ in 0..9 {
+            recent.add(108_000, 3000, 1000);
+        }
+        assert_eq!(recent.kept, 11);
+    }
+}
