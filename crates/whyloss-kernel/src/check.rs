@@ -69,7 +69,7 @@ fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
 }
 
 /// Checks a control with transfers of so many seconds. The control has a name of its own meanwhile,
-/// which nobody else takes.
+/// which no other connection takes.
 ///
 /// # Errors
 /// If it cannot be loaded, or a transfer fails.

@@ -1,4 +1,4 @@
-//! What the loader, the programs and whoever looks at them share: `struct control` of
+//! Shapes that the loader, the programs and their readers share: `struct control` of
 //! `src/bpf/socket.h`.
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};

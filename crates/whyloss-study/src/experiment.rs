@@ -38,8 +38,8 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// The settings of an experiment's run. One per invocation of the command, so that whatever experiments share
-/// can live here.
+/// The settings of an experiment's run. There is one for each invocation of the command, and it holds
+/// what experiments share.
 #[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,

@@ -136,8 +136,8 @@ impl<I: Sync> Grid<I> {
         Ok(grids.iter().map(|grid| grid.with(done.by_ref())).collect())
     }
 
-    /// The same, but with as many replications of each place as it takes until `metric` is precise in each of its lines,
-    /// which have the same seeds.
+    /// Runs as [`Self::run`] does, with as many replications of each place as it takes until `metric` is
+    /// precise in each of its lines. The lines have the same seeds.
     ///
     /// # Errors
     /// As [`Context::each_until`].

@@ -7,22 +7,13 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-
-// The packages lie where the test is started, not beside it.
-const require = createRequire(join(process.cwd(), "package.json"));
-const { chromium } = require("playwright-core");
-const axe = require.resolve("axe-core/axe.min.js");
+import { axe, browser, perform, scratch } from "./browser.mjs";
 
 const [html, command, ...files] = process.argv.slice(2).map((path) => resolve(path));
 const address = pathToFileURL(html).href;
-const scratch = mkdtempSync(join(tmpdir(), "whyloss-page-"));
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
 // A headless Chromium now and then drops a download that follows another at once: click again.
 async function saved(page, link) {
@@ -187,16 +178,4 @@ const checks = {
   },
 };
 
-let failed = 0;
-for (const [name, check] of Object.entries(checks)) {
-  try {
-    await check();
-    console.log(`ok ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED ${name}: ${error.message}`);
-  }
-}
-await browser.close();
-rmSync(scratch, { recursive: true });
-process.exit(failed === 0 ? 0 : 1);
+await perform(checks);

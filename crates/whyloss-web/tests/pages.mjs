@@ -10,23 +10,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-
-// The packages lie where the test is started, not beside it.
-const require = createRequire(join(process.cwd(), "package.json"));
-const { chromium } = require("playwright-core");
-const axe = require.resolve("axe-core/axe.min.js");
+import { axe, browser, perform, scratch } from "./browser.mjs";
 
 const command = resolve(process.argv[2]);
 const write = process.argv.includes("--write");
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
-const scratch = mkdtempSync(join(tmpdir(), "whyloss-pages-"));
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--force-color-profile=srgb"] });
 
 // Commands that write a page, in the order in which they are run.
 const KINDS = {
@@ -189,16 +180,4 @@ const checks = {
   },
 };
 
-let failed = 0;
-for (const [name, check] of Object.entries(checks)) {
-  try {
-    await check();
-    console.log(`ok ${name}`);
-  } catch (error) {
-    failed += 1;
-    console.log(`FAILED ${name}: ${error.message}`);
-  }
-}
-await browser.close();
-rmSync(scratch, { recursive: true });
-process.exit(failed === 0 ? 0 : 1);
+await perform(checks);

@@ -37,7 +37,7 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
         }
         RAW | IPV4 | IPV6 => ip(bytes),
         link if RAW_DLT.contains(&link) => ip(bytes),
-        // An address family in the byte order of whoever captured; the version tells as much,
+        // An address family in the byte order of the capturing machine; the version tells as much,
         // whatever the order.
         NULL | LOOP => ip(bytes.get(4..).ok_or(Pass::Short)?),
         PPP | PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),

@@ -1,4 +1,4 @@
-//! What carries a session, in the words of scenarios: transport, classifier, application, packet,
+//! The parts of a session, in the words of scenarios: transport, classifier, application, packet,
 //! coverage.
 
 use whyloss::{iftp, receiver, sender, tfrc};

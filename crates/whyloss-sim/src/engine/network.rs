@@ -526,6 +526,7 @@ impl Network {
     }
 
     /// Takes a truth that may be told at the end of link `index` now.
+    #[inline]
     pub(crate) fn truth(&mut self, index: usize, now: Time) -> Option<Truth> {
         let truth = self.truths.take(now, index)?;
         self.room += 1;

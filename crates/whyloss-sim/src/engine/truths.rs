@@ -17,24 +17,49 @@ pub(crate) struct Truth {
 
 /// Truths by the time at which they may be told, the link over whose end they come, and their
 /// order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Truths {
     waiting: BTreeMap<(Time, usize, u64), Truth>,
+    /// No truth may be told before this.
+    next: Time,
     added: u64,
+}
+
+impl Default for Truths {
+    fn default() -> Self {
+        Self {
+            waiting: BTreeMap::new(),
+            next: Time::MAX,
+            added: 0,
+        }
+    }
 }
 
 impl Truths {
     /// Adds one for link `link` at `at`.
     pub(crate) fn add(&mut self, at: Time, link: usize, truth: Truth) {
         self.waiting.insert((at, link, self.added), truth);
+        self.next = self.next.min(at);
         self.added += 1;
     }
 
     /// Takes the first for this link that may be told at `now`.
+    #[inline]
     pub(crate) fn take(&mut self, now: Time, link: usize) -> Option<Truth> {
+        // Gates and turns ask at each of their events.
+        if now < self.next {
+            return None;
+        }
+        self.search(now, link)
+    }
+
+    fn search(&mut self, now: Time, link: usize) -> Option<Truth> {
         let key = self.waiting.range((now, link, 0)..=(now, link, u64::MAX));
         let key = *key.map(|(key, _)| key).next()?;
-        self.waiting.remove(&key)
+        let truth = self.waiting.remove(&key);
+        let first = self.waiting.first_key_value();
+        self.next = first.map_or(Time::MAX, |(key, _)| key.0);
+        truth
     }
 
     /// How many wait over link `link`.

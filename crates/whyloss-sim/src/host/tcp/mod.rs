@@ -41,7 +41,8 @@
 //! have overtaken is repeated: see `sender/metered_pacer.rs`.
 //!
 //! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent. [`Recovery::Rack`] alone
-//! has D-SACK (RFC 2883), and knows no dialect. Which script pins which rule is a table in `crates/whyloss-sim/tests/it/recovery/README.md`.
+//! has D-SACK (RFC 2883), and knows no dialect. The table of rules and scripts is
+//! `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
