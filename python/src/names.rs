@@ -50,7 +50,6 @@ fn elsewhere(name: &str) -> Option<&'static str> {
 
 /// A classifier of either end.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "a program holds few of them")]
 pub(crate) enum Either {
     Receiver(receiver::Classifier),
     Sender(sender::Classifier),

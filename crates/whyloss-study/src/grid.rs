@@ -136,7 +136,7 @@ impl<I: Sync> Grid<I> {
         Ok(grids.iter().map(|grid| grid.with(done.by_ref())).collect())
     }
 
-    /// Runs as [`Self::run`] does, with as many replications of each place as it takes until `metric` is
+    /// Runs as [`Self::run_all`] does, with as many replications of each place as it takes until `metric` is
     /// precise in each of its lines. The lines have the same seeds.
     ///
     /// # Errors
