@@ -48,9 +48,9 @@ pub(crate) fn arena(
     own: Vec<(String, Py<PyAny>)>,
     version: String,
 ) -> PyResult<Table> {
-    if networks == 0 || networks > 100_000 || seeds == 0 || seeds > MOST_SEEDS {
+    if networks == 0 || networks > 10_000 || seeds == 0 || seeds > MOST_SEEDS {
         return Err(PyValueError::new_err(format!(
-            "{networks} networks with {seeds} seeds; expected from 1 to 100000 of both"
+            "{networks} networks with {seeds} seeds; expected 1 to 10000 networks and 1 to {MOST_SEEDS} seeds"
         )));
     }
     let (arq, ecn, varying, harm) = switches;

@@ -2,7 +2,7 @@
 //! networks.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use whyloss_sim::scenario::MOST_SEEDS;
@@ -12,7 +12,7 @@ use whyloss_study::arena::{
     self, Contender, Network, Queue, Radios, Setting, Transport, Variant, replay,
 };
 use whyloss_study::report as files;
-use whyloss_study::{Context, ExperimentError, Outcome};
+use whyloss_study::{Context, ExperimentError, Outcome, Plan};
 
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
@@ -24,7 +24,7 @@ use crate::threads::{self, MOST_JOBS};
 const AGAINST: &str = "zbs-2003";
 
 /// Most networks.
-const MOST_NETWORKS: u64 = 100_000;
+const MOST_NETWORKS: u64 = 10_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -84,6 +84,9 @@ pub(crate) struct ArenaArgs {
     /// Print this network as a scenario file (counting from 0), and run nothing.
     #[arg(long, value_name = "NETWORK")]
     show: Option<u64>,
+    /// Print the plan for `whyloss sweep` and run nothing; `--out` keeps it with its scenarios.
+    #[arg(long, conflicts_with_all = ["replay", "show"])]
+    plan: bool,
     /// Threads [default: one per core]. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
@@ -225,6 +228,11 @@ pub(crate) fn run(
         contender.scenario(&first, setting.transport, Variant::Drawn, registry)?;
     }
     check_against(args.against.as_deref(), &contenders)?;
+    if args.plan {
+        let all = Contender::all(&contenders);
+        let plan = arena::plan(&setting, &all, args.seeds, registry)?;
+        return print_plan(&plan, args.out.as_deref(), out);
+    }
     if let Some(dir) = &args.out {
         files::renew(dir).map_err(CliError::Out)?;
     }
@@ -269,11 +277,23 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// Prints a plan, and keeps it beside its scenarios.
+fn print_plan(plan: &Plan, dir: Option<&Path>, out: &mut dyn Write) -> Result<(), CliError> {
+    let text = plan.to_toml();
+    if let Some(dir) = dir {
+        files::prepare(dir).map_err(CliError::Out)?;
+        files::write(dir, &plan.name, &text)?;
+        for network in &plan.networks {
+            files::write(dir, &network.file, &network.text)?;
+        }
+    }
+    Ok(out.write_all(text.as_bytes())?)
+}
+
 /// Refuses a name that does not compete: nothing differs from it.
 fn check_against(name: Option<&str>, contenders: &[Contender]) -> Result<(), CliError> {
-    let always = [Contender::oracle(), Contender::unaware()];
-    let competing = always.iter().chain(contenders);
-    let competing: Vec<String> = competing.map(|contender| contender.0.clone()).collect();
+    let competing = Contender::all(contenders).into_iter();
+    let competing: Vec<String> = competing.map(|contender| contender.0).collect();
     match name {
         Some(name) if competing.iter().all(|known| known != name) => Err(CliError::NoContender {
             name: name.to_owned(),

@@ -12,6 +12,7 @@ use whyloss_emulate::endpoint::flow::FlowError;
 use whyloss_emulate::spec::SpecError;
 use whyloss_sim::RunError as EngineError;
 use whyloss_sim::scenario::ScenarioError;
+use whyloss_study::PlanError;
 use whyloss_study::report::ReportError;
 #[cfg(feature = "parquet")]
 use whyloss_study::sweep::SweepError;
@@ -195,6 +196,9 @@ pub(crate) enum CliError {
         id: &'static str,
         source: Box<dyn Error + Send + Sync>,
     },
+    /// An arena is too large for a plan.
+    #[error(transparent)]
+    Arena(#[from] PlanError),
     /// The plan of a sweep, or where it is to be kept, is of no use.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
@@ -390,6 +394,7 @@ impl CliError {
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
+            | Self::Arena(_)
             | Self::Paper(_)
             | Self::Jobs(_) => 2,
             // The input was right; the disk is full.

@@ -4,6 +4,7 @@
 //! turn together and fastest. Each drawn axis has a random stream of its own, named as the axis, so that another axis, or
 //! more draws, leave those there were as they were.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct Network {
 }
 
 /// Most scenarios of a plan, which are all held.
-const MOST_NETWORKS: usize = 1_000;
+const MOST_NETWORKS: usize = 30_000;
 
 /// Columns that every plan has.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
@@ -205,20 +206,21 @@ impl Plan {
         read: impl Fn(&str) -> Result<Network, E>,
     ) -> Result<Self, E> {
         let mut networks = vec![first];
-        let mut names: Vec<Option<String>> = vec![document.scenario.clone()];
+        let own = document.scenario.clone();
+        let mut names: HashMap<String, usize> = own.into_iter().map(|name| (name, 0)).collect();
         for axis in &mut document.axes {
             for choice in axis.choices.iter_mut().flatten() {
                 let Some(name) = &choice.scenario else {
                     continue;
                 };
-                let known = names.iter().position(|known| known.as_ref() == Some(name));
+                let known = names.get(name).copied();
                 if known.is_none() {
                     if networks.len() == MOST_NETWORKS {
                         let message = format!("expected at most {MOST_NETWORKS} scenarios");
                         return Err(refused(file, &message).into());
                     }
+                    names.insert(name.clone(), networks.len());
                     networks.push(read(name)?);
-                    names.push(Some(name.clone()));
                 }
                 choice.network = Some(known.unwrap_or(networks.len() - 1));
             }

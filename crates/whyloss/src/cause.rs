@@ -36,6 +36,11 @@ pub struct Confusion {
 }
 
 impl Confusion {
+    /// Takes counts by cause, then by verdict, congestion first.
+    pub const fn of(counts: [[u64; 2]; 2]) -> Self {
+        Self { counts }
+    }
+
     /// Counts one verdict.
     pub fn record(&mut self, truth: Cause, verdict: Cause) {
         self.counts[truth as usize][verdict as usize] += 1;

@@ -1,9 +1,10 @@
 //! The document behind a scenario: a tree of values that remember where they come from, after the overrides.
 //!
 //! An override `key=value` addresses links and flows by name, or by index from 0, and everything below by key:
-//! `link.shared.rate`, `flow.0.classifier.name`, `duration`. The value is TOML; what is not TOML is taken as a string,
-//! so that a shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport, application or
-//! channel given by its name alone becomes a table when a key below it is set.
+//! `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with `*` stands for all
+//! that begin so: `flow.web-*.start`. The value is TOML; any other text is a string, so that a
+//! shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport,
+//! application or channel given by its name alone becomes a table when a key below it is set.
 
 use std::ops::Range;
 
@@ -179,26 +180,37 @@ fn apply(root: &mut Item, index: usize, key: &str, value: &str) -> Result<(), Fa
         return Err(Fault::new(&key_at, "", message));
     }
 
-    let mut item = root;
-    let mut path = String::new();
-    for step in steps {
-        item = descend(item, step, &path, &key_at)?;
-        if !path.is_empty() {
-            path.push('.');
-        }
-        path.push_str(step);
+    put(root, &steps, last, &new, &key_at, "")
+}
+
+/// Sets `last` to `new` in all that `steps` lead to from `item`, whose own place is `path`.
+fn put(
+    item: &mut Item,
+    steps: &[&str],
+    last: &str,
+    new: &Item,
+    key_at: &At,
+    path: &str,
+) -> Result<(), Fault> {
+    if let Some((step, rest)) = steps.split_first() {
+        let below = match path {
+            "" => (*step).to_owned(),
+            path => format!("{path}.{step}"),
+        };
+        let mut items = descend(item, step, path, key_at)?.into_iter();
+        return items.try_for_each(|item| put(item, rest, last, new, key_at, &below));
     }
-    let refusal = |message| Err(Fault::new(&key_at, path.clone(), message));
+    let refusal = |message| Err(Fault::new(key_at, path, message));
     let found = item.describe();
     match &mut item.value {
         Value::Table(table) => {
             if let Some(old) = table.find_mut(last) {
-                *old = new;
+                *old = new.clone();
             } else {
                 table.0.push(Entry {
                     key: last.to_owned(),
                     key_at: key_at.clone(),
-                    item: new,
+                    item: new.clone(),
                 });
             }
             Ok(())
@@ -212,13 +224,13 @@ fn apply(root: &mut Item, index: usize, key: &str, value: &str) -> Result<(), Fa
     }
 }
 
-/// The item that `step` leads to; a table or a list of them that can be set into.
+/// The items that `step` leads to; each a table or a list of them that can be set into.
 fn descend<'a>(
     item: &'a mut Item,
     step: &str,
     path: &str,
     key_at: &At,
-) -> Result<&'a mut Item, Fault> {
+) -> Result<Vec<&'a mut Item>, Fault> {
     let found = item.describe();
     match &mut item.value {
         Value::Table(table) => {
@@ -246,15 +258,23 @@ fn descend<'a>(
                     item: name,
                 }]));
             }
-            Ok(entry)
+            Ok(vec![entry])
         }
         Value::List(items) => {
+            let all = step.strip_suffix('*');
+            let is_meant = |item: &Item| {
+                let address = address(item);
+                all.zip(address).is_some_and(|(all, a)| a.starts_with(all))
+            };
+            if items.iter().any(is_meant) {
+                return Ok(items.iter_mut().filter(|item| is_meant(item)).collect());
+            }
             let named = items
                 .iter()
                 .position(|i| address(i).is_some_and(|a| a == step));
             let by_index = || step.parse().ok().filter(|&i: &usize| i < items.len());
             if let Some(position) = named.or_else(by_index) {
-                return Ok(&mut items[position]);
+                return Ok(vec![&mut items[position]]);
             }
             let names: Vec<String> = items.iter().filter_map(address).collect();
             let hint = suggest(step, names.iter().map(String::as_str));

@@ -274,6 +274,8 @@ fn messages_about_overrides() {
         ("link.shared.rat", "1 Mbit/s"),
         ("link.shard.rate", "1 Mbit/s"),
         ("link.7.rate", "1 Mbit/s"),
+        ("link.s*.rat", "1 Mbit/s"),
+        ("link.x*.rate", "1 Mbit/s"),
         ("links.shared.rate", "1 Mbit/s"),
         ("link.shared.channel.loss", "1.5"),
         ("link.shared.channel.kind", "none"),
@@ -398,6 +400,12 @@ fn overrides_are_applied_in_order() {
         link(&file, "shared").channel,
         whyloss_link::ChannelSpec::Bernoulli { loss: 0.5 }
     );
+    let all = set(&[("link.s*.rate", "3 Mbit/s"), ("link.*.delay", "7 ms")]);
+    for at in &all.scenario.links {
+        let (link, chosen) = (&at.link, at.name.starts_with('s'));
+        assert_eq!(link.rate.as_bps() == 3_000_000, chosen, "{}", at.name);
+        assert_eq!(link.delay, whyloss::Duration::from_millis(7));
+    }
 }
 
 #[test]

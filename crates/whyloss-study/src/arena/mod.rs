@@ -5,11 +5,13 @@
 //! [`replay`] asks all classifiers about the same arrivals instead: each closed loop makes its own traffic.
 
 mod network;
+mod plan;
 pub mod replay;
 pub mod report;
 mod score;
 
 pub use network::{Family, Network, Variant};
+pub use plan::plan;
 pub use score::{LEAST, Score, Tally, quantile};
 
 use whyloss_sim::scenario::ScenarioError;
@@ -193,6 +195,17 @@ impl Contender {
         Self("unaware".into())
     }
 
+    /// The oracle, the unaware one, and these, each once.
+    pub fn all(asked: &[Self]) -> Vec<Self> {
+        let mut all = vec![Self::oracle(), Self::unaware()];
+        for contender in asked {
+            if !all.contains(contender) {
+                all.push(contender.clone());
+            }
+        }
+        all
+    }
+
     /// Whether it is a controller over this transport, which says nothing about causes.
     pub fn is_controller(&self, transport: Transport, registry: &Registry) -> bool {
         transport != Transport::Tfrc
@@ -211,17 +224,24 @@ impl Contender {
         variant: Variant,
         registry: &Registry,
     ) -> Result<Scenario, ScenarioError> {
-        let (key, value) = if self.is_controller(transport, registry) {
-            let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);
-            ("transport", with_ecn(&kind, network.ecn))
-        } else {
-            ("classifier", self.0.clone())
-        };
-        let decide = |flow: u64| (format!("flow.judged-{flow}.{key}"), value.clone());
-        let overrides: Vec<_> = (1..=network.flows).map(decide).collect();
+        let (key, value) = self.set(transport, network.ecn, registry);
         let name = format!("network {}", network.index);
         let text = network.scenario(transport, variant);
-        Scenario::from_toml_with(&text, &name, &overrides, registry)
+        Scenario::from_toml_with(&text, &name, &[(key, value.to_string())], registry)
+    }
+
+    /// What a network sets to let this decide for all judged flows.
+    fn set(&self, transport: Transport, ecn: bool, registry: &Registry) -> (String, toml::Value) {
+        let (key, text) = if self.is_controller(transport, registry) {
+            let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);
+            ("flow.judged-*.transport", with_ecn(&kind, ecn))
+        } else {
+            ("flow.judged-*.classifier", self.0.clone())
+        };
+        // A table stays one; any other text is a name.
+        let table = format!("it = {text}").parse::<toml::Table>();
+        let parsed = table.ok().and_then(|mut table| table.remove("it"));
+        (key.to_owned(), parsed.unwrap_or(toml::Value::String(text)))
     }
 }
 
@@ -250,36 +270,15 @@ pub fn run(
     registry: &Registry,
 ) -> Result<Found, ExperimentError> {
     let networks = setting.draw();
-    let mut all = vec![Contender::oracle(), Contender::unaware()];
-    for contender in contenders {
-        if !all.contains(contender) {
-            all.push(contender.clone());
-        }
-    }
-    let variants: &[Variant] = if setting.harm {
-        &[Variant::Drawn, Variant::Beside, Variant::BesideClean]
-    } else {
-        &[Variant::Drawn]
-    };
-    let mut items = Vec::new();
-    for (at, network) in networks.iter().enumerate() {
-        for contender in &all {
-            for &variant in variants {
-                let scenario = contender.scenario(network, setting.transport, variant, registry);
-                let scenario = scenario.map_err(|error| ExperimentError::Failed(error.into()))?;
-                let key = format!("{setting:?} {at} {contender:?} {variant:?}");
-                items.push((key, scenario));
-            }
-        }
-    }
+    let all = Contender::all(contenders);
+    let variants = plan::variants(setting);
+    let plan = plan(setting, &all, context.seeds(), registry);
+    let plan = plan.map_err(|error| ExperimentError::Failed(error.into()))?;
+    let points: Vec<u64> = (0..plan.points()).collect();
     let runs = context.each(
-        &items,
-        |(key, _)| key.clone(),
-        |(_, scenario), seed| {
-            let run = whyloss_sim::Simulation::new(scenario, seed).run();
-            let run = run.map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-            Ok(Tally::of(scenario, &run))
-        },
+        &points,
+        |point| format!("{setting:?} {all:?} {point}"),
+        |&point, seed| plan::run(&plan, point, seed, registry),
     )?;
     if context.stopped() {
         return Err(ExperimentError::Stopped);
@@ -289,7 +288,7 @@ pub fn run(
         .map(|runs| Tally::sum(runs.iter().map(AsRef::as_ref)))
         .collect();
     let tally = |network: usize, contender: usize, variant: usize| {
-        &tallies[(network * all.len() + contender) * variants.len() + variant]
+        &tallies[(network * variants.len() + variant) * all.len() + contender]
     };
     let score = |network: usize, contender: usize| {
         let mut score = Score::new(tally(network, contender, 0), tally(network, 0, 0));

@@ -120,6 +120,17 @@ pub enum Variant {
     BesideClean,
 }
 
+impl Variant {
+    /// What its files have behind the network's number.
+    pub(super) fn suffix(self) -> &'static str {
+        match self {
+            Self::Drawn => "",
+            Self::Beside => "-beside",
+            Self::BesideClean => "-beside-clean",
+        }
+    }
+}
+
 impl Network {
     /// Network number `index` of this seed; the same for ever.
     pub fn draw(seed: u64, index: u64, setting: &Setting) -> Self {

@@ -13,9 +13,6 @@
 //! P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 % (the smallest or largest where there is none).
 
 use whyloss::{Cause, Confusion};
-use whyloss_sim::{Measurement, Scenario};
-
-use super::network::PLAIN;
 
 /// Losses of a cause that a share of them takes.
 pub const LEAST: u64 = 20;
@@ -38,21 +35,28 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// What a run of this scenario came to.
-    pub(super) fn of(scenario: &Scenario, run: &Measurement) -> Self {
-        let mut tally = Self::default();
-        for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
-            if spec.name == PLAIN {
-                tally.plain += flow.delivered;
-            } else if !spec.background {
-                tally.delivered += flow.delivered;
-                tally.received += flow.received;
-                tally.congestion += flow.lost.congestion;
-                tally.wireless += flow.lost.wireless;
-                tally.packets.merge(&flow.packets);
-            }
+    /// Takes what was delivered, received, lost to queues and to channels, the four counts of verdicts
+    /// by cause, and what was delivered to the plain flow.
+    pub(super) fn of(counts: [u64; 9]) -> Self {
+        let [
+            delivered,
+            received,
+            congestion,
+            wireless,
+            cc,
+            cw,
+            wc,
+            ww,
+            plain,
+        ] = counts;
+        Self {
+            delivered,
+            received,
+            congestion,
+            wireless,
+            packets: Confusion::of([[cc, cw], [wc, ww]]),
+            plain,
         }
-        tally
     }
 
     /// The sum over seeds.
