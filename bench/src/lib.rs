@@ -1,4 +1,5 @@
-//! What the benchmarks feed classifiers. They have a package of their own, so that tests need not build what only they need.
+//! Generates input of classifiers for the benchmarks. They have a package of their own, so that
+//! tests need not build what only they need.
 
 pub mod acks;
 #[allow(unsafe_code, reason = "calls C")]

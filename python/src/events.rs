@@ -1,4 +1,4 @@
-//! What classifiers and controllers are told, as objects of Python's: made by a run, or by hand.
+//! Events of classifiers and controllers as Python objects, made by a run or by hand.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -64,7 +64,7 @@ pub(crate) struct Parsed {
     own: Names,
 }
 
-/// What is wrong with a scenario, as Python raises it.
+/// Raises the fault of a scenario in Python.
 pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
@@ -285,7 +285,7 @@ fn now() -> Instant {
 /// How often Python is asked whether somebody pressed Ctrl-C.
 const ASK: Duration = Duration::from_millis(50);
 
-/// What Python's signal handlers raise, if they raise something.
+/// Returns the exception of Python's signal handlers, if they raise one.
 pub(crate) fn interrupt() -> Option<PyErr> {
     #[expect(
         clippy::redundant_closure_for_method_calls,

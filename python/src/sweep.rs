@@ -64,7 +64,7 @@ impl Told {
         if last.replace((done, of)) == Some((done, of)) {
             return;
         }
-        // What it raises is no reason to end a sweep.
+        // An exception in it does not end a sweep.
         let _ = Python::attach(|py| progress.call1(py, (done, of)));
     }
 }
@@ -217,7 +217,7 @@ impl Engine {
         written.map(drop).map_err(|error| raise(py, &error))
     }
 
-    /// What failed: how many runs, and what was wrong with the first.
+    /// Returns how many runs failed, and the error of the first.
     fn failed(&self) -> Option<(usize, String)> {
         self.sweep
             .failed()

@@ -23,7 +23,8 @@ from pathlib import Path
 from harness import MIB, Cases, Result, run, whyloss
 
 COMMAND = whyloss()
-# Time that a busy machine may take beyond a limit. What the limits forbid takes longer by far, or never ends.
+# Time that a busy machine may take beyond a limit. Forbidden work takes far longer than this, or
+# never ends.
 SLACK = 1.0
 HELLO, COOKIE, START, ACCEPT, DATA, FEEDBACK, END = range(1, 8)
 
@@ -95,7 +96,8 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
-# What a hostile receiver makes of a data packet: feedback to send, given session, number and stamp as bytes.
+# Answers a data packet as a hostile receiver: takes session, number and stamp as bytes, and returns
+# the feedback to send.
 Answer = Callable[[bytes, bytes, bytes], bytes]
 
 

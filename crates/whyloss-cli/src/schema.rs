@@ -74,7 +74,7 @@ fn table(description: &Description, path: &str, kind: Option<(&str, &str)>) -> V
     object
 }
 
-/// What may stand at a path.
+/// Returns the schema of a value at a path.
 fn value(description: &Description, path: &str) -> Value {
     let shapes = description.shapes.get(path).into_iter().flatten();
     let mut forms: Vec<Value> = Vec::new();

@@ -1,9 +1,9 @@
 //! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run
 //! as Parquet.
 //!
-//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs
-//! under way and writes what had finished, the second, or a kill, loses no more than what finished
-//! since the last part was written.
+//! After any end, the same command continues. The first Ctrl-C stops the runs under way and writes
+//! the finished ones. The second, or a kill, loses only runs that finished since the last part was
+//! written.
 
 mod page;
 

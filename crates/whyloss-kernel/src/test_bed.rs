@@ -44,7 +44,7 @@ const PAPER: [(&str, &str); 4] = [
     ("tibet", "TIBET"),
     ("westwood", "Westwood"),
 ];
-/// What people run, and our other controls.
+/// Common controls, and our others.
 const OTHERS: [(&str, &str); 8] = [
     ("whyloss", "Whyloss"),
     ("cubic", "CUBIC"),
@@ -94,7 +94,7 @@ impl Place {
         })
     }
 
-    /// What the kernel calls a control.
+    /// Returns the kernel's name for a control.
     fn name(&self, id: &str) -> String {
         let held = self.held.iter().find(|(other, _)| *other == id);
         held.map_or(id, |(_, held)| held.name()).to_owned()
@@ -165,7 +165,7 @@ fn fingerprint(text: &str) -> u64 {
     })
 }
 
-/// What arrived, unless the emulator was at fault: then the run counts for nothing.
+/// Returns the arrivals, unless the emulator was at fault: then the run counts for nothing.
 fn counted(run: &Transferred) -> Option<&Transferred> {
     (run.faults == 0.0).then_some(run)
 }

@@ -1,4 +1,4 @@
-//! What holds of all papers' files.
+//! Properties of all papers' files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn every_paper_is_sound() {
         let paper = paper.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(paper.id(), *name);
         assert!(citation(name).is_some(), "{name} is not among the papers");
-        // What is compiled in is what is there.
+        // The compiled list is complete.
         let mut there: Vec<String> = vec![FILE.into()];
         for entry in std::fs::read_dir(folder.join(name).join("networks"))
             .into_iter()

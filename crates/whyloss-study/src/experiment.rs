@@ -1,4 +1,4 @@
-//! What the command needs to know of an experiment, and what an experiment is given to run with.
+//! Experiments as the command sees them, and the context in which they run.
 //!
 //! # Contract
 //!
@@ -20,11 +20,11 @@ use crate::memo::Memo;
 /// One table or figure of a paper.
 #[derive(Clone, Copy)]
 pub struct Experiment {
-    /// What the command calls it, such as `cen-table-2`.
+    /// The command's name for it, such as `cen-table-2`.
     pub id: &'static str,
     /// The paper it belongs to, such as `cen`.
     pub paper: &'static str,
-    /// What it shows, in a few words.
+    /// Its content, in a few words.
     pub title: &'static str,
     /// Replications in the paper; the least, where it has a rule of precision.
     pub seeds: u64,

@@ -55,7 +55,7 @@ pub enum Places {
     Between(f64, f64),
 }
 
-/// What is wrong with an expression: a message, and the byte at which it was noticed.
+/// A fault of an expression: a message, and the byte at which it was noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {
     /// The mistake.
@@ -120,7 +120,7 @@ impl Expr {
     /// Reads an expression.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Returns the fault and its place.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let mut parser = Parser { text, at: 0 };
         let expr = parser.connective()?;

@@ -17,9 +17,9 @@ use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 /// One line: for each x the values of the seeds, in one metric.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What code calls it.
+    /// Its name in code.
     pub id: String,
-    /// What figures call it.
+    /// Its name in figures.
     pub name: String,
     /// The unit of its values; may be empty.
     pub unit: &'static str,
@@ -381,7 +381,7 @@ impl Line {
 
     /// As it is drawn.
     pub fn series(&self) -> Series {
-        // What could not be measured breaks the line.
+        // A missing measurement breaks the line.
         let finite = |half: f64| Some(half).filter(|half| half.is_finite());
         Series {
             name: self.name.clone(),
@@ -462,7 +462,7 @@ impl Lines {
         Self { y_label, ..self }
     }
 
-    /// What is left of each line, if anything: how it is drawn, and where.
+    /// Keeps the shown part of each line, if any: how it is drawn, and where.
     #[must_use]
     pub fn shown(mut self, of: impl Fn(Line) -> Option<Line>) -> Self {
         self.each = self.each.into_iter().filter_map(of).collect();
@@ -536,7 +536,7 @@ mod tests {
         // Seed by seed both are 50 % above, whatever the seeds' own spread.
         let gain = balde.gain(&reno);
         assert_eq!(gain.at(0.1).to_string(), "50.0 ± 0.0");
-        // What was not measured decides nothing.
+        // A missing measurement decides nothing.
         assert!(gain.at(1.0).value.is_nan() && gain.at(7.0).value.is_nan());
         assert!(!gain.every(|gain| gain > 0.0));
         assert!(!Line::new("", "", "").every(|_| true));

@@ -13,9 +13,9 @@
 //! min  max  sqrt  floor
 //! ```
 //!
-//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those whose names begin so:
-//! `delivered@balde`. Arithmetic
-//! is done flow by flow. What has no value (a share of nothing) makes what is computed of it have none.
+//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those
+//! whose names begin so: `delivered@balde`. Arithmetic is done flow by flow. A metric without a
+//! value (a share of nothing) leaves its expression without one.
 //!
 //! A plan names a metric by itself (`total.mw`) or gives an expression a name: `NAME = EXPRESSION`, or `NAME@FLOWS = EXPRESSION`,
 //! which looks at those flows alone.
@@ -99,7 +99,7 @@ pub struct Metric {
     pub unit: String,
     /// Whether it is drawn in powers of ten.
     pub log: bool,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     of: Expr<Leaf>,
     /// The flows that it looks at.
@@ -434,7 +434,7 @@ impl Leaf {
         })
     }
 
-    /// What its values are.
+    /// Returns the kind of its values.
     fn kind(&self) -> Kind {
         let window = Duration::from_secs_f64(1.0);
         let value = match self {

@@ -119,7 +119,7 @@ impl<R: Length> Length for Checked<R> {
 impl<R: ChunkReader> ChunkReader for Checked<R> {
     type T = R::T;
 
-    /// What is read from somewhere on, and not as a whole, begins with the header of a page.
+    /// A read that begins in the middle begins with the header of a page.
     fn get_read(&self, start: u64) -> Result<R::T> {
         let head = HEAD.min(self.len().saturating_sub(start));
         let head = self.0.get_bytes(start, head as usize)?;

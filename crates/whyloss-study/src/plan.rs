@@ -40,7 +40,7 @@ const MOST_NETWORKS: usize = 1_000;
 /// Columns that every plan has.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
-/// What is to be run.
+/// The runs of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The plan's name in messages: its file, if it has one.
@@ -53,9 +53,9 @@ pub struct Plan {
 /// A point of a plan.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What each axis shows, in the order of the axes.
+    /// The value of each axis, in the order of the axes.
     pub shown: Vec<Setting>,
-    /// What is set, as `key`, `value`.
+    /// Settings, as `key`, `value`.
     pub set: Vec<(String, String)>,
     /// The number of its scenario among the plan's.
     pub network: usize,
@@ -70,7 +70,7 @@ pub enum PlanError {
     Syntax {
         /// As the caller named it.
         file: String,
-        /// What is wrong, and where.
+        /// The fault and its place.
         fault: TomlFault,
     },
     /// The plan is of no use.
@@ -78,7 +78,7 @@ pub enum PlanError {
     Useless {
         /// As the caller named it.
         file: String,
-        /// What is wrong, and what would be right.
+        /// The fault, and the right form.
         message: String,
     },
     /// A scenario cannot be read.
@@ -86,7 +86,7 @@ pub enum PlanError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -103,7 +103,7 @@ pub(crate) struct Document {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) first_seed: u64,
     pub(crate) metrics: Vec<String>,
-    /// What the scenario says differently at every point.
+    /// Settings of the scenario at every point.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub(crate) set: Table,
     #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
@@ -244,7 +244,7 @@ impl Plan {
             axes: Vec::new(),
             ..self.document.clone()
         };
-        // Whatever was checked can be written.
+        // Checked settings can be written.
         let mut text = toml::to_string(&head).unwrap_or_default();
         for axis in &self.document.axes {
             let rest = Axis {
@@ -475,7 +475,7 @@ fn refused(file: &str, message: &str) -> PlanError {
     }
 }
 
-/// What makes a row again: the `--set` of each key, as JSON.
+/// Returns the settings that make a row again: the `--set` of each key, as JSON.
 #[cfg(feature = "sweep")]
 pub(crate) fn description(set: &[(String, String)]) -> String {
     #[derive(Serialize)]

@@ -11,9 +11,9 @@ use crate::statistics;
 
 /// When the mean of a metric is precise enough (sequential stopping).
 ///
-/// A scenario that is not there yet is replicated again under the seeds that follow, as many as its spread so far asks
-/// for but at most as many as it has had. What is asked for depends on the values in the order of their seeds, so the
-/// result does not depend on who finishes first.
+/// A scenario that is not there yet is replicated again under the seeds that follow, as many as its
+/// spread so far asks for but at most as many as it has had. The number of runs depends on the
+/// values in the order of their seeds, not on the order in which runs finish.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
     /// Half the width of the confidence interval, as a share of the mean.
@@ -166,7 +166,7 @@ impl Context<'_> {
         }
     }
 
-    /// What has been done for all of these keys under the seeds `1..=seeds`: the same seeds for each.
+    /// Returns the runs that exist for all of these keys under the seeds `1..=seeds`.
     fn common<T: Send + Sync + 'static>(
         &self,
         keys: &[&Arc<str>],
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(found[1][0], found[1][1]);
         assert!((17..=20).contains(&found[1][0]), "{found:?}");
         assert_eq!(found[2], [40]);
-        // What others have run before changes nothing.
+        // Runs that others have done change nothing.
         assert_eq!(
             lengths_of(&[vec![0, 1], vec![0, 30]]),
             [vec![10, 10], vec![40, 40]]

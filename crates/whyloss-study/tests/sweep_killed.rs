@@ -41,7 +41,7 @@ fn sweep(out: &Path, jobs: usize) -> Command {
     command
 }
 
-/// What the command does, but for what it prints.
+/// Does the work of the command, without its output.
 #[test]
 #[ignore = "run by the other test, which kills it"]
 fn the_sweep_that_is_killed() {

@@ -10,7 +10,7 @@ use whyloss::{Duration, Rate, Time};
 
 const PACKET: u32 = 1200;
 const LINK: Rate = Rate::from_mbps(10);
-/// What the queue holds: twice the bandwidth-delay product.
+/// The length of the queue: twice the bandwidth-delay product.
 const QUEUE: Duration = Duration::from_millis(100);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 

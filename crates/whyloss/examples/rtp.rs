@@ -24,7 +24,7 @@ fn main() {
     tracker.finish(Some(65_900 - 65_536), Time::MAX, told);
 }
 
-/// What a socket and an RTP parser give.
+/// Input from a socket and an RTP parser.
 struct Packet {
     sequence: u16,
     /// The header extension of that name: 24 bits, 18 of them a fraction of a second.

@@ -71,11 +71,11 @@ fn a_window_by_hand() {
         (connection.window(), connection.in_flight()),
         (4_500, 5_000)
     );
-    // What left before the recovery began belongs to it.
+    // Packets that left before the recovery began belong to it.
     assert_eq!(connection.on_packets_lost([5], ms(105)), None);
     connection.on_spurious(ms(106));
     assert_eq!(connection.window(), 11_000);
-    // What is settled, unknown or out of order does nothing.
+    // Packets that are settled, unknown or out of order do nothing.
     connection.on_packets_acked([0, 1, 5, 99], ms(107));
     connection.on_packet_sent(3, 1000, ms(107), false);
     assert_eq!(

@@ -3,7 +3,7 @@
 use whyloss_kernel::test_bed;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
-/// What `--paper` calls them together.
+/// The name of the group for `--paper`.
 pub(crate) const PAPER: &str = "kernel";
 
 /// The experiments. They take root and real time, so nobody runs them without naming them.

@@ -193,7 +193,7 @@ fn judge(
     Ok((scores, all))
 }
 
-/// What a diagnosis of the log finds that a QUIC sender would have written.
+/// Diagnoses the log that a QUIC sender would have written.
 fn of_quic(network: &Network, qlog: Qlog) -> Result<Vec<Found>, Failure> {
     let (log, causes) = qlog.write();
     let diagnosis = diagnose(Box::new(Cursor::new(log)), Options::default())?;

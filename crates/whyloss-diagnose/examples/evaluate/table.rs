@@ -270,7 +270,7 @@ fn calibration(found: &[Found]) {
     println!();
 }
 
-/// What is called at least 90 % sure, by controller and by verdict.
+/// Verdicts of at least 90 %, by controller and by verdict.
 fn by_controller(found: &[Found]) {
     heading("90 % sure and more");
     for controller in ["reno", "cubic", "bbr"] {

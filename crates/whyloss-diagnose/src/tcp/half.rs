@@ -511,7 +511,7 @@ impl Half {
                 }
                 continue;
             }
-            // What an earlier acknowledgement said need not be looked at again.
+            // An earlier acknowledgement's ranges need no second look.
             for (start, end) in self.sacked.add(start.max(ack), end) {
                 fresh += self.on_block(at, start, end, sample);
             }

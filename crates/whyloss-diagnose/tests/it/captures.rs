@@ -36,7 +36,7 @@ fn every_place_tells_the_same_story() {
     let all = lost(0, Side::Beyond);
     assert!(all > 20, "{all}");
     assert_eq!((lost(0, Side::Before), lost(2, Side::Beyond)), (0, 0));
-    // What a later place sees of retransmissions that were lost before it is nothing.
+    // A later place sees nothing of retransmissions that were lost before it.
     let between = lost(1, Side::Before) + lost(1, Side::Beyond);
     assert!(between <= all && between + 3 >= all, "{between} of {all}");
     assert!(

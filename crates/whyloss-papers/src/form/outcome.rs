@@ -31,7 +31,7 @@ impl Paper {
         self.told(figure, &parts).map_err(failed)
     }
 
-    /// What a figure's runs say.
+    /// Renders the results of a figure's runs.
     pub(crate) fn told(
         &'static self,
         figure: &'static Figure,

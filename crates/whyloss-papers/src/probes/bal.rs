@@ -1,4 +1,4 @@
-//! What the first flow of a run of Le and Hong holds to be true as time goes by: its window, its threshold, its estimate, its
+//! Records the state of the first flow of Le and Hong over time: window, threshold, estimate,
 //! accidents.
 //!
 //! ```text
@@ -124,7 +124,7 @@ impl Watch for Trace {
     }
 }
 
-/// What a link of so many Mbit/s has left beside a source that changes its rate.
+/// The rate that a link of so many Mbit/s has left beside a source that changes its rate.
 struct Available {
     capacity: f64,
     /// Seconds, and Mbit/s from then on.

@@ -1,4 +1,5 @@
-//! What a viewer and a listener get: an extension, since the paper measures packets, not frames.
+//! Frames that reach a viewer and a listener: an extension, since the paper measures packets, not
+//! frames.
 //!
 //! A stream of its own for each protocol over the network of Section 5.2, each with a wireless link of its own:
 //!
@@ -85,7 +86,7 @@ pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     medium.outcome(context)
 }
 
-/// What became of the frames of a protocol in one run, for each playout delay.
+/// The counts of a protocol's frames in one run, for each playout delay.
 type Frames = Vec<FrameCounts>;
 
 /// A share of the frames.

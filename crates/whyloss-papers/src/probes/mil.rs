@@ -1,6 +1,6 @@
-//! What the forward flows' senders of Milenkoski and Stojcevska do and see in a run: actions upon their windows (MIL-15),
-//! intervals between acknowledgements (MIL-16), and what they achieve. Forward flows are those that are no background traffic;
-//! they come first, and so do the bottlenecks, links called `core`.
+//! Records the senders of Milenkoski and Stojcevska's forward flows: actions upon windows (MIL-15),
+//! intervals between acknowledgements (MIL-16), and throughput. Forward flows are those that are no
+//! background traffic; they come first, and so do the bottlenecks, links called `core`.
 //!
 //! ```text
 //! throughput fairness              bit/s that reached the sinks of all forward flows; Jain's index of theirs
@@ -78,7 +78,7 @@ struct Senders {
     arrivals: Vec<Time>,
 }
 
-/// What is remembered of a sender.
+/// The record of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
     /// The window since `at`, in bytes.

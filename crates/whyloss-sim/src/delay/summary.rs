@@ -1,4 +1,4 @@
-//! What is kept of the delays of a flow: enough for their mean, spread and quantiles, however many there are.
+//! Summarises the delays of a flow: mean, spread and quantiles in fixed memory.
 //!
 //! ```text
 //! mean, variance        of all delays d₁ … dₙ, by Welford's updates; the variance is Σ(dᵢ − mean)²/n

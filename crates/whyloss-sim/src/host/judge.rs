@@ -1,4 +1,4 @@
-//! What decides the causes of a sender's losses, and the truth that only the path knows.
+//! Judges the causes of a sender's losses, beside the truth that only the path knows.
 //!
 //! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is looked up in it; no
 //! other classifier sees it. A loss event without a segment that was lost in the window (a timeout that came too early,
@@ -42,7 +42,7 @@ struct Lost {
     resent: bool,
 }
 
-/// What decides causes, and what the path lost of the window.
+/// Decides causes, and knows which packets of the window the path lost.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
     decider: SenderDecider,
@@ -150,8 +150,8 @@ impl Judge {
         self.judge_by(loss, una, ask, |&cause| cause).0
     }
 
-    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its `cause`. What the references say is made into
-    /// the same.
+    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its
+    /// `cause`. The answers of references take this form, too.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,
@@ -179,7 +179,7 @@ impl Judge {
                 SenderDecider::err(mc, mw, truth, self.random.uniform()).into()
             }
         };
-        // What had no final verdict when this was found belongs to it.
+        // Losses without a final verdict at this time belong to it.
         if self.pending.take().is_none() {
             self.packets.clear();
         }

@@ -314,7 +314,7 @@ impl Source {
         packet.ecn_flag = flag;
     }
 
-    /// What congestion control knows and allows; `None` without.
+    /// Returns the state of congestion control; `None` without.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
             Self::Datagrams(_) => None,
@@ -358,8 +358,8 @@ impl Source {
         }
     }
 
-    /// What the classifier at work in this source said about the loss that the last event found, if it found one, and the
-    /// packets that it spoke about.
+    /// Returns the classifier's verdict on the loss that the last event found, if any, and the
+    /// packets it is about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
@@ -474,7 +474,8 @@ impl Sink {
         matches!(self, Self::Outside(_))
     }
 
-    /// What the sink sends at `now` beside the answer that it gave when it took a packet or was woken.
+    /// Returns the packets that the sink sends at `now` beside the answer that it gave when it took
+    /// a packet or was woken.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {

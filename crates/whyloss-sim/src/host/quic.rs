@@ -11,7 +11,7 @@ use whyloss::congestion::ControllerSpec;
 
 use super::outside::{Beginning, Host, Hosts};
 
-/// What a scenario says about a QUIC flow, but for its classifier.
+/// A scenario's settings of a QUIC flow, but for its classifier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Whose protocol engine it is, at both ends.
@@ -29,7 +29,7 @@ pub enum Stack {
     Noq,
 }
 
-/// What controls congestion at the source of a QUIC flow.
+/// The congestion control at the source of a QUIC flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Controller {
     /// One of the stack's own, which knows no classifier.

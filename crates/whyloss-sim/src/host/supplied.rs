@@ -24,7 +24,7 @@ pub(crate) struct Supplied {
     content: Content,
 }
 
-/// What there is to send.
+/// The content to send.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Frames of a media stream.

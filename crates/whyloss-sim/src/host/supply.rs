@@ -1,4 +1,4 @@
-//! What an application gives its transport to send: frames of a media stream, one every interval.
+//! The data that an application gives its transport: frames of a media stream, one every interval.
 //!
 //! ```text
 //! frame k    captured at start + k·interval;  its packets are numbers k·n … k·n + n − 1
@@ -208,7 +208,7 @@ mod tests {
     fn the_impatient_throws_away_old_frames_that_have_not_begun() {
         let mut supply = supply(Some(60));
         assert_eq!(supply.take(ms(5)), Some(0));
-        // What has begun is finished.
+        // A frame that has begun is finished.
         assert_eq!(supply.take(ms(190)), Some(1));
         // At 190 ms the frames before 130 ms are gone, which are three more; that of 165 ms is next.
         assert_eq!(supply.take(ms(190)), Some(8));

@@ -6,10 +6,11 @@
 //! connection   fresh: initial window, no round-trip time measured, nothing remembered of the one before
 //! ```
 //!
-//! What the web transfers is heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997). The defaults, a mean
-//! of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example of large-scale web traffic (Huang 1999;
-//! there for ns-2's ParetoII). ns-2's PackMimeHTTP (Cao et al. 2004), which tcp-eval uses, has connections that come
-//! likewise, but measured sizes: its responses have a mean of 2272 bytes.
+//! Transfers of the web are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997).
+//! The defaults, a mean of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example
+//! of large-scale web traffic (Huang 1999; there for ns-2's ParetoII). ns-2's PackMimeHTTP (Cao et
+//! al. 2004), which tcp-eval uses, has connections that come likewise, but measured sizes: its
+//! responses have a mean of 2272 bytes.
 //!
 //! # Where it departs
 //!
@@ -139,7 +140,7 @@ impl Web {
         self.sender.marking(segment)
     }
 
-    /// What the congestion control of the transfer under way knows and allows.
+    /// Returns the state of the congestion control of the transfer under way.
     pub(crate) fn state(&self) -> SourceState {
         self.sender.state()
     }

@@ -1,4 +1,4 @@
-//! What a run writes as captures: one pcapng file for each link, which Wireshark opens.
+//! Writes a run as captures: one pcapng file for each link, which Wireshark opens.
 //!
 //! The point of capture is the link's near end: a packet is recorded as it reaches the link, before the queue, whatever
 //! becomes of it, with the time of that moment in nanoseconds since the run began (shown as since 1970). Times in a file
@@ -229,7 +229,7 @@ impl Tap {
     }
 }
 
-/// What a packet says that its link loses, marks or damages.
+/// Comments a packet that its link loses, marks or damages.
 fn comment(
     waiting: usize,
     fate: Fate,

@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub(super) value: Value,
 }
 
-/// What TOML holds.
+/// A value of TOML.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
@@ -34,7 +34,7 @@ pub(super) enum Value {
     Table(Table),
     /// A date or time, which no key takes.
     Date,
-    /// Whatever is asked for: see [`super::schema`].
+    /// A probe, which stands for any value: see [`super::schema`].
     Probe(Probe),
 }
 
@@ -64,7 +64,7 @@ impl Table {
 }
 
 impl Item {
-    /// What notes how this is read, if it is that.
+    /// Returns the probe that notes how this is read, if it is one.
     pub(super) fn probe(&self) -> Option<&Probe> {
         match &self.value {
             Value::Probe(probe) => Some(probe),
@@ -80,7 +80,7 @@ impl Item {
         }
     }
 
-    /// What it is, for `found …`.
+    /// Describes it, for `found …`.
     pub(super) fn describe(&self) -> String {
         match &self.value {
             Value::Text(text) => quote(text),
@@ -278,7 +278,8 @@ pub(super) fn selector(key: &str) -> Option<&'static str> {
     }
 }
 
-/// What an override calls a link or flow: its name, else `from->to`, as the file spells it.
+/// Returns the name of a link or flow for an override: its name, else `from->to`, as the file
+/// spells it.
 fn address(item: &Item) -> Option<String> {
     let Value::Table(table) = &item.value else {
         return None;

@@ -1,5 +1,5 @@
-//! What is wrong with a scenario file, said so that it can be mended: where, which key, what was found, what was
-//! expected, the nearest valid name, and the line itself.
+//! Faults of a scenario file, told so that they can be mended: the place, the key, the value found,
+//! the value expected, the nearest valid name, and the line itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct ScenarioError {
     pub location: Location,
     /// The path of the key it is about, such as `flow[2].classifier.upper`; empty for the document as a whole.
     pub path: String,
-    /// What is wrong, in one sentence without the place.
+    /// The fault, in one sentence without the place.
     pub message: String,
     /// The line of the input, and a mark under the part that is meant.
     picture: String,

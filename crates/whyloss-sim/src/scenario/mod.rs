@@ -1,4 +1,4 @@
-//! What to simulate: nodes, directed links, flows, and the window that is measured.
+//! The model to simulate: nodes, directed links, flows, and the window that is measured.
 //!
 //! Experiments build a [`Scenario`] in code; users write one in TOML.
 
@@ -127,14 +127,14 @@ pub enum Transport {
     Outside {
         /// Its hosts.
         hosts: Outside,
-        /// What decides the cause of a loss, if the source asks its judge.
+        /// The decider of the cause of a loss, if the source asks its judge.
         classifier: SenderDecider,
     },
     /// QUIC, by a protocol engine that is [installed](crate::host::quic::install).
     Quic {
         /// Which engine, and what controls congestion in it.
         options: quic::Options,
-        /// What decides the cause of a loss, if the controller asks.
+        /// The decider of the cause of a loss, if the controller asks.
         classifier: SenderDecider,
     },
     /// A video call over RTP, by hosts that are [installed](crate::host::rtp::install).

@@ -24,7 +24,7 @@ use crate::registry::Registry;
 /// A scenario file: what to simulate, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioFile {
-    /// What to simulate. It passes [`Scenario::check`].
+    /// The model to simulate. It passes [`Scenario::check`].
     pub scenario: Scenario,
     /// The first seed.
     pub seed: u64,

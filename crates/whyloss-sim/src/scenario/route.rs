@@ -11,7 +11,7 @@ pub struct Router<'a> {
     scenario: &'a Scenario,
     /// The links that leave each node, by index.
     leaving: Vec<Vec<usize>>,
-    /// What was found already: from these nodes, the link that reaches each node first.
+    /// Known results: from these nodes, the link that reaches each node first.
     found: RefCell<BTreeMap<usize, Vec<Option<u32>>>>,
 }
 

@@ -7,9 +7,9 @@ use super::schema::Shape;
 
 /// One kind of quantity: its units, as multiples of the smallest that scenarios store.
 pub(super) struct Quantity {
-    /// What a scenario's description calls it.
+    /// Its name in a scenario's description.
     pub(super) shape: Shape,
-    /// What it is, with an example, for messages.
+    /// The expected form, with an example, for messages.
     pub(super) expected: &'static str,
     units: &'static [(&'static str, f64)],
     /// Other spellings, and the unit each one means.

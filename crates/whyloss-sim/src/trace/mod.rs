@@ -1,8 +1,9 @@
-//! What a run looks like as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
+//! A run as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
 //!
-//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`], `ParquetFiles` (feature
-//! `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record batches. What the tables are called and what
-//! their columns mean is said once, in [`tables`]; `docs/reference/traces.md` has the same words.
+//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
+//! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record
+//! batches. [`tables`] alone defines the names of tables and the meaning of columns;
+//! `docs/reference/traces.md` has the same words.
 //!
 //! Rows of one flow or link come in the order of their times, but for losses, which come when no verdict on them can
 //! follow any more. Those of different flows or links come as the engine works them out, which is not always by time.
@@ -87,7 +88,7 @@ struct Flow {
     node: u32,
     sources: Pace,
     arrivals: Pace,
-    /// What was last written about its source.
+    /// The last row written about its source.
     last: Option<SourceState>,
     /// Losses that may still be judged, in the order of their sequence numbers.
     pending: VecDeque<Loss>,

@@ -35,8 +35,9 @@ fn leave(sender: &mut Sender, at: u64) -> Vec<(u64, bool)> {
     segments.collect()
 }
 
-/// Ten segments under way, all of whose acknowledgements say ECE: the first halves the window, the others do nothing and grow
-/// nothing, the first new segment says CWR. What was sent after that may cut it again.
+/// Ten segments under way, all of whose acknowledgements say ECE: the first halves the window, the
+/// others do nothing and grow nothing, the first new segment says CWR. A mark on later packets may
+/// cut it again.
 #[test]
 fn a_window_is_halved_once_whatever_the_number_of_marks() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {

@@ -40,7 +40,7 @@ fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     scenario
 }
 
-/// What is counted of the flow, and the copies that its sink took.
+/// Returns the counts of the flow, and the copies that its sink took.
 fn of(scenario: &Scenario) -> (FlowResult, u64) {
     let mut copies = Copies::default();
     let run = Simulation::new(scenario, 1)
@@ -50,8 +50,9 @@ fn of(scenario: &Scenario) -> (FlowResult, u64) {
     (run.flows[0].clone(), copies.0)
 }
 
-/// A window of 40 packets: 20 are propagating or their acknowledgements are (40 ms at 2 ms each), one is in transmission, 18 or 19 wait.
-/// What waits comes twice; 2000 segments are delivered, each once, and what the sink had before was a copy or sent twice.
+/// A window of 40 packets: 20 are propagating or their acknowledgements are (40 ms at 2 ms each),
+/// one is in transmission, 18 or 19 wait. Waiting packets come twice. 2000 segments are delivered,
+/// each once; the sink counts repeated ones as copies.
 #[test]
 fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     for recovery in ["newreno", "sack", "rack"] {

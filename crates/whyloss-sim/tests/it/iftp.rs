@@ -48,11 +48,12 @@ fn packets(transport: &str, classifier: &str, loss: f64) -> f64 {
     received.sum::<u64>() as f64 / 4.0
 }
 
-/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), cut at 50/R. What parts them was
-/// put into this band before the first run. Against IFTP: three acknowledgements a gap apart find a loss, 3/n of a round
-/// trip of a cycle of n/2 of them, 6/n² or up to a tenth at n = 8; Reno's come close together where its window leaves in
-/// bursts. For IFTP: it repairs nothing, so no retransmission is lost and two losses in a window are one reduction, where
-/// Reno halves again or waits for its timer, a second, which at 1 % is up to a fifth of its time.
+/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), cut at 50/R.
+/// The allowed difference was fixed before the first run. Against IFTP: three acknowledgements a
+/// gap apart find a loss, 3/n of a round trip of a cycle of n/2 of them, 6/n² or up to a tenth at n
+/// = 8; Reno's come close together where its window leaves in bursts. For IFTP: it repairs nothing,
+/// so no retransmission is lost and two losses in a window are one reduction, where Reno halves
+/// again or waits for its timer, a second, which at 1 % is up to a fifth of its time.
 #[test]
 fn as_friendly_as_reno() {
     for (loss, band) in [
@@ -152,7 +153,8 @@ fn the_first_link_says_how_long_a_packet_takes() {
     );
 }
 
-/// What the sender may have is traced: 1 packet, then 2 when the first is acknowledged, a round trip after time 0.
+/// The trace shows the sender's window: 1 packet, then 2 when the first is acknowledged, a round
+/// trip after time 0.
 #[test]
 fn the_window_is_traced() {
     let scenario = scenario(IFTP, "unaware", 0.0);

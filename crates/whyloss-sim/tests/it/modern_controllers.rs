@@ -1,5 +1,6 @@
-//! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then a link that loses
-//! packets independently. The queue holds a bandwidth-delay product. What counts is after the first ten seconds.
+//! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then
+//! a link that loses packets independently. The queue holds a bandwidth-delay product. Only the
+//! time after the first ten seconds counts.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease};
 use whyloss::{Duration, Rate, Time};
@@ -14,7 +15,7 @@ use whyloss_sim::{FlowResult, Scenario, Simulation};
 const SECONDS: i64 = 120;
 const SEGMENT: u32 = 1460;
 
-/// What became of the flow.
+/// The figures of the flow.
 struct Outcome {
     /// Share of the link's time that packets took, lost ones included.
     used: f64,

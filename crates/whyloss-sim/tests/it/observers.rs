@@ -49,7 +49,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let measurement = record(first.path());
     assert_eq!(measurement, record(second.path()));
-    // What nobody watches takes fewer events.
+    // An unwatched run takes fewer events.
     let unwatched = Simulation::new(&tiny::scenario(5_000), 1)
         .run()
         .expect("it passes its checks");

@@ -23,7 +23,7 @@ enum Topology {
     Wb,
 }
 
-/// What loses packets.
+/// The channel that loses packets.
 enum Channel {
     /// Loses the next packet with probability `enter` after a delivered packet, `stay` after a lost one.
     Chain {

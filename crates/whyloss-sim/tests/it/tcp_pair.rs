@@ -21,7 +21,7 @@ enum Event {
     Timers,
 }
 
-/// What the pipe does to one packet after the other, in both directions; all is well when the list ends.
+/// The fates of packets, one after the other, in both directions; all is well when the list ends.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     lost: bool,
@@ -253,8 +253,8 @@ proptest! {
         Pair::new(&options, fates).run(options.segments.unwrap_or(0))?;
     }
 
-    /// Whatever a hostile receiver says and however wrong the timers are called, nothing panics, the window keeps a
-    /// segment, and a poll ends.
+    /// Under any hostile receiver and any wrong timers, nothing panics, the window keeps a segment,
+    /// and a poll ends.
     #[test]
     fn lies_do_no_harm(
         options in any_options(),

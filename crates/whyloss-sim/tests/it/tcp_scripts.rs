@@ -275,7 +275,7 @@ fn limited_transmit_sends_one_per_duplicate() {
         assert_eq!(script.sack(100, 0, &[1..2]), [10], "{recovery:?}");
         assert_eq!(script.sack(101, 0, &[1..3]), [11]);
         assert_eq!(script.sack(102, 0, &[1..4]), [0]);
-        // What limited transmit sent does not count as FlightSize.
+        // Segments of limited transmit do not count as FlightSize.
         assert_eq!(script.windows(), (5000, 5000));
     }
 }

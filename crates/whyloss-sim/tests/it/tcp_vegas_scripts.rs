@@ -85,7 +85,7 @@ fn the_first_acknowledgement_after_a_retransmission_repairs_the_next_loss() {
         // The sample of 250 ms makes the timeout (950/4 + 225)/2·17/16 = 245.7 ms; segment 5 left 250 ms ago.
         assert_eq!(script.ack(250, 5), [5, 12]);
         assert_eq!(script.windows(), (8000, 2000));
-        // That was no new loss event; the second acknowledgement looks again, the third does not.
+        // No new loss event began; the second acknowledgement looks again, the third does not.
         assert_eq!(script.sender.fast_recoveries(), 1);
         assert_eq!(script.ack(350, 6)[0], 6, "left 350 ms ago");
         assert_ne!(script.ack(351, 7).first(), Some(&7));

@@ -64,7 +64,8 @@ fn every_opportunity_is_used() {
             .expect("runs");
         let counted = times.iter().chain(&times).count() as u64;
         let late = times.iter().filter(|&&time| time > 29_990).count() as u64;
-        // Nobody waits yet at the very beginning, and the first packets share no opportunity.
+        // The queue is still empty at the very beginning, and the first packets share no
+        // opportunity.
         let delivered = run.links[0].delivered;
         assert!(
             (counted - late - delivered) <= 2,

@@ -183,12 +183,12 @@ impl Setting {
 pub struct Contender(pub String);
 
 impl Contender {
-    /// What knows the truth.
+    /// Returns the contender that knows the truth.
     pub fn oracle() -> Self {
         Self("oracle".into())
     }
 
-    /// What takes every loss for congestion.
+    /// Returns the contender that takes every loss for congestion.
     pub fn unaware() -> Self {
         Self("unaware".into())
     }
@@ -230,7 +230,7 @@ impl Contender {
 pub struct Found {
     /// The networks, in their order.
     pub networks: Vec<Network>,
-    /// What they were.
+    /// The settings of the runs.
     pub setting: Setting,
     /// Runs of each contender in each network.
     pub seeds: u64,

@@ -109,7 +109,7 @@ struct Cross {
     web: Option<f64>,
 }
 
-/// What is changed of a network for a question of its own.
+/// A change of a network for a question of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Nothing.
@@ -395,7 +395,7 @@ fn rate_words(rate: f64, varying: bool) -> String {
     format!("{{ rates = [{rates}], means = [\"1 s\", \"1 s\", \"1 s\"] }}")
 }
 
-/// What loses this share of packets.
+/// Returns a channel that loses this share of packets.
 fn channel(random: &mut Random, loss: f64) -> String {
     let kind = random.below(3);
     let stay = 0.1 + 0.5 * random.uniform();
@@ -462,7 +462,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is drawn can be run, in every variant and with every transport.
+    /// Every drawn network can be run, in every variant and with every transport.
     #[test]
     fn all_are_valid() {
         for index in 0..60 {

@@ -88,7 +88,7 @@ struct Bank {
     counts: Vec<Confusion>,
 }
 
-/// What is known of one flow.
+/// The knowledge of one flow.
 struct Ear {
     candidates: Vec<ReceiverDecider>,
     expected: u64,
@@ -130,7 +130,7 @@ impl Watch for Bank {
     }
 }
 
-/// What all candidates said about the arrivals of flows driven by one decider.
+/// The answers of all candidates to the arrivals of flows driven by one decider.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// Who drove the flows.
@@ -139,7 +139,7 @@ pub struct Replay {
     pub lines: Vec<Line>,
 }
 
-/// What one candidate said.
+/// The answers of one candidate.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The classifier.

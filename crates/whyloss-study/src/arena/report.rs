@@ -18,7 +18,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
-/// What is told of each contender: a name, a unit, and what it is in one network.
+/// A column of the table of contenders: a name, a unit, and its value in one network.
 type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
 
 const RECEIVED: Metric = ("received, of the oracle's", "", |score| score.received);
@@ -242,7 +242,8 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
     )
 }
 
-/// What all classifiers said about the same arrivals, and the curves of those with a threshold.
+/// Renders the answers of all classifiers to the same arrivals, and the curves of those with a
+/// threshold.
 pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
     let title = format!(
         "The same arrivals for every classifier: {} drawn with seed {}",

@@ -1,4 +1,4 @@
-//! What a classifier got in a network, and what that comes to over networks.
+//! The score of a classifier in a network, and its summary over networks.
 //!
 //! ```text
 //! received   packets delivered to the judged flows / the same under the oracle
@@ -38,7 +38,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// What a run of this scenario came to.
+    /// Scores a run of this scenario.
     pub(super) fn of(scenario: &Scenario, run: &Measurement) -> Self {
         let mut tally = Self::default();
         for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
@@ -76,7 +76,7 @@ impl Tally {
     }
 }
 
-/// What a classifier got in one network; `None` where there was too little to measure it by.
+/// The score of a classifier in one network; `None` where there was too little to measure it by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// Packets delivered, as a share of the oracle's.

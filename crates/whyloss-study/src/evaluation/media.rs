@@ -74,7 +74,7 @@ impl Case {
     }
 }
 
-/// What an estimator came to in a case.
+/// The figures of an estimator in a case.
 #[derive(Clone, Debug)]
 struct Found {
     measures: Vec<Mean>,

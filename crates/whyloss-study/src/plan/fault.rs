@@ -11,7 +11,7 @@ pub struct TomlFault {
     pub column: usize,
     /// The key before that place on its line; may be empty.
     pub key: String,
-    /// What is wrong, with the nearest name for a key that nothing knows.
+    /// The fault, with the nearest name for an unknown key.
     pub message: String,
 }
 

@@ -14,11 +14,11 @@ pub struct Told {
     pub places: Vec<(String, Value)>,
     /// The number of its scenario.
     pub network: usize,
-    /// What it sets.
+    /// Its settings.
     pub set: Table,
 }
 
-/// What a plan has beside its points.
+/// The parts of a plan beside its points.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// Its name in messages.
@@ -94,7 +94,7 @@ fn taken(metrics: &[String], name: &str) -> bool {
     super::FIXED.contains(&name) || ids.flatten().any(|id| id == name)
 }
 
-/// What a run sets, its scenario included.
+/// Returns the settings of a run, its scenario included.
 fn all(run: &Told) -> Table {
     let mut all = run.set.clone();
     all.insert(SCENARIO.to_owned(), Value::Integer(run.network as i64));
@@ -130,8 +130,8 @@ fn listed(runs: &[Told]) -> Vec<Axis> {
     vec![axis("run".to_owned(), runs.iter().map(place).collect())]
 }
 
-/// What all runs set, and an axis for each column; `None` if the runs are not the product of their columns, or some setting
-/// hangs on two of them.
+/// Returns the settings that all runs share, and an axis for each column; `None` if the runs are
+/// not the product of their columns, or some setting hangs on two of them.
 fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
     let columns: Vec<&str> = runs
         .first()?

@@ -46,7 +46,7 @@ pub struct Part {
 pub struct Row {
     /// Its key.
     pub key: Key,
-    /// What it sets in the scenario, as JSON.
+    /// Its settings in the scenario, as JSON.
     pub set: String,
     /// Its seed.
     pub seed: u64,

@@ -44,7 +44,7 @@ pub struct Rows {
     pub metrics: Vec<(Metric, Vec<f64>)>,
     /// Why there are no metrics.
     pub errors: Vec<Option<String>>,
-    /// What the run sets in the scenario, as JSON.
+    /// The settings of each run in the scenario, as JSON.
     pub sets: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ pub struct Store {
 }
 
 const PARTS: &str = "parts";
-/// What names of files that are not whole yet end with: ours, and those of the Python package.
+/// Endings of files that are not whole yet: ours, and those of the Python package.
 const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {

@@ -59,7 +59,7 @@ impl Task {
                 let run = whyloss_sim::Simulation::new(&scenario, seed)
                     .ask(&mut goes_on)
                     .measure(needs);
-                // Whatever set it may have spoilt this run, such as a classifier that failed.
+                // A stop may have spoilt this run, such as a classifier that failed.
                 if stop.load(Ordering::Relaxed) {
                     return Ok(part);
                 }

@@ -11,9 +11,9 @@
 //!                (RFC 9002 §6.1); of those sent at the same time as that one, the first ones
 //! ```
 //!
-//! So a loss is taken for an earlier one than it was if at all, by less than a burst. What no loss comes for, although three
-//! later packets were acknowledged, was none that the stack tells of (an acknowledgement alone, a probe for a larger
-//! MTU): it is settled.
+//! So a loss is taken for an earlier one than it was if at all, by less than a burst. Some packets
+//! get no loss although three later ones were acknowledged: the stack does not tell of an
+//! acknowledgement alone, or of a probe for a larger MTU. Such a packet is settled.
 
 use alloc::boxed::Box;
 use alloc::collections::{TryReserveError, VecDeque};
@@ -28,7 +28,7 @@ pub(super) const PACKET_THRESHOLD: u64 = 3;
 /// Entries that are looked through one by one before all are searched.
 const NEAR: usize = 4;
 
-/// What one `on_sent` told.
+/// The content of one `on_sent`.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     left: Time,
@@ -80,7 +80,7 @@ pub(super) struct Ledger {
     most: usize,
 }
 
-/// What a batch of acknowledgements did, in bytes.
+/// The effect of a batch of acknowledgements, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     /// Acknowledged bytes that the edge passed, of this batch and of those before.
@@ -180,7 +180,7 @@ impl Ledger {
         self.entries.front().map_or(self.sent, |entry| entry.offset)
     }
 
-    /// What measures delivery rates, if that is wanted.
+    /// Returns the meter of delivery rates, if there is one.
     pub(super) fn meter(&mut self) -> Option<&mut DeliveryRate> {
         self.meter.as_deref_mut()
     }
@@ -302,7 +302,7 @@ impl Ledger {
         Some(self.lose(index, bytes))
     }
 
-    /// What [`find`](Self::find) finds is lost.
+    /// Marks the packet that [`find`](Self::find) found as lost.
     pub(super) fn lost_alone(&mut self, found: usize) -> FirstLost {
         self.lose(found, u64::MAX)
     }

@@ -1,4 +1,4 @@
-//! What holds for every receiver classifier of the registry, whatever the order of events.
+//! Properties of every receiver classifier of the registry, for any order of events.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ proptest! {
         );
     }
 
-    /// What mBiaz calls wireless, Biaz does too: the window only grows with c.
+    /// Biaz calls each loss wireless that mBiaz does: the window only grows with c.
     #[test]
     fn biaz_is_the_more_patient(operations in operations()) {
         let (narrow, wide) = (build("mbiaz", &[]), build("biaz", &[]));

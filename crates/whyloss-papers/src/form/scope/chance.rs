@@ -1,4 +1,4 @@
-//! What chance allows: intervals of differences, and counts that should be binomial.
+//! Statistical tests: intervals of differences, and counts that should be binomial.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 

@@ -40,7 +40,7 @@ pub(crate) struct End {
     copied: Vec<u32>,
     /// Bytes that were counted of what the application was given.
     delivered: u64,
-    /// What the last event made the judge say, and the datagrams that it spoke about.
+    /// The judge's verdict after the last event, and the datagrams it is about.
     said: Option<Judgement>,
     packets: Vec<(u64, Cause)>,
 }

@@ -16,8 +16,9 @@
 //! The two hosts of a flow share nothing but their datagrams: the engine may work out what happens at one end ahead of the
 //! other's time. A datagram is carried with 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at all.
 //!
-//! The source hears nothing of the truth. What it may ask for causes is the [`Judge`] it was given, a sender classifier
-//! like any other: it answers as the flow's `classifier` does (an oracle too), and every answer is scored.
+//! The source hears nothing of the truth. For causes it may ask the [`Judge`] it was given, a
+//! sender classifier like any other. It answers as the flow's `classifier` does (an oracle too),
+//! and every answer is scored.
 //!
 //! # Example
 //!
@@ -135,7 +136,7 @@ pub trait Host {
         None
     }
 
-    /// What congestion control knows and allows, for traces and pictures; asked of sources.
+    /// Returns the state of congestion control for traces and pictures; asked of sources.
     fn state(&self) -> SourceState {
         SourceState::default()
     }
@@ -149,7 +150,7 @@ pub struct Hosts {
     pub sink: Box<dyn Host>,
 }
 
-/// What hosts are told when they are made, for each run of each flow.
+/// The parameters of a host, for each run of each flow.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Beginning {
@@ -157,9 +158,9 @@ pub struct Beginning {
     pub start: Time,
     /// Bytes of the largest datagram, without the [headers](HEADERS) below it: what the flow's `packet` leaves.
     pub datagram: u32,
-    /// What to seed random numbers with: it follows from the run's seed and the flow's number.
+    /// The seed for random numbers: it follows from the run's seed and the flow's number.
     pub seed: [u64; 4],
-    /// What the source may ask for the causes of losses.
+    /// The judge of the source's losses.
     pub judge: Judge,
     /// Whether the source always has something to send. If not, it sends what it is [offered](Host::offer).
     pub endless: bool,
@@ -174,7 +175,7 @@ pub struct Beginning {
 pub struct Outside(Arc<dyn Fn(Beginning) -> Hosts + Send + Sync>);
 
 impl Outside {
-    /// What `make` makes.
+    /// Wraps `make`, which makes the hosts.
     pub fn new(make: impl Fn(Beginning) -> Hosts + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }

@@ -217,7 +217,7 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
     assert_eq!(gaps.mc(), Some(0.0));
 }
 
-/// What was under way finds its place again, whether it came, was dropped or was lost, in either direction.
+/// A datagram under way finds its place again after arrival, drop or loss, in either direction.
 #[test]
 fn datagrams_leave_nothing_behind() {
     let scenario = scenario(0.2, 6, 1, &oracle());
@@ -238,7 +238,7 @@ fn datagrams_leave_nothing_behind() {
     assert!(count.load(Ordering::Relaxed) <= 24);
 }
 
-/// What waits at the last hop at 3 s comes twice, in either direction.
+/// Datagrams that wait at the last hop at 3 s come twice, in either direction.
 fn copy(scenario: &mut Scenario) {
     for connection in &mut scenario.links[1..] {
         connection.link.handovers = vec![Handover {

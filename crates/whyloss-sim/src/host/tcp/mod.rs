@@ -44,7 +44,8 @@
 //! has D-SACK (RFC 2883), and knows no dialect. The table of rules and scripts is
 //! `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
-//! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
+//! [`Decrease::Window`](whyloss::congestion::Decrease) holds the difference of ns-2's window
+//! arithmetic.
 
 mod ranges;
 mod receiver;
@@ -80,7 +81,7 @@ pub struct Ack {
     pub next: u64,
     /// The stamp of the segment it answers: see [`Echo`].
     pub echo: Time,
-    /// What has arrived beyond `next`.
+    /// Segments that have arrived beyond `next`.
     pub sack: SackBlocks,
 }
 
@@ -167,8 +168,9 @@ pub enum Recovery {
     FastRetransmit,
     /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo & Peterson 1995).
     Vegas,
-    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails; windows are cut by
-    /// proportional rate reduction (RFC 9937). What kernels do. The receiver reports what came twice (RFC 2883).
+    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails;
+    /// windows are cut by proportional rate reduction (RFC 9937). The rule of kernels. The receiver
+    /// reports what came twice (RFC 2883).
     Rack,
 }
 
@@ -203,7 +205,7 @@ pub enum Echo {
     Latest,
 }
 
-/// What a scenario says about a TCP connection.
+/// A scenario's settings of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a unit.

@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(arrive(&mut receiver, 20, 4, 9), None);
         assert_eq!(arrive(&mut receiver, 50, 5, 9), None);
         assert_eq!(next(receiver.on_timeout(ms(120))), Some(6));
-        // What is out of order is answered at once, and the next four count anew.
+        // A segment out of order is answered at once, and the next four count anew.
         assert_eq!(next(arrive(&mut receiver, 130, 7, 9)), Some(6));
         assert_eq!(next(arrive(&mut receiver, 131, 6, 9)), Some(8));
         for k in 8..11 {

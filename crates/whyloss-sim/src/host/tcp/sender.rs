@@ -6,9 +6,10 @@
 //! timeout                nxt = una: everything is sent again as the window opens (go-back-N)
 //! ```
 //!
-//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip sample, one call of the
-//! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `sender/recovery.rs`
-//! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
+//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip
+//! sample, one call of the controller, one new edge and one new deadline. Any other event makes the
+//! sender alert. `sender/recovery.rs` handles it until all is well again. When a loss is found,
+//! `judge.rs` gives it a cause.
 
 mod ecn;
 mod held;
@@ -52,7 +53,7 @@ pub struct Sender {
     una: u64,
     nxt: u64,
     max: u64,
-    /// What the window lets leave, whether there is so much or not.
+    /// The end of the window, whether there is so much data or not.
     edge: u64,
     /// How many segments there are.
     segments: u64,
@@ -66,7 +67,7 @@ pub struct Sender {
     /// Whether the last event found a loss: see [`Sender::judgement`].
     judged: bool,
     judge: Box<Judge>,
-    /// What the judge said last.
+    /// The last verdict of the judge.
     judgement: Option<Judgement>,
     latest_rtt: Duration,
     min_rtt: Duration,
@@ -104,11 +105,11 @@ pub struct Sender {
     una_at_timeout: u64,
     scoreboard: Option<Box<Scoreboard>>,
     meter: Option<Box<MeteredPacer>>,
-    /// What only Vegas keeps.
+    /// State of Vegas alone.
     vegas: Option<Box<Vegas>>,
-    /// What only RACK-TLP keeps.
+    /// State of RACK-TLP alone.
     by_time: Option<Box<RackTlp>>,
-    /// What only an ECN-capable sender keeps.
+    /// State of an ECN-capable sender alone.
     ecn: Option<Box<Cuts>>,
     retransmitted: u32,
     timeouts: u32,
@@ -380,8 +381,8 @@ impl Sender {
         self.judge.on_lost(sequence, cause, self.una);
     }
 
-    /// What the classifier said about the loss that the last event found, if it found one, and the segments that it
-    /// spoke about: those of the window that were lost and had no verdict yet, with their true causes.
+    /// Returns the classifier's verdict on the loss that the last event found, if any. With it come
+    /// the lost segments of the window that had no verdict yet, and their true causes.
     #[inline]
     pub fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         if !self.judged {
@@ -400,7 +401,7 @@ impl Sender {
         self.control.ssthresh()
     }
 
-    /// What congestion control knows and allows.
+    /// Returns the state of congestion control.
     pub(crate) fn state(&self) -> SourceState {
         let controller = self.control.controller();
         let pacing = controller.pacing_rate();
@@ -530,7 +531,7 @@ impl Sender {
         self.control.on_ack(ack);
     }
 
-    /// What the receiver's time stamp clock said at `at`.
+    /// Returns the receiver's time stamp clock at `at`.
     #[inline]
     fn stamp(&self, at: Time) -> Option<Time> {
         let tick = self.timestamp_tick.as_nanos() as u64;
@@ -541,8 +542,8 @@ impl Sender {
         }
     }
 
-    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or SACK blocks say have
-    /// left it. What a long recovery sent meanwhile can exceed the window several times.
+    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or
+    /// SACK blocks say have left it. A long recovery can send several windows meanwhile.
     fn outstanding(&self) -> u64 {
         let sacked = self
             .scoreboard
@@ -683,7 +684,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// What the clock that measures round trips shows at both ends of one.
+    /// Returns the ticks of the clock that measures round trips, at both ends of one.
     #[inline]
     fn ticks(&self, sent: Time, now: Time) -> (Time, Time) {
         let tick = u64::from(self.rtt_tick);

@@ -1,4 +1,4 @@
-//! What a scenario must satisfy before it is run, whoever built it.
+//! Conditions on a scenario before it is run, from a file or from code.
 //!
 //! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what measures nothing (an
 //! empty window), or what a slip would make so large that it eats the memory.

@@ -15,7 +15,7 @@ use crate::script::{ms, options};
 
 const ONE_WAY: Duration = Duration::from_millis(50);
 
-/// What happens to one departure of a segment.
+/// The fate of one departure of a segment.
 enum Fate {
     Lost,
     /// This much later, in milliseconds.
@@ -27,7 +27,7 @@ use Fate::{Late, Lost};
 struct Exchange {
     sender: Sender,
     receiver: Receiver,
-    /// What happens to (segment, departure of it, from 0).
+    /// The fate of (segment, departure of it, from 0).
     data: Vec<(u64, usize, Fate)>,
     /// How much later, in milliseconds, acknowledgements sent from the first time to the second are.
     acks: (Time, Time, i64),
@@ -59,7 +59,7 @@ impl Exchange {
         exchange
     }
 
-    /// What leaves until `end`: milliseconds, and the segments of that moment in order.
+    /// Returns the departures until `end`: milliseconds, and the segments of that moment in order.
     fn run(&mut self, end: u64) -> Vec<(u64, Vec<u64>)> {
         let mut now = Time::ZERO;
         self.transmit(now);
@@ -325,8 +325,8 @@ fn a_stalled_path_sends_everything_again() {
 
 #[test]
 fn acknowledgements_overtaken_spare_the_copies() {
-    // The ten acknowledgements of 50 take 1150 ms longer, to 1250. The copy of segment 0, sent at 1000, is answered on a
-    // good path: 10, at 1100. What was overtaken says nothing any more.
+    // The ten acknowledgements of 50 take 1150 ms longer, to 1250. The copy of segment 0, sent at
+    // 1000, is answered on a good path: 10, at 1100. An overtaken acknowledgement says nothing new.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut exchange = Exchange::new(&prompt(recovery));
         exchange.acks = (ms(50), ms(51), 1150);

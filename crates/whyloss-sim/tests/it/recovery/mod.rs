@@ -18,7 +18,8 @@ use whyloss_sim::host::tcp::{Ack, SackBlocks};
 
 use crate::script::{Script, ms};
 
-/// What leaves on an acknowledgement at `at` that echoes the stamp of a segment sent at `sent`.
+/// Returns the departures on an acknowledgement at `at` that echoes the stamp of a segment sent at
+/// `sent`.
 fn echoing(script: &mut Script, at: u64, next: u64, sent: u64) -> Vec<u64> {
     let ack = Ack {
         next,

@@ -11,7 +11,7 @@ fn rack() -> Options {
     options(Recovery::Rack)
 }
 
-/// What leaves on an acknowledgement at `at` that reports that `sequence` came twice.
+/// Returns the departures on an acknowledgement at `at` that reports that `sequence` came twice.
 fn twice(script: &mut Script, at: u64, next: u64, sequence: u64) -> Vec<u64> {
     let ack = Ack {
         next,

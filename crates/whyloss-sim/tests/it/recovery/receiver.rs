@@ -10,7 +10,7 @@ use crate::script::{MSS, ms};
 /// A receiver whose segments took 20 ms.
 struct Arrivals(Receiver);
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 type Said = (u64, Vec<Range<u64>>);
 
 fn said(ack: Option<Ack>) -> Option<Said> {

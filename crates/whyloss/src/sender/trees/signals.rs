@@ -1,4 +1,5 @@
-//! What [`Trees`](super::Trees) of senders look at: numbers about a loss event, of what acknowledgements say.
+//! The input of [`Trees`](super::Trees) of senders: numbers about a loss event, from
+//! acknowledgements.
 //!
 //! ```text
 //! R       ns, the last round-trip time;  R′ the one before it;  w  segments, the window
@@ -97,7 +98,7 @@ pub struct Signals {
     by_delay: Density,
     /// The same by class of the window.
     by_window: Density,
-    /// What the latest segment counts there: growing weights, so that older ones count less.
+    /// The weight of the latest segment: weights grow, so that older ones count less.
     weight: f32,
     /// The recovery is over when all before this is acknowledged.
     recover: Option<u64>,
@@ -355,7 +356,7 @@ impl Signals {
     }
 }
 
-/// What an acknowledgement that moves the left edge brought.
+/// The effect of an acknowledgement that moves the left edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     /// A new bucket of the long time.

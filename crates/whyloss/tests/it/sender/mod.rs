@@ -1,4 +1,4 @@
-//! What holds for every sender classifier of the registry, whatever the order of events.
+//! Properties of every sender classifier of the registry, for any order of events.
 
 mod parameters;
 
@@ -45,7 +45,7 @@ proptest! {
     ) {
         for entry in REGISTRY {
             check(&entry.build(&[]).unwrap(), &operations, offset);
-            // What is in range may still not go together.
+            // Values in range may still not go together.
             if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &chosen)) {
                 check(&classifier, &operations, offset);
             }

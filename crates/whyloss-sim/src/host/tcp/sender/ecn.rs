@@ -23,12 +23,12 @@ use crate::host::tcp::{Ack, Segment};
 use whyloss::Time;
 use whyloss::event::{Detection, MarkEvent};
 
-/// What an ECN-capable sender remembers.
+/// The memory of an ECN-capable sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
     /// Whether the acknowledgement at hand says ECE.
     echoed: bool,
-    /// What had been sent when the window was last cut, or a recovery began.
+    /// The highest sequence sent when the window was last cut, or a recovery began.
     until: u64,
     /// The same, if a mark cut it.
     by_mark: u64,
@@ -85,7 +85,7 @@ impl Sender {
             cuts.owed = true;
             match detection {
                 None => cuts.by_mark = sent,
-                // What is lost of what is sent again says something new.
+                // A lost retransmission says something new.
                 Some(Detection::Timeout) => cuts.by_mark = 0,
                 _ => {}
             }

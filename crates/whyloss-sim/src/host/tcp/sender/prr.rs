@@ -65,7 +65,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// What leaves for each of these acknowledgements: (delivered, safe, in flight), all that may.
+    /// Returns the segments that leave for each of these acknowledgements: (delivered, safe, in
+    /// flight), all that may.
     fn sent(prr: &mut Prr, ssthresh: u64, acks: &[(u64, bool, u64)]) -> Vec<u64> {
         let leave = |&(delivered, safe, in_flight): &(u64, bool, u64)| {
             prr.on_ack(delivered, safe, in_flight, ssthresh);

@@ -54,7 +54,7 @@ struct Arrival {
     sacked: bool,
 }
 
-/// What is known of the segments' times.
+/// The times of segments.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The first segment that is not acknowledged.
@@ -64,9 +64,9 @@ pub(super) struct Rack {
     departures: VecDeque<(Time, u64)>,
     /// Segments that were found lost and may not have left again.
     lost: Ranges,
-    /// What the acknowledgement at hand says has arrived.
+    /// Segments that the acknowledgement at hand reports as arrived.
     arrivals: Vec<Arrival>,
-    /// What the last search found lost.
+    /// Segments that the last search found lost.
     pub(super) found: Vec<u64>,
     /// Segments in the network, as far as can be told.
     pub(super) pipe: u64,
@@ -111,7 +111,7 @@ impl Default for Rack {
     }
 }
 
-/// What step 4 asks of the connection.
+/// The state of the connection that step 4 needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
     pub(super) min_rtt: Duration,
@@ -461,7 +461,7 @@ mod tests {
         rack.detect(ms(140), &conditions());
         rack.on_timeout(ms(160), 0, false);
         assert_eq!(rack.found, [0, 2, 3]);
-        // What had arrived is gone, too, if the receiver reneged.
+        // Segments that had arrived are gone, too, if the receiver reneged.
         rack.on_timeout(ms(160), 0, true);
         assert_eq!(rack.found, [4]);
     }

@@ -6,7 +6,8 @@
 //! timers           reordering, probe, retransmission; the last counts as lost what left long ago, and sends `una` again
 //! ```
 //!
-//! What is lost of what left after a recovery began, or after a timeout, begins another one when that ends.
+//! A loss among segments that left after a recovery or a timeout began starts another recovery when
+//! that ends.
 
 use super::Sender;
 use super::probe::Probe;
@@ -17,7 +18,7 @@ use crate::host::tcp::Ack;
 use whyloss::event::Detection;
 use whyloss::{Duration, Time};
 
-/// What only recovery by time keeps.
+/// State of recovery by time alone.
 #[derive(Clone, Debug)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
@@ -28,7 +29,7 @@ pub(super) struct RackTlp {
 }
 
 impl RackTlp {
-    /// What it keeps of a connection whose receiver delays acknowledgements by up to so much.
+    /// Creates the state for a receiver that delays acknowledgements by up to so much.
     pub(super) fn new(ack_delay: Option<Duration>) -> Self {
         Self {
             rack: Rack::default(),

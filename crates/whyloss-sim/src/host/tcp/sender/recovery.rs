@@ -94,7 +94,7 @@ impl Sender {
                 scoreboard.next_segment(self.dialect, window, self.una, self.nxt, limit)?
             }
             Some(scoreboard) if self.dialect == Dialect::Rfc && !scoreboard.is_empty() => {
-                // What was sacked needs no sending and is no longer under way.
+                // A sacked segment needs no sending and is no longer under way.
                 let next = scoreboard.hole_from(self.nxt);
                 let spares = self.limited_transmit || next < self.max;
                 let spared = scoreboard.count_from(next) * u64::from(spares);

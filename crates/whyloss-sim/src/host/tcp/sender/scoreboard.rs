@@ -19,7 +19,7 @@ use crate::host::tcp::{Ack, Dialect};
 /// DupThresh: duplicates, or sacked segments above, that make a loss (RFC 6675 §2).
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// What is known about the segments between the cumulative acknowledgement and the highest one sent.
+/// The state of segments between the cumulative acknowledgement and the highest one sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Ranges,
@@ -93,7 +93,7 @@ impl Scoreboard {
         new
     }
 
-    /// What of `block` has not been sacked yet.
+    /// Returns the parts of `block` that have not been sacked yet.
     pub(super) fn news(&self, block: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let some = !self.sacked.holds(&block);
         some.then(|| self.sacked.gaps(block)).into_iter().flatten()

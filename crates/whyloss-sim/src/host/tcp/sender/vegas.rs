@@ -20,7 +20,7 @@ use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::Detection;
 
-/// What only Vegas keeps.
+/// State of Vegas alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vegas {
     pub(super) sent: SentLog,
