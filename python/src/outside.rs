@@ -46,7 +46,7 @@ impl Raised {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// The flag that an error sets, for whoever looks at flags. Others that stop the work may set
+    /// The flag that an error sets. Others that stop the work may set
     /// it, too.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.0.stop

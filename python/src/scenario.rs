@@ -29,7 +29,7 @@ create_exception!(
     "A run that came to no end."
 );
 
-/// The scenarios of the repository, for whoever has only the package: name and text.
+/// The scenarios of the repository, as name and text, for users of the package alone.
 #[pyfunction]
 pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
     macro_rules! texts {

@@ -124,7 +124,8 @@ impl Engine {
         self.sweep.count()
     }
 
-    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are done.
+    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are
+    /// done.
     fn run(
         &mut self,
         py: Python<'_>,
@@ -289,7 +290,7 @@ pub(crate) fn run_task<'py>(
     let raised = Raised::default();
     let registry = Names::new(own, version).registry(py, &raised)?;
     let stop = raised.stop();
-    // A worker that nobody interrupts needs no second thread; Ctrl-C reaches the driver.
+    // A worker needs no second thread, since Ctrl-C reaches the driver.
     let done = py.detach(|| {
         task.run(&registry, stop, || {
             if interrupt().is_some() {

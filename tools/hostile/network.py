@@ -324,7 +324,7 @@ def sparse_file(cases: Cases, scratch: Path) -> None:
 
 
 def init_elsewhere(cases: Cases, scratch: Path) -> None:
-    # In namespaces of its own, as process 2: a command that does not refuse harms nobody here.
+    # In namespaces of its own, as process 2: a command that does not refuse does no harm here.
     words = f"'{COMMAND}' link-init first -- touch '{scratch}/ran'; exit $?"
     result = run(["unshare", "--pid", "--fork", "--mount", "--mount-proc", "sh", "-c", words])
     wrong = ["ran its command"] if (scratch / "ran").exists() else []

@@ -439,7 +439,7 @@ impl CliError {
         }
     }
 
-    /// Whether whoever read our output has gone.
+    /// Whether the reader of our output has gone.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,4 +1,4 @@
-//! Controls that are loaded, whoever loaded them, and the sockets under them, in whatever network.
+//! Finds all loaded controls, and the sockets under them, in every network namespace.
 
 use std::collections::BTreeMap;
 use std::fs;

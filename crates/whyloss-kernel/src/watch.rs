@@ -12,7 +12,7 @@ use crate::event::{Ends, Event};
 use crate::find::Loaded;
 use crate::shared::{Shared, now_us};
 
-/// How long the programs go on telling once nobody says that it listens.
+/// How long the programs go on telling without a listener.
 const PATIENCE_US: u64 = 2_000_000;
 
 /// A control that is listened to. One process can, at a time.

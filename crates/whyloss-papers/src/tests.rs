@@ -138,8 +138,8 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     }
 }
 
-/// Section 9.1 of ElAarag et al.: "a simulation with IFTP is equivalent to an IFTP-W simulation run with an error-sensitive
-/// section length equal to the packet size".
+/// Section 9.1 of ElAarag et al.: "a simulation with IFTP is equivalent to an IFTP-W simulation run
+/// with an error-sensitive section length equal to the packet size".
 #[test]
 fn iftp_is_iftp_w_with_everything_sensitive() {
     let run = |ber: f64, coverage: Option<&str>| {

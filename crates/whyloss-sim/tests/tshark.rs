@@ -1,6 +1,7 @@
 //! Captures of a run as tshark reads them: whole, well-formed, with the truth in the comments.
 //!
-//! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark --test tshark`.
+//! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark
+//! --test tshark`.
 
 #[path = "it/tiny.rs"]
 mod tiny;

@@ -5,7 +5,8 @@
 //!                                                                  where both have a value, then the mean
 //! ```
 //!
-//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with it.
+//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with
+//! it.
 
 use core::fmt::{self, Write};
 use std::borrow::Cow;
@@ -203,8 +204,8 @@ impl Line {
         self.of_values(|values| values.len() as f64)
     }
 
-    /// The seeds' values at the first place, in bins by those of another line: each is at its upper bound, and the first begins
-    /// at nothing.
+    /// The seeds' values at the first place, in bins by those of another line: each is at its upper
+    /// bound, and the first begins at nothing.
     #[must_use]
     pub fn binned(&self, by: &Self, bounds: &[f64]) -> Self {
         let first = |line: &Self| {
@@ -395,7 +396,8 @@ impl Line {
 }
 
 impl fmt::Display for Line {
-    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence behind a claim.
+    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence
+    /// behind a claim.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if let Some(Notation { place, mean }) = self.notation {

@@ -197,7 +197,7 @@ pub enum Weight {
     Counted,
     /// It is such a statement in another reading: evidence beside the one that counts.
     Beside,
-    /// It holds whatever happens, so that it says nothing for whoever measures it.
+    /// Marks a claim that holds for any result; it does not count towards the score.
     Foregone,
 }
 

@@ -1,7 +1,8 @@
 //! Parquet files from anywhere: the one boundary that all readers pass.
 //!
-//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on some that make no sense.
-//! [`open`] checks what it can before anything is decoded, and [`guard`] turns what is left into an error.
+//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on
+//! some that make no sense. [`open`] checks what it can before anything is decoded, and [`guard`]
+//! turns what is left into an error.
 //!
 //! | checked | why |
 //! |---|---|
@@ -138,8 +139,9 @@ impl<R: ChunkReader> ChunkReader for Checked<R> {
     }
 }
 
-/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's compact protocol (fields
-/// in a row, of 32 bits: 0x15, and a variable-length number whose lowest bit is the sign).
+/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's
+/// compact protocol (fields in a row, of 32 bits: 0x15, and a variable-length number whose lowest
+/// bit is the sign).
 fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
     let mut field = || {
         let (&0x15, rest) = head.split_first()? else {

@@ -1,8 +1,10 @@
-//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps, evaluations.
+//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps,
+//! evaluations.
 //!
-//! The points of a plan are not kept, but worked out from their number: the first axis turns slowest, axes that are drawn
-//! turn together and fastest. Each drawn axis has a random stream of its own, named as the axis, so that another axis, or
-//! more draws, leave those there were as they were.
+//! The points of a plan are not kept, but worked out from their number: the first axis turns
+//! slowest, axes that are drawn turn together and fastest. Each drawn axis has a random stream of
+//! its own, named as the axis, so that another axis, or more draws, leave those there were as they
+//! were.
 
 use std::fmt::Write as _;
 use std::io;

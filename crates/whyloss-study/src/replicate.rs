@@ -79,13 +79,15 @@ impl Context<'_> {
         )
     }
 
-    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation already did it for
-    /// the same `key`; one list per item.
+    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation
+    /// already did it for the same `key`; one list per item.
     ///
-    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every item.
+    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every
+    /// item.
     ///
     /// # Errors
-    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of `work`.
+    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of
+    /// `work`.
     pub fn each<I: Sync, T: Send + Sync + 'static>(
         &self,
         items: &[I],
@@ -108,10 +110,12 @@ impl Context<'_> {
         finished.collect()
     }
 
-    /// The same for groups of items that are compared with each other, until `metric` is precise enough in each item of
-    /// a group; all of a group have the same seeds, the lists of one group's items have the same length.
+    /// The same for groups of items that are compared with each other, until `metric` is precise
+    /// enough in each item of a group; all of a group have the same seeds, the lists of one group's
+    /// items have the same length.
     ///
-    /// A number of seeds that the user asked for ([`Context::with_seeds`]) is exact; the experiment's own is the least.
+    /// A number of seeds that the user asked for ([`Context::with_seeds`]) is exact; the
+    /// experiment's own is the least.
     ///
     /// # Errors
     /// As [`Context::each`].
@@ -236,7 +240,8 @@ mod tests {
         assert_eq!(FIVE_PERCENT.needed(&[2.0, 4.0, 6.0]), 6);
         let twenty: Vec<f64> = (0..20).map(|i| 99.0 + f64::from(i % 2) * 2.0).collect();
         assert!(FIVE_PERCENT.reached(&twenty) && FIVE_PERCENT.needed(&twenty) == 20);
-        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, h = 7.20 = 1.44 · 5: 20 · 1.44² = 41.5, of which 40 are allowed.
+        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, h = 7.20 = 1.44 · 5: 20 · 1.44² = 41.5, of
+        // which 40 are allowed.
         let wide: Vec<f64> = (0..20).map(|i| 85.0 + f64::from(i % 2) * 30.0).collect();
         assert_eq!(FIVE_PERCENT.needed(&wide), 40);
         assert_eq!(FIVE_PERCENT.needed(&[3.0]), 2);
@@ -269,7 +274,8 @@ mod tests {
     fn groups_run_until_each_of_them_is_precise() {
         let stop = AtomicBool::new(false);
         let own = Context::new(&Unwatched, &stop).for_experiment(&EXPERIMENT);
-        // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than 40 at 30.
+        // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than
+        // 40 at 30.
         let lengths_of = |groups: &[Vec<u32>]| lengths(&own, groups);
         let found = lengths_of(&[vec![0, 1], vec![1, 10], vec![30]]);
         assert_eq!(found[0], [10, 10]);

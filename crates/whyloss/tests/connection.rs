@@ -1,4 +1,5 @@
-//! A connection by packet numbers: every controller of the registry works through it, and no order of calls breaks it.
+//! A connection by packet numbers: every controller of the registry works through it, and no order
+//! of calls breaks it.
 
 #[path = "../examples/quic.rs"]
 #[allow(dead_code, reason = "the example's main")]
@@ -128,7 +129,8 @@ fn a_verdict_is_revised_when_the_recovery_ends() {
     }
 }
 
-/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the odds.
+/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the
+/// odds.
 #[test]
 fn odds_go_with_the_verdict() {
     let mut connection = begun("trees");

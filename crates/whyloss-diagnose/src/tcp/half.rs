@@ -568,8 +568,8 @@ impl Half {
             .delays
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
-        // Where nobody overtakes, what left before something that is known to have arrived would be
-        // known to have, too.
+        // Where packets keep their order, what left before something that is known to have arrived
+        // would be known to have, too.
         let before = if overtaken {
             self.delivered_before.max(piece.first.order)
         } else {

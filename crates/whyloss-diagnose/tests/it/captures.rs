@@ -194,6 +194,6 @@ fn a_capture_out_of_order_is_put_in_order() {
     assert_eq!(story(&ordered), story(&plain));
     let counts = [&ordered, &plain].map(|diagnosis| diagnosis.flows[0].counts);
     assert_eq!(counts[0].retransmissions, counts[1].retransmissions);
-    // Before the first late one came nobody could know that some would.
+    // Nothing told of late ones before the first came.
     assert!(counts[0].reordered < 5, "{counts:?}");
 }

@@ -1,4 +1,5 @@
-//! A paper as data: its networks as scenario files, its figures and tables as entries of a TOML file.
+//! A paper as data: its networks as scenario files, its figures and tables as entries of a TOML
+//! file.
 //!
 //! ```text
 //! PAPER/paper.toml           metrics, lines, axes, and an entry for each figure

@@ -26,8 +26,8 @@
 //! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
-//! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
-//! Of a mean that does not exist nothing holds.
+//! What is compared is the evidence: each line that a number is taken of, or that is compared, in
+//! the order of the text. Of a mean that does not exist nothing holds.
 
 mod between;
 mod chance;

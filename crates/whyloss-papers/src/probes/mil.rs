@@ -16,8 +16,9 @@
 //! interval.…                       of the first sender's between 50 and 52 s, seed 1: ms
 //! ```
 //!
-//! A round trip ends when what was sent last at its start is acknowledged. Actions are counted over the whole run, as in
-//! "a simulation time of 100 s"; throughput, windows and intervals after the neglected part (MIL-13).
+//! A round trip ends when what was sent last at its start is acknowledged. Actions are counted over
+//! the whole run, as in "a simulation time of 100 s"; throughput, windows and intervals after the
+//! neglected part (MIL-13).
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
@@ -67,7 +68,8 @@ pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Pr
 struct Senders {
     from: Time,
     end: Time,
-    /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a forward flow's.
+    /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a
+    /// forward flow's.
     last_hop_of: Vec<usize>,
     watched: Vec<Watched>,
     shortest: Duration,

@@ -1,4 +1,5 @@
-//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link that loses packets.
+//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link
+//! that loses packets.
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown

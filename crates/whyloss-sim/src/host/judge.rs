@@ -1,9 +1,10 @@
 //! Judges the causes of a sender's losses, beside the truth that only the path knows.
 //!
-//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is looked up in it; no
-//! other classifier sees it. A loss event without a segment that was lost in the window (a timeout that came too early,
-//! say) has no true cause: the oracle then answers congestion, and nothing is scored. A segment that has left again is no
-//! longer lost, unless it is lost again.
+//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is
+//! looked up in it; no other classifier sees it. A loss event without a segment that was lost in
+//! the window (a timeout that came too early, say) has no true cause: the oracle then answers
+//! congestion, and nothing is scored. A segment that has left again is no longer lost, unless it is
+//! lost again.
 
 use std::collections::VecDeque;
 
@@ -21,8 +22,8 @@ pub struct Judgement {
     pub sequence: u64,
     /// How the loss was found.
     pub detection: Detection,
-    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the channel; `None` if none
-    /// was lost.
+    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the
+    /// channel; `None` if none was lost.
     pub truth: Option<Cause>,
     /// The verdict.
     pub verdict: Cause,
@@ -51,7 +52,8 @@ pub(super) struct Judge {
     lost: VecDeque<Lost>,
     /// Losses that the last event gave a verdict on: segment, truth.
     pub(super) packets: Vec<(u64, Cause)>,
-    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is one.
+    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is
+    /// one.
     pending: Option<(u64, u64)>,
 }
 
@@ -109,15 +111,16 @@ impl Judge {
         }
     }
 
-    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be judged.
+    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be
+    /// judged.
     pub(super) fn on_repaired(&mut self, sequence: u64) {
         if let Ok(place) = self.place(sequence) {
             self.lost[place].resent = false;
         }
     }
 
-    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery. Before it the window was `cwnd`
-    /// and the threshold `ssthresh`.
+    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery.
+    /// Before it the window was `cwnd` and the threshold `ssthresh`.
     pub(super) fn waits(&mut self, detection: Detection, cwnd: u64, ssthresh: u64) -> bool {
         let waits = self.revises() && !detection.is_timeout();
         self.pending = waits.then_some((cwnd, ssthresh));
@@ -133,7 +136,8 @@ impl Judge {
         }
     }
 
-    /// The recovery has ended: the final verdict on its loss, window and threshold before it. `None`: the verdict was final.
+    /// The recovery has ended: the final verdict on its loss, window and threshold before it.
+    /// `None`: the verdict was final.
     pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
         let (cwnd, ssthresh) = self.pending.take()?;
         let cause = match &mut self.decider {

@@ -1,7 +1,8 @@
 //! Hosts: the two ends of a flow.
 //!
-//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven by the engine: it
-//! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
+//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven
+//! by the engine: it delivers packets, wakes a host at its deadline, and asks for packets until
+//! there are none.
 
 pub mod datagrams;
 mod iftp;
@@ -196,8 +197,9 @@ impl Source {
         }
     }
 
-    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One that stops does not: what
-    /// it would send then, and when its timer is set anew, depends on the time at which it is asked.
+    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One
+    /// that stops does not: what it would send then, and when its timer is set anew, depends on the
+    /// time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
         matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
@@ -248,7 +250,8 @@ impl Source {
         }
     }
 
-    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission timeout.
+    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission
+    /// timeout.
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
@@ -424,7 +427,8 @@ impl Sink {
         }
     }
 
-    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it or makes it send.
+    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it
+    /// or makes it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
         match transport {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options

@@ -1,8 +1,8 @@
 //! QUIC flows: what a scenario says about them, and how they come by their protocol engines.
 //!
-//! The engines (quinn, noq) are [hosts from outside](super::outside): this crate knows none. Whoever builds them into a
-//! program [installs](install) them once at its start; a run of a QUIC flow without them is refused
-//! ([`RunError::NoEngine`](crate::RunError::NoEngine)).
+//! The engines (quinn, noq) are [hosts from outside](super::outside): this crate knows none.
+//! A program that has them [installs](install) them once at its start. A run of a QUIC
+//! flow without them is refused ([`RunError::NoEngine`](crate::RunError::NoEngine)).
 
 use std::sync::OnceLock;
 

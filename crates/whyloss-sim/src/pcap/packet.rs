@@ -41,7 +41,7 @@ use crate::scenario::Flow;
 /// Bytes stored of a packet: IPv4 and TCP with all options, the longest of all.
 pub(super) const SNAP_LENGTH: u32 = 80;
 
-/// The first of the ports that nobody registers (RFC 6335, 6), and how many there are.
+/// The first of the unregistered ports (RFC 6335, 6), and how many there are.
 const PORTS: (usize, usize) = (49_152, 16_384);
 
 /// With time stamps, which take 12 bytes.

@@ -1,9 +1,11 @@
-//! The document behind a scenario: a tree of values that remember where they come from, after the overrides.
+//! The document behind a scenario: a tree of values that remember where they come from, after the
+//! overrides.
 //!
-//! An override `key=value` addresses links and flows by name, or by index from 0, and everything below by key:
-//! `link.shared.rate`, `flow.0.classifier.name`, `duration`. The value is TOML; what is not TOML is taken as a string,
-//! so that a shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport, application or
-//! channel given by its name alone becomes a table when a key below it is set.
+//! An override `key=value` addresses links and flows by name, or by index from 0, and everything
+//! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. The value is TOML; what
+//! is not TOML is taken as a string, so that a shell's quotes suffice. It replaces what is there,
+//! or adds a key. A classifier, transport, application or channel given by its name alone becomes a
+//! table when a key below it is set.
 
 use std::ops::Range;
 

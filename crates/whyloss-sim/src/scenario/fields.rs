@@ -1,5 +1,5 @@
-//! Reading a table key by key: the type, unit and range of every value are checked here, and keys nobody knows are
-//! refused before anything else, since a misspelt key explains a missing one.
+//! Reading a table key by key: the type, unit and range of every value are checked here, and keys
+//! nobody knows are refused before anything else, since a misspelt key explains a missing one.
 
 use std::ops::RangeInclusive;
 

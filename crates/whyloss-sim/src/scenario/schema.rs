@@ -44,8 +44,8 @@ pub enum Shape {
     Changes,
     /// A table; its keys.
     Table,
-    /// A kind by its name alone, or a table with the name under this key and what lies at the same path with `<NAME>`
-    /// behind it.
+    /// A kind by its name alone, or a table with the name under this key and what lies at the same
+    /// path with `<NAME>` behind it.
     Kinds(&'static str, Vec<String>),
 }
 
@@ -56,7 +56,8 @@ pub struct Description {
     pub shapes: BTreeMap<String, Vec<Shape>>,
     /// The keys of a table in order, each with whether it is required.
     pub tables: BTreeMap<String, Vec<(String, bool)>>,
-    /// The sets of keys of which a table needs one whole, where it can be given in more than one way.
+    /// The sets of keys of which a table needs one whole, where it can be given in more than one
+    /// way.
     pub alternatives: BTreeMap<String, Vec<Vec<String>>>,
 }
 

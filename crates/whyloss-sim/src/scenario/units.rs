@@ -1,7 +1,8 @@
 //! Quantities with their unit: `20 ms`, `150 kbit/s`, `762 B`.
 //!
-//! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters: `Mbit/s` is a million
-//! bits per second, `mbit/s` is refused. There is one spelling per unit; the usual others are recognised to say so.
+//! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters:
+//! `Mbit/s` is a million bits per second, `mbit/s` is refused. There is one spelling per unit; the
+//! usual others are recognised to say so.
 
 use super::schema::Shape;
 

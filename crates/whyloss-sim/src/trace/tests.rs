@@ -405,7 +405,7 @@ fn other_forms_hold_the_same() {
     }
 }
 
-/// Every verdict that is scored stands in the table of losses, whoever gave it.
+/// Every verdict that is scored stands in the table of losses.
 #[test]
 fn verdicts_are_those_that_are_scored() {
     let text = r#"

@@ -18,7 +18,8 @@ impl Watch for Copies {
     }
 }
 
-/// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its packets.
+/// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its
+/// packets.
 fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     let text = format!(
         r#"
@@ -74,8 +75,9 @@ fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     }
 }
 
-/// Sinks that tell no packet from its copy, beside a rival that keeps the queue busy: what was sent was delivered or lost, and copies are
-/// neither, whether the link behind loses packets or not. Nor have copies a delay.
+/// Sinks that tell no packet from its copy, beside a rival that keeps the queue busy: what was sent
+/// was delivered or lost, and copies are neither, whether the link behind loses packets or not. Nor
+/// have copies a delay.
 #[test]
 fn what_was_sent_was_delivered_or_lost_once() {
     let transports = [

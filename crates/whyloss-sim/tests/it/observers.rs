@@ -1,5 +1,5 @@
-//! Traces and captures of a whole run: they agree with what the run counted, change nothing, and are the same bytes
-//! twice.
+//! Traces and captures of a whole run: they agree with what the run counted, change nothing, and
+//! are the same bytes twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -122,7 +122,8 @@ fn tables_agree_with_the_counts() {
     let fates = |fate: &str| radio.iter().filter(|row| row[5] == fate).count() as u64;
     let lost = measurement.links[1].lost;
     assert_eq!(fates("congestion"), lost.congestion);
-    // The engine knows a packet's fate as it reaches the link; some of these are corrupted after the end of the run.
+    // The engine knows a packet's fate as it reaches the link; some of these are corrupted after
+    // the end of the run.
     assert!((lost.wireless..lost.wireless + 6).contains(&fates("wireless")));
     for row in &radio {
         let waiting: u32 = row[4].parse().unwrap();

@@ -1,4 +1,5 @@
-//! A sender and a receiver in virtual time over pipes that lose, delay and reorder; and senders that are lied to.
+//! A sender and a receiver in virtual time over pipes that lose, delay and reorder; and senders
+//! that are lied to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

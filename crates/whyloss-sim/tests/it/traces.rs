@@ -6,7 +6,8 @@ use whyloss_sim::Scenario;
 
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
 
-/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the link has.
+/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the
+/// link has.
 fn path(rate: &str, link: &str, transport: &str) -> String {
     format!(
         r#"
@@ -42,7 +43,8 @@ fn scenario(text: &str) -> Result<Scenario, String> {
 
 const DROP_TAIL: &str = "queue = { packets = 50 }";
 
-/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was sent arrives 10 ms later.
+/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was
+/// sent arrives 10 ms later.
 #[test]
 fn every_opportunity_is_used() {
     for name in ["lte-still", "lte-driving", "hspa", "wifi-busy", "leo"] {

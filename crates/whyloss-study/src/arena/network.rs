@@ -1,4 +1,5 @@
-//! Networks drawn at random from stated distributions, as scenario files that `whyloss run` takes too.
+//! Networks drawn at random from stated distributions, as scenario files that `whyloss run` takes
+//! too.
 //!
 //! ```text
 //! last hop     s1…sN ─access─ r1 ═core═ r2 ─last 1…N, wireless─ d1…dN     a radio link for each flow
@@ -18,9 +19,10 @@
 //! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
 //! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
 //!
-//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By other laws
-//! ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2 to 4 N·R (long); or what is log-uniform
-//! in the first five lines and in that of losses is uniform.
+//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By
+//! other laws ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2
+//! to 4 N·R (long); or what is log-uniform in the first five lines and in that of losses is
+//! uniform.
 
 use std::fmt::Write as _;
 
@@ -485,8 +487,8 @@ mod tests {
         }
     }
 
-    /// The laws of the table above: ranges, and medians of what is log-uniform, which are the roots of the products of
-    /// the ends.
+    /// The laws of the table above: ranges, and medians of what is log-uniform, which are the roots
+    /// of the products of the ends.
     #[test]
     fn drawn_by_the_stated_laws() {
         let drawn: Vec<Network> = (0..3_000)

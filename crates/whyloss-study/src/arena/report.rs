@@ -31,7 +31,8 @@ const MW: Metric = ("Mw", "%", |score| score.mw);
 const HARM: Metric = ("harm to a plain flow", "%", |score| score.harm);
 const CLEAN_HARM: Metric = ("harm where no channel loses", "%", |score| score.clean_harm);
 
-/// Tables over all networks, of each family, and of differences from `against`, which is one of the contenders or nobody.
+/// Tables over all networks, of each family, and of differences from `against`, which is one of the
+/// contenders or nobody.
 pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
     let id = format!("arena-{}", found.setting.transport.id());
     let mut outcomes = vec![whole(found, &id)];
@@ -211,7 +212,8 @@ fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     Some(Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
-/// Who costs more than this many points is left out of the picture, or nobody else could be told apart.
+/// Omits outliers above this cost, so that the other points stay
+/// legible.
 const EDGE: f64 = 3.0;
 
 /// Contenders beyond it over all networks.

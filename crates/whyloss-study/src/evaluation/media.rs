@@ -1,4 +1,5 @@
-//! RMCAT's evaluation of congestion control for media (RFC 8867, metrics of RFC 8868), as a program.
+//! RMCAT's evaluation of congestion control for media (RFC 8867, metrics of RFC 8868), as a
+//! program.
 //!
 //! ```text
 //! Case      a scenario file of `evaluation/media/`, whose calls name no estimator

@@ -2,7 +2,8 @@
 
 use whyloss_sim::scenario::suggest;
 
-/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what is wrong.
+/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what
+/// is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
     /// From 1.

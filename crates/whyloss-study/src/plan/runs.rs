@@ -1,4 +1,5 @@
-//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the runs.
+//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the
+//! runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,8 @@ pub struct Beside {
     pub seeds: u64,
     /// As [`crate::Metric::find`] reads them.
     pub metrics: Vec<String>,
-    /// The metric that must be precise, half its interval as a share of the mean, the confidence, and the most seeds.
+    /// The metric that must be precise, half its interval as a share of the mean, the confidence,
+    /// and the most seeds.
     pub until: Option<(String, f64, f64, u64)>,
 }
 
@@ -35,8 +37,8 @@ pub struct Beside {
 const SCENARIO: &str = "\0scenario";
 
 impl Plan {
-    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting hangs on one of them alone;
-    /// else it has one axis, with a place for each run.
+    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting
+    /// hangs on one of them alone; else it has one axis, with a place for each run.
     ///
     /// # Errors
     /// If there is no run or no metric.

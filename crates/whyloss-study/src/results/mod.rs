@@ -1,8 +1,9 @@
 //! The figures of a run in every format: one list of metrics for flows, one for links, each with a
 //! value per seed.
 //!
-//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and [`json`] writes them.
-//! [`Metric`]s have the same keys in the command's output, in sweeps and in Python.
+//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and
+//! [`json`] writes them. [`Metric`]s have the same keys in the command's output, in sweeps and in
+//! Python.
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};

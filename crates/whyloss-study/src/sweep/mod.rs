@@ -1,4 +1,5 @@
-//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
+//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be
+//! made again.
 //!
 //! ```text
 //! Plan      what is to be run: scenarios, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)

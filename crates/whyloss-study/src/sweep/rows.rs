@@ -10,8 +10,9 @@
 //! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
 //! | `scenario` | the name of the run's scenario, if the plan has several |
 //!
-//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text of each further one
-//! (`whyloss.scenario.FILE`), the version, and the unit of each metric that has one (`NAME.unit`).
+//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text
+//! of each further one (`whyloss.scenario.FILE`), the version, and the unit of each metric that has
+//! one (`NAME.unit`).
 
 use std::ops::Range;
 use std::sync::Arc;

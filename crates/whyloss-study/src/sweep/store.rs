@@ -10,7 +10,8 @@ use super::SweepError;
 use super::part::Part;
 use super::rows::Rows;
 
-/// A directory with `parts/part-….parquet` and `rows.parquet`, held against other sweeps as long as this lives.
+/// A directory with `parts/part-….parquet` and `rows.parquet`, held against other sweeps as long as
+/// this lives.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
@@ -55,7 +56,8 @@ impl Store {
     /// Reads every part, and hands it to `take`.
     ///
     /// # Errors
-    /// If one cannot be read, or is none: nothing of ours leaves such a file, so that is for people to look at.
+    /// If one cannot be read, or is none: nothing of ours leaves such a file, so that is for people
+    /// to look at.
     pub fn parts(&self, mut take: impl FnMut(&Part)) -> Result<(), SweepError> {
         for path in list(&self.directory.join(PARTS))? {
             if path

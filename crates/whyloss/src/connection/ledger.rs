@@ -1,8 +1,9 @@
 //! Keeps the packets that were sent and are not settled yet.
 //!
-//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation offload). Entries are in the
-//! order of sending, and so are their times. A stack that names packets by nothing but the time at which they were sent
-//! (quinn) leaves open which of a burst it means. Then
+//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation
+//! offload). Entries are in the order of sending, and so are their times. A stack that names
+//! packets by nothing but the time at which they were sent (quinn) leaves open which of a burst it
+//! means. Then
 //!
 //! ```text
 //! acknowledged   of the packets sent at that time, the last ones up to the largest number acknowledged, which is told at
@@ -71,7 +72,8 @@ pub(super) struct Ledger {
     /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent
     /// during a handshake.
     mixed: usize,
-    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
+    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it
+    /// acknowledged so far.
     batch: u64,
     fresh: u64,
     /// Bytes of all entries neither acknowledged nor lost.
@@ -142,8 +144,8 @@ impl Ledger {
         self.last
     }
 
-    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise, and each packet have an
-    /// entry: those of a stack with several spaces of numbers may not.
+    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise,
+    /// and each packet have an entry: those of a stack with several spaces of numbers may not.
     pub(super) fn find(&self, number: u64) -> Option<(usize, Time)> {
         let index = self.entries.partition_point(|entry| entry.last < number);
         let entry = self.entries.get(index)?;
@@ -185,7 +187,8 @@ impl Ledger {
         self.meter.as_deref_mut()
     }
 
-    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset of the first byte.
+    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset
+    /// of the first byte.
     pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
         if self.entries.len() >= self.most {
             self.forget_oldest();
@@ -349,7 +352,8 @@ impl Ledger {
         first
     }
 
-    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on record.
+    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on
+    /// record.
     pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;
@@ -363,7 +367,8 @@ impl Ledger {
         }
     }
 
-    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been told.
+    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been
+    /// told.
     pub(super) fn overtake(&mut self, largest: u64) {
         // Of a burst any packet may stand for the one that is lost: it is overtaken as a whole.
         let overtaken = |entry: &Entry| entry.last.saturating_add(PACKET_THRESHOLD) <= largest;
@@ -419,7 +424,8 @@ impl Ledger {
     /// The entries that left at that time.
     #[inline]
     fn at(&self, left: Time) -> Range<usize> {
-        // Packets are acknowledged in the order of sending, most of the time: what is looked for is among the first.
+        // Packets are acknowledged in the order of sending, most of the time: what is looked for is
+        // among the first.
         let near = self.entries.iter().take(NEAR);
         let start = near
             .enumerate()

@@ -1,4 +1,5 @@
-//! A host from outside at one end of a flow, and the datagrams that it sent and that are still under way.
+//! A host from outside at one end of a flow, and the datagrams that it sent and that are still
+//! under way.
 
 use std::fmt;
 
@@ -29,7 +30,8 @@ pub(crate) struct End {
     host: Box<dyn Host>,
     /// The truth about what this end sends, and what was said of it, if this is a source.
     judge: Option<Judge>,
-    /// Transfers that this source has to send, and how many of them the host was offered; `None`: it always has something.
+    /// Transfers that this source has to send, and how many of them the host was offered; `None`:
+    /// it always has something.
     backlog: Option<Backlog>,
     offered: u64,
     sent: u64,

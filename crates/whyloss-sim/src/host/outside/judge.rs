@@ -18,9 +18,10 @@ use crate::host::judge::{self, Judgement};
 
 /// The sender classifier of a host from outside.
 ///
-/// It is told what every classifier is told, and of every packet that leaves ([`SenderClassifier::on_sent`]) while the
-/// engine polls the host for the datagram that carries it. Its answers are those of the flow's `classifier`, and they are
-/// scored against the truth; of several answers in one event of the engine the last one counts. A copy is the same judge.
+/// It is told what every classifier is told, and of every packet that leaves
+/// ([`SenderClassifier::on_sent`]) while the engine polls the host for the datagram that carries
+/// it. Its answers are those of the flow's `classifier`, and they are scored against the truth; of
+/// several answers in one event of the engine the last one counts. A copy is the same judge.
 #[derive(Clone, Debug)]
 pub struct Judge(Arc<Mutex<Bench>>);
 

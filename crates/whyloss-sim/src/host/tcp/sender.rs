@@ -1,4 +1,5 @@
-//! The sender: the window, the timer, and the path that every acknowledgement takes while nothing is lost.
+//! The sender: the window, the timer, and the path that every acknowledgement takes while nothing
+//! is lost.
 //!
 //! ```text
 //! una ≤ nxt ≤ max        acknowledged, to be sent next, one past the highest sent
@@ -132,8 +133,8 @@ impl Sender {
         Self::with_decider(options, SenderDecider::unaware(), random, now)
     }
 
-    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random` draws the errors of an
-    /// erring one.
+    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random`
+    /// draws the errors of an erring one.
     pub fn with_decider(
         options: &Options,
         decider: SenderDecider,
@@ -217,8 +218,8 @@ impl Sender {
         sender
     }
 
-    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call [`Sender::poll_transmit`]
-    /// until it answers `None`.
+    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call
+    /// [`Sender::poll_transmit`] until it answers `None`.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -236,8 +237,9 @@ impl Sender {
         self.on_foreseen_ack(now, ack, stamped);
     }
 
-    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at `at` only moves the
-    /// window on: it finds no loss, lets nothing leave again, and the timer does not expire before it.
+    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at
+    /// `at` only moves the window on: it finds no loss, lets nothing leave again, and the timer
+    /// does not expire before it.
     #[inline]
     pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
         !self.alert
@@ -247,7 +249,8 @@ impl Sender {
             && at <= self.deadline
     }
 
-    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window on.
+    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window
+    /// on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -259,7 +262,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: it is always alert.
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees
+    /// nothing: it is always alert.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
         let sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
@@ -270,7 +274,8 @@ impl Sender {
         .needs_attention()
     }
 
-    /// The application has produced `segments` in all; there were none if [`Options::segments`] was zero.
+    /// The application has produced `segments` in all; there were none if [`Options::segments`] was
+    /// zero.
     pub(crate) fn supply(&mut self, segments: u64) {
         self.segments = segments;
     }
@@ -307,8 +312,8 @@ impl Sender {
         })
     }
 
-    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back may leave; [`Time::MAX`]
-    /// if nothing is outstanding.
+    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back
+    /// may leave; [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         let mut next = self.deadline;
@@ -324,7 +329,8 @@ impl Sender {
         next
     }
 
-    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
+    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it
+    /// answers `None`.
     pub fn on_timeout(&mut self, now: Time) {
         self.judged = false;
         if self.on_timers_by_time(now) || now < self.deadline || self.una == self.max {
@@ -376,7 +382,7 @@ impl Sender {
         self.judge.held()
     }
 
-    /// The path lost this segment. Only the oracle, and whoever scores verdicts, makes use of it.
+    /// The path lost this segment. Only the oracle and the scores use it.
     pub fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.judge.on_lost(sequence, cause, self.una);
     }
@@ -477,7 +483,8 @@ impl Sender {
         u64::from(self.fast_recoveries)
     }
 
-    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller learn from it.
+    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller
+    /// learn from it.
     #[inline]
     fn advance(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64, in_recovery: bool) {
         let rtt = self.measure(now, ack);
@@ -507,7 +514,8 @@ impl Sender {
             .app_limited(self.nxt >= self.segments || self.handshaking)
             .in_recovery(in_recovery);
         if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
-            // Reno asks for no more, and what a compiler works out but nobody reads is worked out all the same.
+            // Reno asks for no more, and what a compiler works out but nobody reads is worked out
+            // all the same.
             self.control.on_ack(&event);
         } else {
             let event = event
@@ -581,7 +589,8 @@ impl Sender {
         said.verdict
     }
 
-    /// A recovery has ended: a verdict that waited for this is final, and what a loss called wireless did is undone.
+    /// A recovery has ended: a verdict that waited for this is final, and what a loss called
+    /// wireless did is undone.
     fn conclude(&mut self, now: Time) {
         let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
             return;

@@ -1,9 +1,11 @@
-//! Loss recovery in the manner of packetdrill: given these acknowledgements at these times, these segments leave. Each
-//! script names the rule that it pins. `crates/whyloss-sim/tests/it/recovery/README.md` lists the
-//! rules, their scripts and where we depart.
+//! Loss recovery in the manner of packetdrill: given these acknowledgements at these times, these
+//! segments leave. Each script names the rule that it pins.
+//! `crates/whyloss-sim/tests/it/recovery/README.md` lists the rules, their scripts and where we
+//! depart.
 //!
-//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments unless it says bytes,
-//! and every expected number is derived in the comment above it from the text of the RFC.
+//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments
+//! unless it says bytes, and every expected number is derived in the comment above it from the text
+//! of the RFC.
 
 mod exchanges;
 mod newreno;

@@ -1,6 +1,7 @@
 //! Any order of events for an IFTP sender, and what must hold along it.
 //!
-//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that either can draw them.
+//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that
+//! either can draw them.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{Ack, Data, Judge, Options, Reaction, Receiver, Sender, WindowMode};

@@ -36,7 +36,8 @@ fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<
 const WIRELESS: Option<Cause> = Some(Wireless);
 
 proptest! {
-    /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a decision.
+    /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a
+    /// decision.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -111,7 +112,8 @@ proptest! {
         prop_assert_eq!(told(build("ndg", &[]), scaled()), verdicts(build("ndg", &[]), &operations));
     }
 
-    /// The first round-trip time is the smallest, so nothing waits: what was assumed before is forgotten.
+    /// The first round-trip time is the smallest, so nothing waits: what was assumed before is
+    /// forgotten.
     #[test]
     fn the_first_sample_ends_what_was_assumed(operations in operations()) {
         let first = (0, 0, 0);

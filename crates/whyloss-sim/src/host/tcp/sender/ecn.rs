@@ -12,11 +12,12 @@
 //!                 timeout does
 //! ```
 //!
-//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one segment is not held back by
-//! the timer (§6.1.2, end), since no controller here goes below two but at a timeout.
+//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one
+//! segment is not held back by the timer (§6.1.2, end), since no controller here goes below two but
+//! at a timeout.
 //!
-//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before it *retransmits* with a cut
-//! (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
+//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before
+//! it *retransmits* with a cut (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
 
 use super::Sender;
 use crate::host::tcp::{Ack, Segment};
@@ -77,7 +78,8 @@ impl Sender {
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no more.
+    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no
+    /// more.
     pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
         if let Some(cuts) = &mut self.ecn {
@@ -92,7 +94,8 @@ impl Sender {
         }
     }
 
-    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it says CWR.
+    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it
+    /// says CWR.
     pub fn marking(&mut self, segment: &Segment) -> (bool, bool) {
         let syn = self.is_handshaking() && segment.sequence == 0;
         match &mut self.ecn {

@@ -1,4 +1,5 @@
-//! Recovery by time: RACK finds losses, probes uncover lost tails, PRR says what leaves meanwhile (RFC 8985, RFC 9937).
+//! Recovery by time: RACK finds losses, probes uncover lost tails, PRR says what leaves meanwhile
+//! (RFC 8985, RFC 9937).
 //!
 //! ```text
 //! acknowledgement  what arrived → `rack.rs` → lost segments; the first of them begins a recovery
@@ -190,8 +191,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Looks for losses after an acknowledgement that delivered so many segments, or none: the reordering timer. Begins a
-    /// recovery if there are any, and none goes on.
+    /// Looks for losses after an acknowledgement that delivered so many segments, or none: the
+    /// reordering timer. Begins a recovery if there are any, and none goes on.
     fn find_losses(&mut self, now: Time, delivered: u64, advances: bool) {
         let sacked = self.scoreboard.as_deref().map_or(0, Scoreboard::count);
         let (min_rtt, srtt) = (self.min_rtt, self.srtt());
@@ -242,7 +243,8 @@ impl Sender {
         }
     }
 
-    /// A probe has repaired the loss of this segment: a loss event without a recovery (RFC 8985 §7.4).
+    /// A probe has repaired the loss of this segment: a loss event without a recovery (RFC 8985
+    /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);
         // From it on: what was under way as it was sent again.
