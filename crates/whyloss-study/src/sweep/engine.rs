@@ -23,7 +23,7 @@ use crate::plan::{Network, Plan, description};
 use crate::replicate::Precision;
 
 /// A plan, and the runs that are known of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sweep {
     plan: Plan,
     /// The metrics as tasks and parts have them, with one of each flow where the plan has one for
@@ -40,7 +40,7 @@ pub struct Sweep {
     registry: Registry,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     values: Box<[f64]>,
     error: Option<Box<str>>,
@@ -307,8 +307,8 @@ impl Sweep {
         }
     }
 
-    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least
-    /// every so often; until `stop` is set.
+    /// Does the missing runs on the threads of the caller's pool, and writes them to `store` at
+    /// least every so often; until `stop` is set.
     ///
     /// # Errors
     /// If a part cannot be written. Parts written before are whole, and the next call knows them.
@@ -317,6 +317,21 @@ impl Sweep {
         store: Option<&Store>,
         every: Duration,
         progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), SweepError> {
+        self.run_watched(store, every, progress, &|_| {}, stop)
+    }
+
+    /// Does as [`Self::run`], and shows `watch` each part as soon as its runs are done.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_watched(
+        &mut self,
+        store: Option<&Store>,
+        every: Duration,
+        progress: &dyn Progress,
+        watch: &(dyn Fn(&Part) + Sync),
         stop: &AtomicBool,
     ) -> Result<(), SweepError> {
         loop {
@@ -342,6 +357,7 @@ impl Sweep {
                     at: self.plan.place(batch[0].0),
                     source: Box::new(source),
                 })?;
+                watch(&part);
                 desk.take(part)
             });
             for part in done.and_then(|()| desk.finish())? {
