@@ -5,7 +5,8 @@ export CARGO_TERM_COLOR=never
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
-# A directory of the step alone, which goes when the step ends. Steps run as root leave files of root in it.
+# A directory of the step alone, which goes when the step ends. Steps run as root leave files of
+# root in it.
 out=$(mktemp -d)
 trap 'rm -rf "$out" 2>/dev/null || as_root rm -rf "$out"' EXIT
 

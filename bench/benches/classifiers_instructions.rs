@@ -46,7 +46,7 @@ fn receivers(trees: bool) -> impl Iterator<Item = usize> {
     places.filter(move |&place| (at_receiver::REGISTRY[place].id == "trees") == trees)
 }
 
-/// The same of senders.
+/// Returns the instructions of sender classifiers.
 fn senders(trees: bool) -> impl Iterator<Item = usize> {
     let places = 0..at_sender::REGISTRY.len();
     places.filter(move |&place| (at_sender::REGISTRY[place].id == "trees") == trees)

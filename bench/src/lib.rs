@@ -1,4 +1,5 @@
-//! What the benchmarks feed classifiers. They have a package of their own, so that tests need not build what only they need.
+//! Generates input of classifiers for the benchmarks. They have a package of their own, so that
+//! tests need not build what only they need.
 
 pub mod acks;
 #[allow(unsafe_code, reason = "calls C")]
@@ -7,9 +8,9 @@ pub mod through_c;
 use whyloss::Time;
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 
-/// Makes `count` arrivals, each with the number of missing packets it reveals: a flow on a 150 kbit/s last hop (762-byte
-/// packets, 40.64 ms apart), a saw tooth of queueing delay, and a gap of one to three packets before about one arrival in
-/// twenty.
+/// Makes `count` arrivals, each with the number of missing packets it reveals: a flow on a 150
+/// kbit/s last hop (762-byte packets, 40.64 ms apart), a saw tooth of queueing delay, and a gap of
+/// one to three packets before about one arrival in twenty.
 pub fn stream(count: u64) -> Vec<(Arrival, u64)> {
     const SLOT: u64 = 40_640_000;
     let mut sequence = 0;

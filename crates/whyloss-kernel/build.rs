@@ -54,8 +54,9 @@ fn main() {
     }
 }
 
-/// What the programs and libbpf need and this machine lacks. This script depends on no crate, so that it says so before
-/// libbpf is compiled, which fails for the lack of one at a time and names no package.
+/// Returns the tools that the programs and libbpf need and this machine lacks. This script depends
+/// on no crate, so that it says so before libbpf is compiled, which fails for the lack of one at a
+/// time and names no package.
 fn missing(clang: &str) -> Vec<String> {
     let runs = |program: &str| {
         let run = Command::new(program)

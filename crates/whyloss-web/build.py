@@ -17,8 +17,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Its standard library asks the page for nothing but what `worker.js` gives. On `wasm32-unknown-unknown` plotters would ask
-# for generated glue, and measure texts with the browser's fonts, which gives other pictures than the command's.
+# Its standard library asks the page for nothing but what `worker.js` gives. On
+# `wasm32-unknown-unknown` plotters would ask for generated glue, and measure texts with the
+# browser's fonts, which gives other pictures than the command's.
 TARGET = "wasm32-wasip1"
 # The page may take at most so many bytes of WebAssembly, compressed.
 MOST = 2_000_000

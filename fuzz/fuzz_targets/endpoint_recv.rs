@@ -64,7 +64,7 @@ struct Input {
     classifier: u8,
     once: bool,
     skew: i32,
-    /// What a peer does: one of four, in one of two sessions.
+    /// The actions of a peer: one of four, in one of two sessions.
     operations: Vec<(u8, bool, Operation)>,
 }
 

@@ -37,8 +37,8 @@ enum Operation {
     Accept(bool),
     Ended(u64, u64),
     Reset(u8, bool),
-    /// A report of one of the last packets, so many times. What is not given is as an honest
-    /// receiver has it; a hold may also be a share of the time since the packet left.
+    /// A report of one of the last packets, so many times. A field that is absent is an honest
+    /// receiver's; a hold may also be a share of the time since the packet left.
     Feedback {
         back: u8,
         stamp: Option<u64>,

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use whyloss_sim::scenario::ScenarioFile;
 
 fuzz_target!(|input: &str| {
-    // What follows a line of `%` are overrides, one to a line.
+    // Lines behind a line of `%` are overrides.
     let (text, rest) = input.split_once("\n%\n").unwrap_or((input, ""));
     let overrides: Vec<(String, String)> = rest
         .lines()

@@ -25,7 +25,7 @@ fuzz_target!(|input: Input| {
     let entry = &REGISTRY[input.entry % REGISTRY.len()];
     let wild = parameters::overrides(entry.parameters, &input.wild, |_, given| given);
     let _ = entry.build(&wild);
-    // What is in range may still not go together.
+    // Values in range may still not go together.
     if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &input.overrides)) {
         sender::check(&classifier, &input.operations, input.offset);
         sender::check_extremes(&classifier, &input.numbers);

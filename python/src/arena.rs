@@ -13,7 +13,7 @@ use crate::outside::{Names, Raised};
 use crate::scenario::{interruptible, refuse};
 use crate::table::{Table, counts, reals, texts};
 
-/// What a name stands for among these.
+/// Returns the entry of this name.
 fn one_of<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(id, _)| *id == name);
     found.map(|&(_, of)| of).ok_or_else(|| {
@@ -75,7 +75,7 @@ pub(crate) fn arena(
         Some(given) => given.into_iter().map(Contender).collect(),
         None => setting.transport.contenders(&registry),
     };
-    // What is no classifier is told before anything runs.
+    // Refuse names that are no classifier before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         let scenario = contender.scenario(&first, setting.transport, Variant::Drawn, &registry);

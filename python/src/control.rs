@@ -136,8 +136,7 @@ impl Estimator {
     }
 }
 
-/// What a sender tells, and what comes of it: a controller under its policy, or one with a
-/// classifier.
+/// A sender's controller as Python tells it events: under its policy, or with a classifier.
 trait Told {
     fn on_sent(&mut self, sent: &SentEvent);
     fn on_ack(&mut self, ack: &AckEvent);
@@ -414,7 +413,7 @@ impl<T: Told> Live<T> {
     }
 }
 
-/// What is allowed after each event.
+/// The allowance after each event.
 #[derive(Default)]
 struct After {
     time: Vec<f64>,

@@ -1,4 +1,4 @@
-//! What classifiers and controllers are told, as objects of Python's: made by a run, or by hand.
+//! Events of classifiers and controllers as Python objects, made by a run or by hand.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -283,7 +283,7 @@ impl Loss {
     }
 }
 
-/// The size of a segment: of the event, or else of whoever is told.
+/// The size of a segment: of the event, or else of the receiver of the event.
 fn known(own: u32, other: u32) -> u32 {
     if own > 0 { own } else { other.max(1) }
 }

@@ -115,7 +115,7 @@ fn rows<C>(family: &'static str, entries: &[Entry<C>]) -> impl Iterator<Item = R
     })
 }
 
-/// What there is.
+/// Returns every entry of the registries.
 #[pyfunction]
 pub(crate) fn registry() -> Vec<Row> {
     rows(RECEIVER, receiver::REGISTRY)

@@ -1,8 +1,7 @@
 //! Classifiers written in Python: at the ends of a scenario's flows, or under names in a registry.
 //!
-//! The object is asked at every arrival or acknowledgement, with Python's lock taken each time.
-//! What it raises ends the run: the first error is kept, and the flag that it sets stops whatever
-//! runs.
+//! The object is asked at every arrival or acknowledgement, with Python's lock taken each time. An
+//! exception ends the run: the first error is kept, and the flag that it sets stops all work.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,8 +46,8 @@ impl Raised {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// The flag that an error sets, for whoever looks at flags. Whatever else stops the work may
-    /// set it, too.
+    /// The flag that an error sets. Others that stop the work may set
+    /// it, too.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.0.stop
     }
@@ -62,7 +61,7 @@ impl Raised {
     }
 }
 
-/// What makes objects of Python's, with which parameters.
+/// Makes Python objects, with these parameters.
 struct Maker {
     make: Py<PyAny>,
     parameters: Vec<(String, f64)>,
@@ -333,7 +332,7 @@ impl Ends {
     }
 }
 
-/// What a class says about itself: the first line of its docstring, and its `parameters`.
+/// Returns a class's description: the first line of its docstring, and its `parameters`.
 fn line(py: Python<'_>, name: &str, make: &Py<PyAny>) -> PyResult<Line> {
     let make = make.bind(py);
     let text = |attribute: &str| {

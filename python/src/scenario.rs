@@ -29,7 +29,7 @@ create_exception!(
     "A run that came to no end."
 );
 
-/// The scenarios of the repository, for whoever has only the package: name and text.
+/// The scenarios of the repository, as name and text, for users of the package alone.
 #[pyfunction]
 pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
     macro_rules! texts {
@@ -64,7 +64,7 @@ pub(crate) struct Parsed {
     own: Names,
 }
 
-/// What is wrong with a scenario, as Python raises it.
+/// Raises the fault of a scenario in Python.
 pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
@@ -285,7 +285,7 @@ fn now() -> Instant {
 /// How often Python is asked whether somebody pressed Ctrl-C.
 const ASK: Duration = Duration::from_millis(50);
 
-/// What Python's signal handlers raise, if they raise something.
+/// Returns the exception of Python's signal handlers, if they raise one.
 pub(crate) fn interrupt() -> Option<PyErr> {
     #[expect(
         clippy::redundant_closure_for_method_calls,

@@ -64,7 +64,7 @@ impl Told {
         if last.replace((done, of)) == Some((done, of)) {
             return;
         }
-        // What it raises is no reason to end a sweep.
+        // An exception in it does not end a sweep.
         let _ = Python::attach(|py| progress.call1(py, (done, of)));
     }
 }
@@ -124,7 +124,8 @@ impl Engine {
         self.sweep.count()
     }
 
-    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are done.
+    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are
+    /// done.
     fn run(
         &mut self,
         py: Python<'_>,
@@ -217,7 +218,7 @@ impl Engine {
         written.map(drop).map_err(|error| raise(py, &error))
     }
 
-    /// What failed: how many runs, and what was wrong with the first.
+    /// Returns how many runs failed, and the error of the first.
     fn failed(&self) -> Option<(usize, String)> {
         self.sweep
             .failed()
@@ -289,7 +290,7 @@ pub(crate) fn run_task<'py>(
     let raised = Raised::default();
     let registry = Names::new(own, version).registry(py, &raised)?;
     let stop = raised.stop();
-    // A worker that nobody interrupts needs no second thread; Ctrl-C reaches the driver.
+    // A worker needs no second thread, since Ctrl-C reaches the driver.
     let done = py.detach(|| {
         task.run(&registry, stop, || {
             if interrupt().is_some() {

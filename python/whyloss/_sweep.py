@@ -164,7 +164,8 @@ def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int
     return show
 
 
-# Where tasks run -------------------------------------------------------------------------------------------------------
+# Where tasks run
+# -------------------------------------------------------------------------------------------------------
 
 
 class _Workers:
@@ -366,7 +367,8 @@ def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
     return max(1, min(int(TASK_S / max(each, 1e-6)), share))
 
 
-# Where rows are kept ---------------------------------------------------------------------------------------------------
+# Where rows are kept
+# ---------------------------------------------------------------------------------------------------
 
 
 class _Remote:

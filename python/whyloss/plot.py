@@ -14,7 +14,8 @@ from ._whyloss import Table, half_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours that people who confuse red and green can tell apart (Okabe & Ito 2008), and as many signs and dashes.
+# Colours that people who confuse red and green can tell apart (Okabe & Ito 2008), and as many signs
+# and dashes.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Receiver classifiers where nobody trained the trees: the papers' last hop and backbone (high loss) for 1 to 16 flows, beside plain
-# flows on links that lose nothing, and behind FQ-CoDel and links that send again. docs/evidence/classifier.md has the figures.
+# Receiver classifiers where nobody trained the trees: the papers' last hop and backbone (high loss)
+# for 1 to 16 flows, beside plain flows on links that lose nothing, and behind FQ-CoDel and links
+# that send again. docs/evidence/classifier.md has the figures.
 #
 #   tools/classifier/evidence.sh [DRIVERS]      from the repository's root; a minute on two cores, beside the build
 set -eu
 drivers=${1:-trees,zbs-2003,zbs,zbs2,zbs3,spike,mbiaz,biaz,zigzag,unaware,oracle}
 train() { cargo run --release --quiet -p whyloss-train -- "$@"; }
 
-# N, the shared rate (kbit/s), packets that wait there, the rate of each warm-up source (Cen, Cosman & Voelker, Section 5.3).
+# N, the shared rate (kbit/s), packets that wait there, the rate of each warm-up source (Cen, Cosman
+# & Voelker, Section 5.3).
 papers() {
     file=$1 far=$2
     while read -r flows rate packets warm; do

@@ -339,7 +339,8 @@ def main() -> None:
             ("a page of another encoding", {"encoding": 9}),
         ):
             diagnose(f"parquet: {name}", parquet(below / "parquet", **wrong), codes=(2,), says="packets.parquet")
-        # A log whose rows are none of an emulated link's is refused, too, but it was read to its end.
+        # A log whose rows are none of an emulated link's is refused, too, but it was read to its
+        # end.
         diagnose("parquet: nothing wrong", parquet(below / "parquet"), codes=(2,), says="none of its rows")
 
         plan = below / "plan.toml"

@@ -20,7 +20,8 @@ from pathlib import Path
 
 MIB = 1 << 20
 
-# Under `nohup` commands would inherit an ignored SIGHUP, and cases that send one would wait for ever.
+# Under `nohup` commands would inherit an ignored SIGHUP, and cases that send one would wait for
+# ever.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 

@@ -23,7 +23,8 @@ from pathlib import Path
 from harness import MIB, Cases, Result, run, whyloss
 
 COMMAND = whyloss()
-# Time that a busy machine may take beyond a limit. What the limits forbid takes longer by far, or never ends.
+# Time that a busy machine may take beyond a limit. Forbidden work takes far longer than this, or
+# never ends.
 SLACK = 1.0
 HELLO, COOKIE, START, ACCEPT, DATA, FEEDBACK, END = range(1, 8)
 
@@ -95,7 +96,8 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
-# What a hostile receiver makes of a data packet: feedback to send, given session, number and stamp as bytes.
+# Answers a data packet as a hostile receiver: takes session, number and stamp as bytes, and returns
+# the feedback to send.
 Answer = Callable[[bytes, bytes, bytes], bytes]
 
 
@@ -322,7 +324,7 @@ def sparse_file(cases: Cases, scratch: Path) -> None:
 
 
 def init_elsewhere(cases: Cases, scratch: Path) -> None:
-    # In namespaces of its own, as process 2: a command that does not refuse harms nobody here.
+    # In namespaces of its own, as process 2: a command that does not refuse does no harm here.
     words = f"'{COMMAND}' link-init first -- touch '{scratch}/ran'; exit $?"
     result = run(["unshare", "--pid", "--fork", "--mount", "--mount-proc", "sh", "-c", words])
     wrong = ["ran its command"] if (scratch / "ran").exists() else []

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the command for one target and packs it for a release, with its man page, completions and licences.
+# Builds the command for one target and packs it for a release, with its man page, completions and
+# licences.
 #
 #   tools/release/archive.sh TARGET DIRECTORY     DIRECTORY/whyloss-TARGET.tar.gz and its .sha256
 set -euo pipefail

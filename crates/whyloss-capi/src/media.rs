@@ -14,7 +14,7 @@ pub struct Media {
     _private: [u8; 0],
 }
 
-/// What `whyloss_media_init` makes.
+/// Options of `whyloss_media_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaOptions {

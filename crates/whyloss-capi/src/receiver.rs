@@ -22,7 +22,7 @@ pub struct Receiver {
     _private: [u8; 0],
 }
 
-/// What `whyloss_receiver_init` makes.
+/// Options of `whyloss_receiver_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverOptions {
@@ -55,7 +55,7 @@ pub struct Loss {
     pub cause: Why,
 }
 
-/// What a packet was.
+/// The verdict on a packet's arrival.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {

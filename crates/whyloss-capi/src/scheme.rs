@@ -21,7 +21,7 @@ pub struct Scheme {
     _private: [u8; 0],
 }
 
-/// What `whyloss_scheme_init` makes.
+/// Options of `whyloss_scheme_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeOptions {

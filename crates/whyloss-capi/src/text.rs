@@ -39,7 +39,7 @@ impl Message {
 
     /// Writes the message, and returns the status that goes with it.
     pub(crate) fn say(&mut self, status: Status, what: impl fmt::Display) -> Status {
-        // What does not fit is left out.
+        // A text that does not fit is cut.
         let _ = fmt::Write::write_fmt(self, format_args!("{what}"));
         status
     }

@@ -407,7 +407,7 @@ fn the_estimator_decides_alike_on_a_million_reports() {
     assert_eq!(unsafe { whyloss_media_drop(c) }, Status::Ok);
 }
 
-/// What `init` says to options.
+/// Returns the refusal of `init` for these options.
 fn refusal(options: &SchemeOptions, size: usize) -> (Status, String) {
     let memory = Memory::new(whyloss_scheme_size());
     let mut text = [0_u8; 120];

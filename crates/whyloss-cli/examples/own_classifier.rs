@@ -13,7 +13,8 @@ use whyloss::registry::{Entry, Parameter};
 use whyloss::{Cause, Duration};
 use whyloss_cli::{OutsideReceiver, Registry};
 
-/// Calls a gap wireless if the delay of the packet behind it lies in the lower part of all delays so far.
+/// Calls a gap wireless if the delay of the packet behind it lies in the lower part of all delays
+/// so far.
 struct Half {
     share: f64,
     low: Duration,

@@ -222,7 +222,7 @@ pub(crate) fn run(
     } else {
         args.classifiers.iter().cloned().map(Contender).collect()
     };
-    // Whoever is no classifier is told so before anything runs.
+    // Refuse names that are no classifier before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         contender.scenario(&first, setting.transport, Variant::Drawn, registry)?;

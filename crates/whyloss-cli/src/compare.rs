@@ -30,7 +30,8 @@ use crate::error::CliError;
     after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % interval. A star marks an interval without 0."
 )]
 pub(crate) struct CompareArgs {
-    /// A directory that `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out` wrote.
+    /// A directory that `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`
+    /// wrote.
     #[arg(value_name = "A")]
     first: PathBuf,
     /// Another one, of the same kind.

@@ -1,4 +1,4 @@
-//! What can go wrong, in sentences that say what to do next, and the exit code of each.
+//! Errors of the command, in sentences that say what to do next, and the exit code of each.
 
 use std::error::Error;
 use std::io;
@@ -230,10 +230,10 @@ pub(crate) enum CliError {
     /// Standard output could not be written.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
-    /// What the peers need could not be prepared.
+    /// The peers' programs could not be prepared.
     #[error("--cache: {0}")]
     Peer(#[source] PeerError),
-    /// What `validate --require` asks for does not hold.
+    /// A condition of `validate --require` does not hold.
     #[error("--require: {}", .0.join("; "))]
     Required(Vec<String>),
     /// The links are wrong.
@@ -275,7 +275,7 @@ pub(crate) enum CliError {
     /// A process where this one may not play its role.
     #[error("{0}")]
     NotFirst(#[source] io::Error),
-    /// What carries a session is wrong.
+    /// The flow that carries a session is wrong.
     #[error(transparent)]
     Flow(#[from] Box<FlowError>),
     /// A session failed.
@@ -347,7 +347,7 @@ pub(crate) enum CliError {
         reached: Option<f64>,
         /// The end of each run.
         end: f64,
-        /// What was written of those that were stopped.
+        /// The files that hold the part before the stop.
         kept: Vec<&'static str>,
     },
     /// Ctrl-C.
@@ -444,7 +444,7 @@ impl CliError {
         }
     }
 
-    /// Whether whoever read our output has gone.
+    /// Whether the reader of our output has gone.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -9,7 +9,7 @@ pub(crate) mod history;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +30,34 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// last version.
 const FAREWELLS: u32 = 100;
 const FAREWELL: Duration = Duration::from_millis(10);
+
+/// Time between two versions of a page.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// Does `work`, and calls `show` now and then until it is done.
+pub(crate) fn follow<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let shows = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                show();
+                thread::park_timeout(EVERY);
+            }
+        });
+        let _end = End(&over, shows.thread().clone());
+        work()
+    })
+}
+
+/// Ends the showing when dropped, also by a panic, for which the scope would wait forever.
+struct End<'a>(&'a AtomicBool, thread::Thread);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        self.1.unpark();
+    }
+}
 
 /// A page that is being served; dropped, it ends the streams once they have the last version.
 pub(crate) struct Live {

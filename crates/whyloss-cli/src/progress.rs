@@ -27,7 +27,7 @@ impl Bar {
         Self(bar("{msg}  {bar:30}  {pos}/{len} runs, {eta} left"))
     }
 
-    /// What is being run.
+    /// Begins an experiment.
     pub(crate) fn begin(&self, id: &str, index: usize, count: usize) {
         self.0.set_message(if count > 1 {
             format!("{id} ({}/{count})", index + 1)
@@ -36,7 +36,7 @@ impl Bar {
         });
     }
 
-    /// What is being run, where it is all of one kind.
+    /// Creates a bar for a run of one kind.
     #[cfg(feature = "parquet")]
     pub(crate) fn named(name: &str) -> Self {
         let bar = Self::new();

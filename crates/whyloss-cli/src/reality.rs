@@ -119,7 +119,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         broken.extend(fails.map(|check| format!("{}: {}", table.id, check.what)));
     }
     if args.scratch.is_none() {
-        // Left for whoever asked for it, only.
+        // Kept only on request.
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {

@@ -219,7 +219,7 @@ fn reproduce(
                 report::write_page(dir, &outcomes, whyloss_papers::citation)?;
             }
             match printed {
-                // Nobody reads any more, but the report is still wanted.
+                // No reader is left, but the report is still wanted.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
                 printed => printed?,
             }

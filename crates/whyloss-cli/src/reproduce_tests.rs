@@ -190,7 +190,7 @@ fn the_first_interrupt_sets_the_flag_and_the_process_lives_on() {
     assert!(stop.load(Ordering::Relaxed));
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 struct Closed;
 
 impl Write for Closed {

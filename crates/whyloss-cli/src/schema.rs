@@ -1,7 +1,8 @@
 //! `whyloss schema`: the JSON Schema of scenario files, by which editors complete and check them.
 //!
-//! It is what the parser says of itself ([`whyloss_sim::scenario::schema`]), in the words of JSON Schema (draft 7, which
-//! Taplo and Even Better TOML read). `docs/reference/scenario.schema.json` is a copy, which a test keeps up to date.
+//! It is what the parser says of itself ([`whyloss_sim::scenario::schema`]), in the words of JSON
+//! Schema (draft 7, which Taplo and Even Better TOML read). `docs/reference/scenario.schema.json`
+//! is a copy, which a test keeps up to date.
 
 use std::io::Write;
 
@@ -74,7 +75,7 @@ fn table(description: &Description, path: &str, kind: Option<(&str, &str)>) -> V
     object
 }
 
-/// What may stand at a path.
+/// Returns the schema of a value at a path.
 fn value(description: &Description, path: &str) -> Value {
     let shapes = description.shapes.get(path).into_iter().flatten();
     let mut forms: Vec<Value> = Vec::new();

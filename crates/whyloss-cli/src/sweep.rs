@@ -1,11 +1,12 @@
 //! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run
 //! as Parquet.
 //!
-//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs
-//! under way and writes what had finished, the second, or a kill, loses no more than what finished
-//! since the last part was written.
+//! After any end, the same command continues. The first Ctrl-C stops the runs under way and writes
+//! the finished ones. The second, or a kill, loses only runs that finished since the last part was
+//! written.
 
 mod page;
+mod watch;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -43,6 +44,9 @@ pub(crate) struct SweepArgs {
     /// Write what has finished at least so often: a kill costs no more than that.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10 s")]
     every: Duration,
+    /// Serve the page on 127.0.0.1 while the sweep runs: each point, and its missing runs.
+    #[arg(long)]
+    live: bool,
 }
 
 pub(crate) fn run(
@@ -64,16 +68,30 @@ pub(crate) fn run(
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let bar = Bar::named(&name);
     let every = time::Duration::from_nanos(args.every.as_nanos().unsigned_abs());
-    let ran = pool.install(|| sweep.run(Some(&store), every, &bar, &stop));
+    let watch = args.live.then(|| watch::Watch::start(&sweep, &name));
+    let watch = watch.transpose()?;
+    let ran = pool.install(|| match &watch {
+        Some(watch) => {
+            watch.follow(|each| sweep.run_watched(Some(&store), every, &bar, each, &stop))
+        }
+        None => sweep.run(Some(&store), every, &bar, &stop),
+    });
     bar.clear();
     ran.map_err(CliError::Sweep)?;
     let (finished, asked) = sweep.count();
     // Pages and pictures of an earlier plan go; parts and rows stay.
     report::renew(&args.out).map_err(CliError::Out)?;
-    let rows = sweep.rows();
-    let path = store.put_rows(&rows).map_err(CliError::Sweep)?;
-    let unfinished = sweep.unfinished();
-    page::write(&args.out, &rows, &unfinished, (finished, asked), &name)?;
+    let state = page::State {
+        rows: sweep.rows(),
+        unfinished: sweep.unfinished(),
+        count: (finished, asked),
+    };
+    let path = store.put_rows(&state.rows).map_err(CliError::Sweep)?;
+    page::write(&args.out, &state, &name)?;
+    if let Some(watch) = watch {
+        watch.end(&args.out);
+    }
+    let unfinished = state.unfinished;
     writeln!(
         out,
         "{finished} runs in {}, {} of them new",

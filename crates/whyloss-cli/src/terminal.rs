@@ -1,4 +1,4 @@
-//! What reads the command line, and where the command prints.
+//! Reads the command line, and decides where the command prints.
 
 use std::io::{self, Stdout, Write as _};
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
 
 /// The exit code of what a command returned; says what went wrong.
 pub(crate) fn conclude(result: Result<(), CliError>) -> ExitCode {
-    // What waits in the buffer may find no room either.
+    // The text in the buffer may not fit either.
     let result = result.and_then(|()| Ok(io::stdout().flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use crate::error::CliError;
 /// More threads than this only cost.
 pub(crate) const MOST_JOBS: i64 = 1024;
 
-/// What rayon reads when `--jobs` is missing.
+/// The variable that rayon reads when `--jobs` is missing.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
 /// A pool of so many threads: by default as many as the environment says, else one per core.

@@ -54,7 +54,7 @@ const HELP: &str = "Each difference of means is held to a margin that was fixed 
     Peers: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
     ns3`, of the `python3` on the path; compared if `ns-3-wheel` is named).";
 
-/// What can be compared with.
+/// A peer to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum With {
     /// Formulas: queues, channels, RED, laws of throughput.
@@ -148,7 +148,7 @@ impl ValidateArgs {
     }
 }
 
-/// What the command's exit code says.
+/// Returns the exit code of the comparison.
 fn verdict(found: &Report, require: bool) -> Result<(), CliError> {
     if found.stopped {
         return Err(CliError::Interrupted {

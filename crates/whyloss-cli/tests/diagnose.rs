@@ -92,7 +92,7 @@ fn what_is_written_anonymised_names_nobody() {
             );
         }
     }
-    // What the capture says now is what the tables say.
+    // The captured losses and the tables agree.
     let told: Value =
         serde_json::from_slice(&fs::read(Path::new(&out).join("diagnosis.json")).expect("a file"))
             .expect("JSON");
@@ -171,7 +171,7 @@ fn a_second_run_leaves_nothing_of_the_first() {
     assert_eq!(diagnose(&[&two, &other]).status.code(), Some(0));
     assert_eq!(names(&out), ["other.pcapng", "radio.pcapng", "theirs"]);
 
-    // What is to be read is not removed.
+    // An input is never removed.
     let root = here.0.display().to_string();
     for (inputs, out) in [([&root, &one], &root), ([&one, &two], &root)] {
         let refused = whyloss(&["diagnose", "--out", out, inputs[0], inputs[1]]);

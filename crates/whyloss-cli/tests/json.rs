@@ -1,4 +1,4 @@
-//! What programs may rely on in `--format json`: every key and its type, as
+//! The part of `--format json` that programs may rely on: every key and its type, as
 //! `docs/reference/command.md` and `docs/reference/scenarios.md` have them.
 
 use std::path::Path;

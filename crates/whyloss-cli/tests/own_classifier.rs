@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     if env::var_os(CHILD).is_some() {
         return program::main();
     }
-    // What lists tests (`cargo test -- --list`) gets no run.
+    // A listing (`cargo test -- --list`) runs nothing.
     if env::args().any(|argument| argument == "--list") {
         return ExitCode::SUCCESS;
     }
@@ -64,7 +64,7 @@ fn example(arguments: &[&str]) -> Output {
     output.expect("it starts")
 }
 
-/// What the example prints, when all is well.
+/// Returns the output of the example, if it succeeds.
 fn printed(arguments: &[&str]) -> String {
     let output = example(arguments);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -4,7 +4,8 @@
 //! cargo run --release -p whyloss-diagnose --example capture -- docs/captures/uplink.toml phone uplink.pcapng
 //! ```
 //!
-//! `whyloss run --pcap` writes a capture of each link, one way; this one has both directions, as `tcpdump` at that node would.
+//! `whyloss run --pcap` writes a capture of each link, one way; this one has both directions, as
+//! `tcpdump` at that node would.
 
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 

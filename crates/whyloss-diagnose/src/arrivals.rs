@@ -1,7 +1,7 @@
 //! Packets with numbers that are used once, as they arrive: what is missing among them was lost on
 //! its way here.
 //!
-//! That is how RTP counts, QUIC, and the logs of networks. Where the time at which each left is
+//! RTP, QUIC and the logs of networks count in this way. Where the time at which each left is
 //! known, on any clock, its relative one-way delay goes to the receiver classifiers and to the
 //! combined verdict.
 

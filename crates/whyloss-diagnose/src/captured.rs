@@ -86,8 +86,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     diagnosis
 }
 
-/// What is to be said of the whole: of streams that were closed early, of RTCP that could not be
-/// read, and of what memory was too short for.
+/// Notes on the whole capture: streams that were closed early, unreadable RTCP, and lists that
+/// memory cut short.
 fn said<R: Read>(
     [early, unread, short]: [u64; 3],
     order: &Order<Waiting>,

@@ -16,8 +16,7 @@ use crate::track::Track;
 const SHIFT: u32 = 8;
 /// Transmissions whose delays are remembered at most.
 const REMEMBERED: usize = 1 << 16;
-/// What was known long before those beside it is not remembered beyond this many of them: it would
-/// take their moving.
+/// The most entries that an insertion moves; an older delay is dropped, not inserted.
 const MOVED: usize = 1 << 12;
 /// So many that move count as one step.
 const SHIFTED: usize = 64;

@@ -54,7 +54,7 @@ pub enum Error {
     },
 }
 
-/// What files that people try begin with, and what can be done with those.
+/// Recognises common files that are no captures, and says how to use each.
 fn what_it_may_be(head: &[u8]) -> &'static str {
     match head {
         [0xfd, b'7', b'z', b'X'] => "; it looks like xz: `xz -dc FILE | whyloss diagnose -`",

@@ -64,8 +64,7 @@ pub struct Flow {
     pub vantage: Vantage,
     /// Events that look like losses and are none.
     pub counts: Counts,
-    /// What was lost, in the order in which it left, what was lost before the point of capture
-    /// first.
+    /// Lost packets in the order of their departure, those before the point of capture first.
     pub losses: Vec<Loss>,
     /// Loss events.
     pub events: Vec<Event>,
@@ -171,7 +170,7 @@ impl Flow {
         flow
     }
 
-    /// What stands in the way of knowing more.
+    /// Returns the obstacles to a better answer.
     fn limits(&self, half: &Half) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -200,7 +199,7 @@ impl Flow {
         limits
     }
 
-    /// What too few losses, an early end, or too many losses leave open.
+    /// Returns the doubts that too few losses, an early end, or too many losses leave.
     fn few(&self) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -230,7 +229,7 @@ impl Flow {
         limits
     }
 
-    /// What is said about packets with numbers of their own, one way, and what it cannot tell.
+    /// Diagnoses one direction of packets with numbers of their own, and names its limits.
     pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
         let features = judge(
             &mut direction.ledger,
@@ -244,7 +243,7 @@ impl Flow {
         flow
     }
 
-    /// The same of one whose causes are known.
+    /// Diagnoses a direction whose causes are known.
     pub(crate) fn of_record(mut direction: Direction) -> Self {
         let delays = (&direction.delays, &direction.one_way);
         let rates = &direction.rates.histogram;

@@ -275,7 +275,7 @@ fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<St
         .collect()
 }
 
-/// What is to be said of what happened at all.
+/// Returns a note for each event that happened at all.
 fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
     let happened = many.into_iter().filter(|(many, _)| *many > 0);
     happened

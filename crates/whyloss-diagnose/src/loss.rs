@@ -38,7 +38,7 @@ pub struct Loss {
     pub run: u32,
     /// Its cause, and how sure that is; `None` if the data cannot tell.
     pub verdict: Option<Sure>,
-    /// What the network says became of it; `None` if it was not asked.
+    /// The network's own record of its fate; `None` if it was not asked.
     pub truth: Option<Fate>,
 }
 
@@ -74,7 +74,7 @@ pub enum Side {
 pub enum Evidence {
     /// The acknowledgement echoes the time stamp of the retransmission.
     TimeStamp,
-    /// What left after it was acknowledged selectively, it was not.
+    /// A later packet was acknowledged selectively, and it was not.
     Sack,
     /// It was sent again, and acknowledged only after that.
     Retransmission,

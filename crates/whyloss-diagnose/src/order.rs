@@ -137,7 +137,7 @@ impl<T> Order<T> {
 mod tests {
     use super::*;
 
-    /// What goes in, in the order in which it comes out.
+    /// Returns the times in the order in which they come out.
     fn order(times: &[u64]) -> Vec<u64> {
         let mut order = Order::new(usize::MAX);
         let mut out = Vec::new();

@@ -17,8 +17,8 @@ pub struct Portrait {
     pub base_rtt_ms: Option<f64>,
     /// Delay beyond the shortest: median, 90 %, 99 %, ms.
     pub queueing_ms: Option<[f64; 3]>,
-    /// What was delivered in nine of ten windows of a round trip, at most, Mbit/s: the bottleneck's
-    /// rate if the flow filled it, else less.
+    /// The most that nine of ten windows of a round trip delivered, Mbit/s: the bottleneck's rate
+    /// if the flow filled it, else less.
     pub full_mbps: Option<f64>,
     /// The rate of delivery on the whole, Mbit/s.
     pub mean_mbps: Option<f64>,

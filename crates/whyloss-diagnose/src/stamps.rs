@@ -5,7 +5,7 @@ use whyloss::{Duration, Time};
 
 /// Where the sender's time begins, so that it never gets negative.
 const EPOCH: u64 = 1 << 61;
-/// What the first relative delay is taken for, µs.
+/// The assumed first relative delay, µs.
 pub(crate) const FIRST: i64 = 50_000;
 
 /// The stamps of a sender.
@@ -15,7 +15,7 @@ pub(crate) struct Stamps {
     first: Option<u64>,
     /// Ticks since the first stamp, and the stamp.
     now: (i64, u32),
-    /// What makes the first relative delay what it is taken for, µs.
+    /// The offset that makes the first relative delay the assumed one, µs.
     offset: Option<i64>,
 }
 

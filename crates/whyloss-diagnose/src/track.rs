@@ -99,7 +99,7 @@ impl Track {
         self.spans.capacity() * size_of::<Span>()
     }
 
-    /// What it was at `time` ns, or just before.
+    /// Returns the value at `time` ns, or just before.
     pub fn at(&self, time: u64) -> Option<f64> {
         let place = time.checked_sub(self.start)? / self.width.max(1);
         let last = (place as usize).min(self.spans.len().checked_sub(1)?);

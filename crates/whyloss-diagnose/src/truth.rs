@@ -48,7 +48,7 @@ pub struct Passage {
 pub enum Fate {
     /// The network lost it.
     Lost(Cause),
-    /// What measured lost it, which tells nothing of the network.
+    /// The emulator lost it, which tells nothing of the network.
     Fault,
     /// It left the link whole.
     Arrived,
@@ -304,7 +304,7 @@ impl Flow {
                 i128::from(self.span.0) <= time && time <= i128::from(self.span.1)
             })
         };
-        // What is not acknowledged at the end may be under way still.
+        // Unacknowledged data at the end may still be under way.
         let (first, acknowledged) = (self.first_sequence, self.acknowledged);
         let over = |lost: &&Lost| {
             let offset = u64::from(lost.sequence.wrapping_sub(first));

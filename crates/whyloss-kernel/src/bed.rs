@@ -23,7 +23,7 @@ pub struct Transfer {
     pub delay: String,
     /// Packets that may wait.
     pub queue: u32,
-    /// What corrupts data, as `whyloss link --loss` has it.
+    /// The channel for data, as `whyloss link --loss` has it.
     pub loss: String,
     /// The seed of the channel.
     pub seed: u64,
@@ -43,7 +43,7 @@ pub struct Transfer {
 /// The outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transferred {
-    /// What arrived of each flow, payload, in Mbit/s.
+    /// The goodput of each flow, payload, in Mbit/s.
     pub goodput: Vec<f64>,
     /// Segments that each flow sent again.
     pub retransmitted: Vec<f64>,

@@ -67,7 +67,7 @@ pub enum KernelError {
     },
 }
 
-/// What libbpf has said of the last thing that went wrong.
+/// The last messages of libbpf.
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 const MOST_SAID: usize = 200;
 
@@ -80,13 +80,13 @@ fn hear(_: PrintLevel, said: String) {
 }
 
 impl KernelError {
-    /// What libbpf makes of a refusal.
+    /// Translates a refusal by libbpf.
     pub(crate) fn bpf(what: &'static str, error: &libbpf_rs::Error) -> Self {
         let said = SAID.lock().map_or(String::new(), |lines| lines.concat());
         let why = if error.kind() == ErrorKind::PermissionDenied && said.is_empty() {
             format!("{error}: is this root the machine's own?")
         } else {
-            // What was said first is the reason, what follows its consequences.
+            // The first message is the reason, later ones its consequences.
             let first = said.lines().find_map(|line| line.strip_prefix("libbpf: "));
             match first {
                 Some(first) => format!("{error} ({})", first.trim()),
@@ -106,7 +106,7 @@ pub fn said() -> String {
 /// one.
 ///
 /// # Errors
-/// What is missing.
+/// Returns the first missing right.
 pub fn may_load() -> Result<(), KernelError> {
     check_machine()
 }
@@ -114,7 +114,7 @@ pub fn may_load() -> Result<(), KernelError> {
 /// Whether this process and this kernel can load programs at all; forgets what libbpf said before.
 ///
 /// # Errors
-/// What is missing.
+/// Returns the first missing part of the machine.
 pub(crate) fn check_machine() -> Result<(), KernelError> {
     if let Ok(mut lines) = SAID.lock() {
         lines.clear();

@@ -1,4 +1,4 @@
-//! What the programs tell, as `src/bpf/socket.h` lays it out, in this machine's byte order.
+//! Events of the programs, as `src/bpf/socket.h` lays them out, in this machine's byte order.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -136,7 +136,7 @@ pub struct Ends {
     pub namespace: u32,
 }
 
-/// What a program keeps of a socket, as far as it is of interest.
+/// The counters of a program for one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Acknowledgements.

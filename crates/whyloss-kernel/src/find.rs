@@ -1,4 +1,4 @@
-//! Controls that are loaded, whoever loaded them, and the sockets under them, in whatever network.
+//! Finds all loaded controls, and the sockets under them, in every network namespace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::shared::{CONTROL, Shared};
 pub struct Loaded {
     /// The kernel's name for it.
     pub name: String,
-    /// What it does.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// The process that holds it; `None`: it is pinned.
     pub holder: Option<u32>,
@@ -36,9 +36,9 @@ pub struct Loaded {
 pub struct Socket {
     /// Its ends.
     pub ends: Ends,
-    /// What it is like now.
+    /// The latest state.
     pub now: Event,
-    /// What the program has counted.
+    /// The program's counters.
     pub counts: Counts,
 }
 

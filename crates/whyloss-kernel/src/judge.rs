@@ -22,7 +22,7 @@ mod bound;
 
 pub use bound::Bound;
 
-/// What came of the comparison.
+/// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Sockets that were followed from their first event on.
@@ -109,7 +109,7 @@ impl Judge {
         }
     }
 
-    /// What came of it so far.
+    /// Returns the result so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }

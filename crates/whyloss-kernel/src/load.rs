@@ -48,7 +48,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// What the kernel calls it.
+    /// Returns the kernel's name for it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -73,7 +73,7 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     if types != Ok(nix::sys::statfs::BPF_FS_MAGIC) {
         return Err(KernelError::NoFileSystem);
     }
-    // What is not pinned goes when this returns.
+    // Programs that are not pinned go when this returns.
     let mut held = Vec::new();
     for control in controls {
         held.push((pin(control), load_for(control, control.name, 0)?));

@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub(crate) events: u32,
     /// The number of the algorithm.
     pub(crate) algorithm: u32,
-    /// What the kernel calls the control.
+    /// The kernel's name for the control.
     pub(crate) name: String,
 }
 

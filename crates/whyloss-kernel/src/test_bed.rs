@@ -1,12 +1,15 @@
-//! Martignon and Fratta's test bed for real: Figs 10 and 11 with the kernel's TCP, and friendliness among real flows.
+//! Martignon and Fratta's test bed for real: Figs 10 and 11 with the kernel's TCP, and friendliness
+//! among real flows.
 //!
-//! Their server, router and client were a Linux 2.2 with their changes, a NIST Net router and another host (MAR-12). Here the
-//! link is `whyloss link`'s, in network namespaces, and the TCP is this kernel's, once without what came after 2.2 as far as
-//! the kernel lets it be turned off, once as it ships.
+//! Their server, router and client were a Linux 2.2 with their changes, a NIST Net router and
+//! another host (MAR-12). Here the link is `whyloss link`'s, in network namespaces, and the TCP is
+//! this kernel's, once without what came after 2.2 as far as the kernel lets it be turned off, once
+//! as it ships.
 //!
-//! Thresholds, fixed before the first run, are those of the simulated figures: an order is looked at where at least 0.5 % are
-//! lost (20 % in the bad state), and holds if the one is nowhere more than 2 % below the other, and above it on average; the fair
-//! share is met within 10 %; Jain's indices are met within 0.002. A claim about the test bed is decided on both TCPs.
+//! Thresholds, fixed before the first run, are those of the simulated figures: an order is looked
+//! at where at least 0.5 % are lost (20 % in the bad state), and holds if the one is nowhere more
+//! than 2 % below the other, and above it on average; the fair share is met within 10 %; Jain's
+//! indices are met within 0.002. A claim about the test bed is decided on both TCPs.
 
 use std::path::PathBuf;
 
@@ -44,7 +47,7 @@ const PAPER: [(&str, &str); 4] = [
     ("tibet", "TIBET"),
     ("westwood", "Westwood"),
 ];
-/// What people run, and our other controls.
+/// Common controls, and our others.
 const OTHERS: [(&str, &str); 8] = [
     ("whyloss", "Whyloss"),
     ("cubic", "CUBIC"),
@@ -62,7 +65,8 @@ const BEDS: [(&str, bool); 2] = [
     ("as Linux ships", false),
 ];
 
-/// Where an experiment is made: controls that are loaded meanwhile, and a place for what is written.
+/// Where an experiment is made: controls that are loaded meanwhile, and a place for what is
+/// written.
 #[derive(Debug)]
 struct Place {
     bed: Bed,
@@ -94,7 +98,7 @@ impl Place {
         })
     }
 
-    /// What the kernel calls a control.
+    /// Returns the kernel's name for a control.
     fn name(&self, id: &str) -> String {
         let held = self.held.iter().find(|(other, _)| *other == id);
         held.map_or(id, |(_, held)| held.name()).to_owned()
@@ -137,7 +141,7 @@ impl Place {
                 done = once();
             }
             let done = done.map_err(|error| ExperimentError::Failed(Box::new(error)));
-            // Logs of thousands of packets a second, which nobody reads.
+            // Keep no logs of thousands of packets a second.
             let _ = std::fs::remove_dir_all(self.bed.scratch.join(name));
             done
         };
@@ -165,7 +169,7 @@ fn fingerprint(text: &str) -> u64 {
     })
 }
 
-/// What arrived, unless the emulator was at fault: then the run counts for nothing.
+/// Returns the arrivals, unless the emulator was at fault: then the run counts for nothing.
 fn counted(run: &Transferred) -> Option<&Transferred> {
     (run.faults == 0.0).then_some(run)
 }

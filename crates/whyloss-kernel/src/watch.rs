@@ -12,12 +12,12 @@ use crate::event::{Ends, Event};
 use crate::find::Loaded;
 use crate::shared::{Shared, now_us};
 
-/// How long the programs go on telling once nobody says that it listens.
+/// How long the programs go on telling without a listener.
 const PATIENCE_US: u64 = 2_000_000;
 
 /// A control that is listened to. One process can, at a time.
 pub struct Watch {
-    /// What is listened to.
+    /// The programs under watch.
     loaded: Loaded,
     control: MapHandle,
     shared: Shared,
@@ -62,7 +62,7 @@ impl Watch {
             })
             .map_err(refused)?;
         let ring = builder.build().map_err(refused)?;
-        // What an earlier watch left.
+        // Events that an earlier watch left.
         ring.consume().map_err(refused)?;
         heard.borrow_mut().clear();
         let mut watch = Self {
@@ -81,7 +81,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// What is listened to.
+    /// Returns the programs under watch.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }

@@ -1,4 +1,5 @@
-//! Compares the programs' arithmetic with the library's on this machine, without root (feature `bpf`).
+//! Compares the programs' arithmetic with the library's on this machine, without root (feature
+//! `bpf`).
 #![cfg(all(feature = "bpf", target_os = "linux"))]
 
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ fn reals_are_the_processors() {
     assert!(output.status.success(), "{said}");
 }
 
-/// An acknowledgement, and perhaps a loss found after it (`struct event` of `tests/host/signals.c`).
+/// An acknowledgement, and perhaps a loss found after it (`struct event` of
+/// `tests/host/signals.c`).
 struct Event {
     now_us: u64,
     acked: u32,
@@ -144,7 +146,8 @@ struct Loss {
     cut: u32,
 }
 
-/// Judges a loss after each event with the library, and returns its log-odds too; zeros during the warm-up.
+/// Judges a loss after each event with the library, and returns its log-odds too; zeros during the
+/// warm-up.
 fn judged(flow: &[Event]) -> Vec<(Loss, i32)> {
     let mut signals = Signals::new();
     let mut controller = Whyloss::new(&Start::new(1_448), Under::Cubic);

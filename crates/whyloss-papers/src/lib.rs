@@ -1,9 +1,10 @@
 //! The tables and figures of published papers, as data.
 //!
-//! A paper is a folder: networks as scenario files, and a TOML file with an entry for each table and figure, which says what is
-//! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/guides/papers.md`). What only a
-//! program can do, such as a look into a run, has a name there and stands in `probes`. What is not a paper's is in
-//! `whyloss-study`.
+//! A paper is a folder: networks as scenario files, and a TOML file with an entry for each table
+//! and figure, which says what is run, what is shown, what the paper states and what decides
+//! whether that holds ([`Paper`]; `docs/guides/papers.md`). A task that only a program can do, such
+//! as a look into a run, has a name there and stands in `probes`. Code that is not about papers is
+//! in `whyloss-study`.
 //!
 //! ```
 //! for experiment in whyloss_papers::all() {

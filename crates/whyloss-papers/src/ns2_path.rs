@@ -1,19 +1,21 @@
-//! Long-lived flows over a wired and a wireless link in ns-2 2.35: our goodput against the figures kept in
-//! `tests/data/ns2-path.csv`.
+//! Long-lived flows over a wired and a wireless link in ns-2 2.35: our goodput against the figures
+//! kept in `tests/data/ns2-path.csv`.
 //!
 //! ```text
 //! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms, independent losses ── d
 //! ```
 //!
-//! Limits, in every row of a variant: within 10 % for ns-2's own Reno, NewReno, SACK and Vegas; within 15 % for Reno,
-//! Westwood+ and Veno under its `Agent/TCP/Linux`, which is Linux 2.6.22; none for its CUBIC, which is older than RFC 9438
-//! and counts acknowledgements, where ours counts bytes.
+//! Limits, in every row of a variant: within 10 % for ns-2's own Reno, NewReno, SACK and Vegas;
+//! within 15 % for Reno, Westwood+ and Veno under its `Agent/TCP/Linux`, which is Linux 2.6.22;
+//! none for its CUBIC, which is older than RFC 9438 and counts acknowledgements, where ours counts
+//! bytes.
 //!
-//! Of Linux's rules one decides: it counts bytes ([`Growth::PerByte`]), so that delayed acknowledgements do not halve its
-//! pace. With [`Growth::PerAck`] our Reno is 20 to 34 % below `linux-reno` from a loss rate of 1 % up; with ns-2's switch for
-//! it off (`sysctl_tcp_abc`) the two agree within 3 %. What is left: bytes acknowledged during a recovery count there, and
-//! let the window grow by a segment once it is over, which RFC 3465 does not ask for and Westwood+ at 10 Mbit/s and 1 %
-//! feels most; and rate halving.
+//! Of Linux's rules one decides: it counts bytes ([`Growth::PerByte`]), so that delayed
+//! acknowledgements do not halve its pace. With [`Growth::PerAck`] our Reno is 20 to 34 % below
+//! `linux-reno` from a loss rate of 1 % up; with ns-2's switch for it off (`sysctl_tcp_abc`) the
+//! two agree within 3 %. What is left: bytes acknowledged during a recovery count there, and let
+//! the window grow by a segment once it is over, which RFC 3465 does not ask for and Westwood+ at
+//! 10 Mbit/s and 1 % feels most; and rate halving.
 
 use rayon::prelude::*;
 use whyloss::congestion::{
@@ -200,8 +202,9 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
             let run = whyloss_sim::Simulation::new(&scenario, seed)
                 .run()
                 .expect("a valid scenario");
-            // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the rest. (It lags behind what was
-            // delivered by half a round trip of 200 s: less than a thousandth.)
+            // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the
+            // rest. (It lags behind what was delivered by half a round trip of 200 s: less than a
+            // thousandth.)
             let each = run.flows.iter().map(|flow| {
                 flow.delivered.saturating_sub(1) as f64 * f64::from(8 * SEGMENT)
                     / row.seconds as f64

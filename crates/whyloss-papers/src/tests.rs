@@ -1,4 +1,4 @@
-//! What holds of all papers' files.
+//! Properties of all papers' files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn every_paper_is_sound() {
         let paper = paper.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(paper.id(), *name);
         assert!(citation(name).is_some(), "{name} is not among the papers");
-        // What is compiled in is what is there.
+        // The compiled list is complete.
         let mut there: Vec<String> = vec![FILE.into()];
         for entry in std::fs::read_dir(folder.join(name).join("networks"))
             .into_iter()
@@ -138,8 +138,8 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     }
 }
 
-/// Section 9.1 of ElAarag et al.: "a simulation with IFTP is equivalent to an IFTP-W simulation run with an error-sensitive
-/// section length equal to the packet size".
+/// Section 9.1 of ElAarag et al.: "a simulation with IFTP is equivalent to an IFTP-W simulation run
+/// with an error-sensitive section length equal to the packet size".
 #[test]
 fn iftp_is_iftp_w_with_everything_sensitive() {
     let run = |ber: f64, coverage: Option<&str>| {

@@ -13,7 +13,7 @@ const BYTES: usize = 100_000_000;
 /// The port of a server behind an emulated link.
 const LINKED: u16 = 6_005;
 
-/// What is sent: no two places of it look alike.
+/// The file to send: no two places of it look alike.
 fn file() -> Vec<u8> {
     let mut state = 1_u64;
     let mut draw = || {

@@ -34,7 +34,7 @@ impl NoisyClock {
         }
     }
 
-    /// What the clock stamps on what happens at `now`.
+    /// Returns the clock's stamp for an event at `now`.
     pub fn stamp(&mut self, now: Time) -> Time {
         let noise = self.random.exponential(self.mean.as_nanos() as f64);
         self.latest = self.latest.max(now + Duration::from_nanos(noise as i64));

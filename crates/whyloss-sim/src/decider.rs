@@ -1,5 +1,5 @@
-//! What decides the causes of a flow's losses in a run: any classifier, or a reference that only
-//! the truth can give.
+//! Deciders of the causes of a flow's losses in a run: any classifier, or a reference that only the
+//! truth can give.
 //!
 //! The oracle is told the true cause, the erring one gets it wrong with given probabilities.
 //! Neither is a classifier: what they say depends on what the path knows, so they live here, and
@@ -23,8 +23,8 @@ use whyloss::{Cause, receiver, sender};
 
 use crate::registry::{Labelled, Own};
 
-/// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of
-/// the references. `O` is what an oracle has to be told about its job.
+/// Decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the
+/// references. `O` is what an oracle has to be told about its job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider<C, O, X> {
     /// Every loss is congestion. (The unaware classifier, without one: flows of this kind come by
@@ -63,12 +63,12 @@ pub type OutsideSender = Outside<dyn sender::SenderClassifier + Send + Sync>;
 pub struct Outside<T: ?Sized> {
     make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
     made: Option<Box<T>>,
-    /// What it is, if a registry built it.
+    /// Its description, if a registry built it.
     label: Arc<str>,
 }
 
 impl<T: ?Sized> Outside<T> {
-    /// What `make` makes, when a run asks it first.
+    /// Wraps `make`, which makes the classifier when a run first asks for it.
     pub fn new(make: impl Fn() -> Box<T> + Send + Sync + 'static) -> Self {
         Self {
             make: Arc::new(make),
@@ -119,8 +119,8 @@ impl<T: ?Sized> PartialEq for Outside<T> {
 }
 
 impl ReceiverDecider {
-    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. What is
-    /// told the truth of each packet answers nothing here.
+    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. A
+    /// reference that learns the truth of each packet answers nothing here.
     pub fn hear(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         match self {
             Self::Classifier(classifier) => classifier.on_arrival(arrival, missing),
@@ -137,7 +137,7 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
         Self::Unaware
     }
 
-    /// What this classifier decides.
+    /// Decides as this classifier does.
     pub fn of(classifier: C) -> Self {
         if classifier == C::unaware() {
             Self::Unaware
@@ -194,14 +194,14 @@ pub struct Family<C: 'static, O: 'static, X: 'static> {
     references: &'static [Entry<Decider<C, O, X>>],
 }
 
-/// What a registry says about a line of its own.
+/// A registry's description of its own line.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
     /// Name in scenarios and commands.
     pub id: &'static str,
     /// Name in its paper.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its summary, in a line.
     pub summary: &'static str,
     /// Who described it, and where.
     pub source: &'static str,
@@ -314,7 +314,7 @@ const MW: Parameter = Parameter::real(
     "probability of calling a wireless loss congestion",
 );
 
-/// What may decide at a receiver (TFRC).
+/// Deciders at a receiver (TFRC).
 pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family {
     classifiers: receiver::REGISTRY,
     references: &[
@@ -340,7 +340,7 @@ pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family
     ],
 };
 
-/// What may decide at a sender (TCP, IFTP).
+/// Deciders at a sender (TCP, IFTP).
 pub static SENDERS: Family<sender::Classifier, Lookup, OutsideSender> = Family {
     classifiers: sender::REGISTRY,
     references: &[

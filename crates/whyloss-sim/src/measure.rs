@@ -1,4 +1,4 @@
-//! What a run returns: counts over the measurement window, per flow and per link.
+//! The result of a run: counts over the measurement window, per flow and per link.
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 

@@ -18,11 +18,11 @@ use crate::packet::Packet;
 /// The order in which an observer must be told, from the cheapest to the dearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
-    /// What happens at one place, a link, a source or a sink, is told in the order of its times; a
-    /// packet's departure is told before its arrival.
+    /// Events at one place (a link, a source or a sink) come in the order of their times; a
+    /// packet's departure comes before its arrival.
     Place,
-    /// What concerns one flow is told in the order of its times, whichever end it happens at; what
-    /// happens at one link likewise.
+    /// Events of one flow come in the order of their times, at whichever end they happen; so do
+    /// events of one link.
     Flow,
     /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain)
     /// is used.
@@ -41,7 +41,7 @@ impl Order {
     }
 }
 
-/// What a source with congestion control knows and allows; what it does not have is `None`.
+/// The state of a source with congestion control; a value that it lacks is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SourceState {
     /// The congestion window in bytes.

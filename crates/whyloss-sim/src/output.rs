@@ -36,7 +36,7 @@ impl OutputError {
     }
 }
 
-/// What [`Whole`] files are called until they are whole: `.NAME.PROCESS.tmp`.
+/// The suffix of [`Whole`] files until they are whole: `.NAME.PROCESS.tmp`.
 const UNFINISHED: &str = ".tmp";
 
 /// The list of what runs wrote into a directory, one name a line.
@@ -234,8 +234,8 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 /// Removes what earlier runs wrote into a directory.
 ///
 /// Runs note the names of their files and directories ([`note`]). A noted directory is renewed
-/// itself if it has a note of its own, and removed if that leaves it empty. What is not noted
-/// stays, and so does everything if the note belongs to another user: it could name files that are
+/// itself if it has a note of its own, and removed if that leaves it empty. A file that is not
+/// noted stays. If the note belongs to another user, all files stay: it could name files that are
 /// not ours.
 ///
 /// # Errors
@@ -388,7 +388,7 @@ pub(crate) fn create_file(path: &Path) -> Result<Whole, OutputError> {
     Whole::create(path).map_err(|error| OutputError::new(path, error))
 }
 
-/// What the files of each name begin with.
+/// Returns the beginning of the files of each name.
 pub(crate) fn file_stems<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let stem_of = |(index, name)| {

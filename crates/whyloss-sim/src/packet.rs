@@ -24,7 +24,7 @@ pub struct Packet {
     pub first_damaged: u32,
     /// Its ECN field in the IP header.
     pub ecn: Ecn,
-    /// What TCP says about ECN: CWR in a segment, ECE in an acknowledgement.
+    /// TCP's ECN flag: CWR in a segment, ECE in an acknowledgement.
     pub ecn_flag: bool,
     /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). The
     /// packet's own fate is told; a copy takes time and room, and may be of use to its sink, but is

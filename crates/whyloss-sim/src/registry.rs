@@ -398,14 +398,14 @@ fn check(
 pub enum RegistryError {
     /// A name that a scenario file cannot hold.
     Name {
-        /// What it names.
+        /// The kind that it names.
         kind: &'static str,
         /// The name.
         id: String,
     },
     /// A name that something else of the kind has.
     Taken {
-        /// What it names.
+        /// The kind that it names.
         kind: &'static str,
         /// The name.
         id: String,

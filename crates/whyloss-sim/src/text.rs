@@ -145,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, in whatever pieces, no control character leaves; escaping twice changes
+        /// No control character leaves, for any input in any pieces; escaping twice changes
         /// nothing.
         #[test]
         fn nothing_that_steers_passes(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..9)) {

@@ -1,6 +1,7 @@
 //! Captures of a run as tshark reads them: whole, well-formed, with the truth in the comments.
 //!
-//! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark --test tshark`.
+//! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark
+//! --test tshark`.
 
 #[path = "it/tiny.rs"]
 mod tiny;
@@ -14,7 +15,7 @@ use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::{Capture, Event, Packet, Simulation, Watch};
 
-/// What the engine told of a packet that reached a link.
+/// The engine's events for a packet that reached a link.
 struct Seen {
     time: Time,
     packet: Packet,
@@ -205,7 +206,7 @@ fn tshark_reads_every_link() {
     assert!(lost[0] > 0 && lost[1] > 0, "both kinds of loss: {lost:?}");
 }
 
-/// What Wireshark makes of a TCP connection agrees with what the engine did.
+/// Wireshark's analysis of a TCP connection agrees with the engine.
 #[test]
 fn tshark_follows_tcp() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,7 +1,9 @@
-//! Runs a plan's scenarios and seeds without a sweep: what the engine alone takes, to hold a sweep's time against.
+//! Runs a plan's scenarios and seeds without a sweep: what the engine alone takes, to hold a
+//! sweep's time against.
 //!
-//! `time cargo run --release -p whyloss-study --features sweep --example engine_time -- docs/plans/wlh.toml [THREADS]`
-//! beside `time whyloss sweep docs/plans/wlh.toml --out DIR`; the scenarios are read before the clock starts.
+//! `time cargo run --release -p whyloss-study --features sweep --example engine_time --
+//! docs/plans/wlh.toml [THREADS]` beside `time whyloss sweep docs/plans/wlh.toml --out DIR`; the
+//! scenarios are read before the clock starts.
 
 use std::error::Error;
 use std::time::Instant;

@@ -81,8 +81,8 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// How evidence writes the points of a line, if not `0.1: 4.31 ± 0.02`: a place with what separates it from its value
-/// (`N=4 `), and a mean.
+/// How evidence writes the points of a line, if not `0.1: 4.31 ± 0.02`: a place with what separates
+/// it from its value (`N=4 `), and a mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Notation {
     /// A place on the axis.

@@ -1,4 +1,4 @@
-//! What decides a claim: whether it holds, and the evidence, which is derived from what was compared.
+//! Checks a claim: whether it holds, and the evidence, which is derived from the compared lines.
 
 use core::fmt::Display;
 

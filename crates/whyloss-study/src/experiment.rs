@@ -1,13 +1,15 @@
-//! What the command needs to know of an experiment, and what an experiment is given to run with.
+//! Experiments as the command sees them, and the context in which they run.
 //!
 //! # Contract
 //!
-//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times (or, by a paper's rule of precision, more often
-//! unless [`Context::seeds_are_exact`]), in parallel on the caller's rayon pool, and returns the paper's numbers beside
-//! ours. It announces its replications to [`Context::progress`] and reports each
-//! one that finishes. When [`Context::stopped`] turns true it starts no further replication, lets the running ones
-//! finish, and returns the outcome of those that did, with their number in [`Outcome::seeds`]; with none it returns
-//! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of threads.
+//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times (or, by a paper's rule of
+//! precision, more often unless [`Context::seeds_are_exact`]), in parallel on the caller's rayon
+//! pool, and returns the paper's numbers beside ours. It announces its replications to
+//! [`Context::progress`] and reports each one that finishes. When [`Context::stopped`] turns true
+//! it starts no further replication, lets the running ones finish, and returns the outcome of those
+//! that did, with their number in [`Outcome::seeds`]; with none it returns
+//! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of
+//! threads.
 
 use core::error::Error;
 use core::fmt;
@@ -20,11 +22,11 @@ use crate::memo::Memo;
 /// One table or figure of a paper.
 #[derive(Clone, Copy)]
 pub struct Experiment {
-    /// What the command calls it, such as `cen-table-2`.
+    /// The command's name for it, such as `cen-table-2`.
     pub id: &'static str,
     /// The paper it belongs to, such as `cen`.
     pub paper: &'static str,
-    /// What it shows, in a few words.
+    /// Its content, in a few words.
     pub title: &'static str,
     /// Replications in the paper; the least, where it has a rule of precision.
     pub seeds: u64,
@@ -38,8 +40,8 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// The settings of an experiment's run. There is one for each invocation of the command, and it holds
-/// what experiments share.
+/// The settings of an experiment's run. There is one for each invocation of the command, and it
+/// holds what experiments share.
 #[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,
@@ -62,7 +64,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Makes the selection for an experiment that is to run `seeds` replications, no more and no less.
+    /// Makes the selection for an experiment that is to run `seeds` replications, no more and no
+    /// less.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
         Self {
@@ -72,8 +75,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for this experiment with its own number of replications, which is the least if its paper has a rule of
-    /// precision.
+    /// The same for this experiment with its own number of replications, which is the least if its
+    /// paper has a rule of precision.
     #[must_use]
     pub fn for_experiment(&self, experiment: &Experiment) -> Self {
         Self {
@@ -117,7 +120,7 @@ pub trait Progress: Sync {
     fn finish(&self);
 }
 
-/// Progress that nobody watches.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

@@ -1,4 +1,5 @@
-//! Expressions: what a metric takes of a run, and what a claim says of lines, in words that a TOML file can hold.
+//! Expressions: what a metric takes of a run, and what a claim says of lines, in words that a TOML
+//! file can hold.
 //!
 //! ```text
 //! 100 * first(gaps.mc)                         numbers, names, calls; + - * /
@@ -6,7 +7,8 @@
 //! gain(a, b)[< 0.005]   a[1, 5, 10]   a[1..4]  a line at some of its places: compared, listed, from one to another
 //! ```
 //!
-//! A name may hold `.`, `:`, `@`, and `-` between letters: `red:newreno-lp.goodput`. A minus has spaces around it.
+//! A name may hold `.`, `:`, `@`, and `-` between letters: `red:newreno-lp.goodput`. A minus has
+//! spaces around it.
 
 use core::fmt;
 
@@ -55,7 +57,7 @@ pub enum Places {
     Between(f64, f64),
 }
 
-/// What is wrong with an expression: a message, and the byte at which it was noticed.
+/// A fault of an expression: a message, and the byte at which it was noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {
     /// The mistake.
@@ -120,7 +122,7 @@ impl Expr {
     /// Reads an expression.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Returns the fault and its place.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let mut parser = Parser { text, at: 0 };
         let expr = parser.connective()?;

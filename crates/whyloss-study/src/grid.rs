@@ -106,7 +106,8 @@ impl<T> Grid<T> {
 }
 
 impl<I: Sync> Grid<I> {
-    /// Does `work` for every point of every grid under every seed; points with the same `key` share it.
+    /// Does `work` for every point of every grid under every seed; points with the same `key` share
+    /// it.
     ///
     /// # Errors
     /// As [`Context::each`].
@@ -136,8 +137,8 @@ impl<I: Sync> Grid<I> {
         Ok(grids.iter().map(|grid| grid.with(done.by_ref())).collect())
     }
 
-    /// Runs as [`Self::run_all`] does, with as many replications of each place as it takes until `metric` is
-    /// precise in each of its lines. The lines have the same seeds.
+    /// Runs as [`Self::run_all`] does, with as many replications of each place as it takes until
+    /// `metric` is precise in each of its lines. The lines have the same seeds.
     ///
     /// # Errors
     /// As [`Context::each_until`].

@@ -1,6 +1,8 @@
-//! What every study needs: replication, statistics, claims, and reports as text, JSON, CSV, SVG and a page.
+//! The base of every study: replication, statistics, claims, and reports as text, JSON, CSV, SVG
+//! and a page.
 //!
-//! An experiment is given a [`Context`], replicates its scenarios under seeds ([`Context::replicate`]), and returns an
+//! An experiment is given a [`Context`], replicates its scenarios under seeds
+//! ([`Context::replicate`]), and returns an
 //! [`Outcome`]: measured values beside stated ones, claims with what decided them, figures. [`report`] turns outcomes
 //! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
 //!

@@ -5,7 +5,8 @@
 //!                                                                  where both have a value, then the mean
 //! ```
 //!
-//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with it.
+//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with
+//! it.
 
 use core::fmt::{self, Write};
 use std::borrow::Cow;
@@ -17,9 +18,9 @@ use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 /// One line: for each x the values of the seeds, in one metric.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What code calls it.
+    /// Its name in code.
     pub id: String,
-    /// What figures call it.
+    /// Its name in figures.
     pub name: String,
     /// The unit of its values; may be empty.
     pub unit: &'static str,
@@ -203,8 +204,8 @@ impl Line {
         self.of_values(|values| values.len() as f64)
     }
 
-    /// The seeds' values at the first place, in bins by those of another line: each is at its upper bound, and the first begins
-    /// at nothing.
+    /// The seeds' values at the first place, in bins by those of another line: each is at its upper
+    /// bound, and the first begins at nothing.
     #[must_use]
     pub fn binned(&self, by: &Self, bounds: &[f64]) -> Self {
         let first = |line: &Self| {
@@ -381,7 +382,7 @@ impl Line {
 
     /// As it is drawn.
     pub fn series(&self) -> Series {
-        // What could not be measured breaks the line.
+        // A missing measurement breaks the line.
         let finite = |half: f64| Some(half).filter(|half| half.is_finite());
         Series {
             name: self.name.clone(),
@@ -395,7 +396,8 @@ impl Line {
 }
 
 impl fmt::Display for Line {
-    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence behind a claim.
+    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence
+    /// behind a claim.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if let Some(Notation { place, mean }) = self.notation {
@@ -462,7 +464,7 @@ impl Lines {
         Self { y_label, ..self }
     }
 
-    /// What is left of each line, if anything: how it is drawn, and where.
+    /// Keeps the shown part of each line, if any: how it is drawn, and where.
     #[must_use]
     pub fn shown(mut self, of: impl Fn(Line) -> Option<Line>) -> Self {
         self.each = self.each.into_iter().filter_map(of).collect();
@@ -536,7 +538,7 @@ mod tests {
         // Seed by seed both are 50 % above, whatever the seeds' own spread.
         let gain = balde.gain(&reno);
         assert_eq!(gain.at(0.1).to_string(), "50.0 ± 0.0");
-        // What was not measured decides nothing.
+        // A missing measurement decides nothing.
         assert!(gain.at(1.0).value.is_nan() && gain.at(7.0).value.is_nan());
         assert!(!gain.every(|gain| gain > 0.0));
         assert!(!Line::new("", "", "").every(|_| true));

@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::{CONFIDENCE, Cell, statistics};
 
-/// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no comparison with it holds.
+/// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no
+/// comparison with it holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// The mean, in the unit of what was measured.
@@ -51,7 +52,8 @@ impl Mean {
 }
 
 impl fmt::Display for Mean {
-    /// `12.3 ± 0.4`; small values show more decimals, and narrow intervals, of which a digit is to be seen. `none` of nothing.
+    /// `12.3 ± 0.4`; small values show more decimals, and narrow intervals, of which a digit is to
+    /// be seen. `none` of nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.value.is_nan() {
             return f.write_str("none");

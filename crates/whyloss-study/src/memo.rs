@@ -1,10 +1,11 @@
-//! What has been worked out once, for whoever asks again.
+//! Results of computations, kept for reuse.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig. 12 repeats half of it.
+/// Results that experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig.
+/// 12 repeats half of it.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     values: Mutex<HashMap<(Arc<str>, u64), Shared>>,

@@ -13,12 +13,12 @@
 //! min  max  sqrt  floor
 //! ```
 //!
-//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those whose names begin so:
-//! `delivered@balde`. Arithmetic
-//! is done flow by flow. What has no value (a share of nothing) makes what is computed of it have none.
+//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those
+//! whose names begin so: `delivered@balde`. Arithmetic is done flow by flow. A metric without a
+//! value (a share of nothing) leaves its expression without one.
 //!
-//! A plan names a metric by itself (`total.mw`) or gives an expression a name: `NAME = EXPRESSION`, or `NAME@FLOWS = EXPRESSION`,
-//! which looks at those flows alone.
+//! A plan names a metric by itself (`total.mw`) or gives an expression a name: `NAME = EXPRESSION`,
+//! or `NAME@FLOWS = EXPRESSION`, which looks at those flows alone.
 
 use whyloss::{Confusion, Duration};
 use whyloss_sim::measure::FlowResult;
@@ -99,7 +99,7 @@ pub struct Metric {
     pub unit: String,
     /// Whether it is drawn in powers of ten.
     pub log: bool,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     of: Expr<Leaf>,
     /// The flows that it looks at.
@@ -218,8 +218,8 @@ impl Metric {
         }
     }
 
-    /// The value of a run, `None` if it has none: the first flow's, if each has one. `flows` takes the place of the flows looked
-    /// at where no `@` does.
+    /// The value of a run, `None` if it has none: the first flow's, if each has one. `flows` takes
+    /// the place of the flows looked at where no `@` does.
     pub fn of(&self, run: &Observed<'_>, flows: Option<&str>) -> Option<f64> {
         match run.value(&self.of, flows.or(self.flows.as_deref())) {
             Values::One(value) => value,
@@ -249,7 +249,8 @@ impl Metric {
         probe
     }
 
-    /// Whether a scenario has what a bare name is about; expressions have no value where something is missing.
+    /// Whether a scenario has what a bare name is about; expressions have no value where something
+    /// is missing.
     pub fn is_about(&self, scenario: &Scenario) -> bool {
         let Expr::Name(leaf) = &self.of else {
             return true;
@@ -273,7 +274,8 @@ impl Metric {
         }
     }
 
-    /// The flows of a scenario, of each of which it has a value of its own; none where one value stands for all.
+    /// The flows of a scenario, of each of which it has a value of its own; none where one value
+    /// stands for all.
     ///
     /// # Errors
     /// If it names several flows itself: then only a function can say which value is meant.
@@ -434,7 +436,7 @@ impl Leaf {
         })
     }
 
-    /// What its values are.
+    /// Returns the kind of its values.
     fn kind(&self) -> Kind {
         let window = Duration::from_secs_f64(1.0);
         let value = match self {

@@ -1,4 +1,4 @@
-//! What an experiment returns: cells, claims and figures.
+//! The result of an experiment: cells, claims and figures.
 
 use whyloss::Cause;
 
@@ -12,7 +12,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct Outcome {
     /// The experiment's id, such as `cen-table-2`.
     pub id: String,
-    /// What it shows, in a few words.
+    /// Its content, in a few words.
     pub title: String,
     /// Replications behind each mean; the fewest, where a precision rule lets them differ.
     pub seeds: u64,
@@ -22,9 +22,9 @@ pub struct Outcome {
     pub cells: Vec<Cell>,
     /// Every statement of the paper that these measurements decide.
     pub claims: Vec<Claim>,
-    /// What the paper draws (and what helps to judge the claims).
+    /// The paper's figures, and others that help to judge the claims.
     pub figures: Vec<Figure>,
-    /// What a reader must know to read the numbers: choices, variants, known differences. One
+    /// Notes that a reader of the numbers must know: choices, variants, known differences. One
     /// paragraph each.
     pub notes: Vec<String>,
 }
@@ -132,16 +132,16 @@ pub struct Cell {
     pub half_width: Option<f64>,
     /// How far from the paper's value the mean may lie, fixed before anything was measured.
     pub tolerance: Option<f64>,
-    /// What is measured, such as `Mw`: cells are scored per metric. May be empty.
+    /// The metric, such as `Mw`: cells are scored per metric. May be empty.
     pub metric: &'static str,
-    /// What answers that know nothing of the column would get here.
+    /// The scores of answers that know nothing of the column.
     pub nulls: Nulls,
     /// Whether a constant that was fitted to the paper's values decides it: it is shown and not
     /// counted.
     pub fitted: bool,
 }
 
-/// What trivial answers would get in a cell; `None` where such an answer has nothing to say, which
+/// The scores of trivial answers in a cell; `None` where such an answer has nothing to say, which
 /// counts as outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nulls {
@@ -197,7 +197,7 @@ pub enum Weight {
     Counted,
     /// It is such a statement in another reading: evidence beside the one that counts.
     Beside,
-    /// It holds whatever happens, so that it says nothing for whoever measures it.
+    /// Marks a claim that holds for any result; it does not count towards the score.
     Foregone,
 }
 
@@ -235,7 +235,7 @@ impl Claim {
         }
     }
 
-    /// What the measurements say of it, in a word or two.
+    /// Returns the verdict on it, in a word or two.
     pub fn verdict(&self) -> &'static str {
         match (self.weight, self.holds) {
             (Weight::Counted, true) => "holds",
@@ -322,7 +322,7 @@ pub enum Look {
     Bars,
     /// A marker at each point, without a line.
     Points,
-    /// What lies between y − half and y + half, tinted.
+    /// The area between y − half and y + half, tinted.
     Band,
     /// A vertical rule at each x, over the whole height; y is not looked at.
     Marks,
@@ -339,8 +339,7 @@ pub struct Sign {
     pub shape: usize,
 }
 
-/// What a cause is called wherever it is told: in tables, on pages, in pictures, here and in
-/// Python.
+/// Returns the word for a cause in tables, pages and pictures, here and in Python.
 pub fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",

@@ -1,7 +1,8 @@
 //! Parquet files from anywhere: the one boundary that all readers pass.
 //!
-//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on some that make no sense.
-//! [`open`] checks what it can before anything is decoded, and [`guard`] turns what is left into an error.
+//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on
+//! some that make no sense. [`open`] checks what it can before anything is decoded, and [`guard`]
+//! turns what is left into an error.
 //!
 //! | checked | why |
 //! |---|---|
@@ -119,7 +120,7 @@ impl<R: Length> Length for Checked<R> {
 impl<R: ChunkReader> ChunkReader for Checked<R> {
     type T = R::T;
 
-    /// What is read from somewhere on, and not as a whole, begins with the header of a page.
+    /// A read that begins in the middle begins with the header of a page.
     fn get_read(&self, start: u64) -> Result<R::T> {
         let head = HEAD.min(self.len().saturating_sub(start));
         let head = self.0.get_bytes(start, head as usize)?;
@@ -138,8 +139,9 @@ impl<R: ChunkReader> ChunkReader for Checked<R> {
     }
 }
 
-/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's compact protocol (fields
-/// in a row, of 32 bits: 0x15, and a variable-length number whose lowest bit is the sign).
+/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's
+/// compact protocol (fields in a row, of 32 bits: 0x15, and a variable-length number whose lowest
+/// bit is the sign).
 fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
     let mut field = || {
         let (&0x15, rest) = head.split_first()? else {

@@ -1,8 +1,10 @@
-//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps, evaluations.
+//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps,
+//! evaluations.
 //!
-//! The points of a plan are not kept, but worked out from their number: the first axis turns slowest, axes that are drawn
-//! turn together and fastest. Each drawn axis has a random stream of its own, named as the axis, so that another axis, or
-//! more draws, leave those there were as they were.
+//! The points of a plan are not kept, but worked out from their number: the first axis turns
+//! slowest, axes that are drawn turn together and fastest. Each drawn axis has a random stream of
+//! its own, named as the axis, so that another axis, or more draws, leave those there were as they
+//! were.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -41,7 +43,7 @@ const MOST_NETWORKS: usize = 30_000;
 /// Columns that every plan has.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
-/// What is to be run.
+/// The runs of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The plan's name in messages: its file, if it has one.
@@ -54,9 +56,9 @@ pub struct Plan {
 /// A point of a plan.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What each axis shows, in the order of the axes.
+    /// The value of each axis, in the order of the axes.
     pub shown: Vec<Setting>,
-    /// What is set, as `key`, `value`.
+    /// Settings, as `key`, `value`.
     pub set: Vec<(String, String)>,
     /// The number of its scenario among the plan's.
     pub network: usize,
@@ -71,7 +73,7 @@ pub enum PlanError {
     Syntax {
         /// As the caller named it.
         file: String,
-        /// What is wrong, and where.
+        /// The fault and its place.
         fault: TomlFault,
     },
     /// The plan is of no use.
@@ -79,7 +81,7 @@ pub enum PlanError {
     Useless {
         /// As the caller named it.
         file: String,
-        /// What is wrong, and what would be right.
+        /// The fault, and the right form.
         message: String,
     },
     /// A scenario cannot be read.
@@ -87,7 +89,7 @@ pub enum PlanError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -104,7 +106,7 @@ pub(crate) struct Document {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) first_seed: u64,
     pub(crate) metrics: Vec<String>,
-    /// What the scenario says differently at every point.
+    /// Settings of the scenario at every point.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub(crate) set: Table,
     #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
@@ -246,7 +248,7 @@ impl Plan {
             axes: Vec::new(),
             ..self.document.clone()
         };
-        // Whatever was checked can be written.
+        // Checked settings can be written.
         let mut text = toml::to_string(&head).unwrap_or_default();
         for axis in &self.document.axes {
             let rest = Axis {
@@ -477,7 +479,7 @@ fn refused(file: &str, message: &str) -> PlanError {
     }
 }
 
-/// What makes a row again: the `--set` of each key, as JSON.
+/// Returns the settings that make a row again: the `--set` of each key, as JSON.
 #[cfg(feature = "sweep")]
 pub(crate) fn description(set: &[(String, String)]) -> String {
     #[derive(Serialize)]

@@ -11,9 +11,9 @@ use crate::statistics;
 
 /// When the mean of a metric is precise enough (sequential stopping).
 ///
-/// A scenario that is not there yet is replicated again under the seeds that follow, as many as its spread so far asks
-/// for but at most as many as it has had. What is asked for depends on the values in the order of their seeds, so the
-/// result does not depend on who finishes first.
+/// A scenario that is not there yet is replicated again under the seeds that follow, as many as its
+/// spread so far asks for but at most as many as it has had. The number of runs depends on the
+/// values in the order of their seeds, not on the order in which runs finish.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
     /// Half the width of the confidence interval, as a share of the mean.
@@ -79,13 +79,15 @@ impl Context<'_> {
         )
     }
 
-    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation already did it for
-    /// the same `key`; one list per item.
+    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation
+    /// already did it for the same `key`; one list per item.
     ///
-    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every item.
+    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every
+    /// item.
     ///
     /// # Errors
-    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of `work`.
+    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of
+    /// `work`.
     pub fn each<I: Sync, T: Send + Sync + 'static>(
         &self,
         items: &[I],
@@ -108,10 +110,12 @@ impl Context<'_> {
         finished.collect()
     }
 
-    /// The same for groups of items that are compared with each other, until `metric` is precise enough in each item of
-    /// a group; all of a group have the same seeds, the lists of one group's items have the same length.
+    /// The same for groups of items that are compared with each other, until `metric` is precise
+    /// enough in each item of a group; all of a group have the same seeds, the lists of one group's
+    /// items have the same length.
     ///
-    /// A number of seeds that the user asked for ([`Context::with_seeds`]) is exact; the experiment's own is the least.
+    /// A number of seeds that the user asked for ([`Context::with_seeds`]) is exact; the
+    /// experiment's own is the least.
     ///
     /// # Errors
     /// As [`Context::each`].
@@ -166,7 +170,7 @@ impl Context<'_> {
         }
     }
 
-    /// What has been done for all of these keys under the seeds `1..=seeds`: the same seeds for each.
+    /// Returns the runs that exist for all of these keys under the seeds `1..=seeds`.
     fn common<T: Send + Sync + 'static>(
         &self,
         keys: &[&Arc<str>],
@@ -236,7 +240,8 @@ mod tests {
         assert_eq!(FIVE_PERCENT.needed(&[2.0, 4.0, 6.0]), 6);
         let twenty: Vec<f64> = (0..20).map(|i| 99.0 + f64::from(i % 2) * 2.0).collect();
         assert!(FIVE_PERCENT.reached(&twenty) && FIVE_PERCENT.needed(&twenty) == 20);
-        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, h = 7.20 = 1.44 · 5: 20 · 1.44² = 41.5, of which 40 are allowed.
+        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, h = 7.20 = 1.44 · 5: 20 · 1.44² = 41.5, of
+        // which 40 are allowed.
         let wide: Vec<f64> = (0..20).map(|i| 85.0 + f64::from(i % 2) * 30.0).collect();
         assert_eq!(FIVE_PERCENT.needed(&wide), 40);
         assert_eq!(FIVE_PERCENT.needed(&[3.0]), 2);
@@ -269,14 +274,15 @@ mod tests {
     fn groups_run_until_each_of_them_is_precise() {
         let stop = AtomicBool::new(false);
         let own = Context::new(&Unwatched, &stop).for_experiment(&EXPERIMENT);
-        // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than 40 at 30.
+        // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than
+        // 40 at 30.
         let lengths_of = |groups: &[Vec<u32>]| lengths(&own, groups);
         let found = lengths_of(&[vec![0, 1], vec![1, 10], vec![30]]);
         assert_eq!(found[0], [10, 10]);
         assert_eq!(found[1][0], found[1][1]);
         assert!((17..=20).contains(&found[1][0]), "{found:?}");
         assert_eq!(found[2], [40]);
-        // What others have run before changes nothing.
+        // Runs that others have done change nothing.
         assert_eq!(
             lengths_of(&[vec![0, 1], vec![0, 30]]),
             [vec![10, 10], vec![40, 40]]

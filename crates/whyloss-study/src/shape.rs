@@ -1,4 +1,5 @@
-//! The shape of a line of means. A hole makes every answer NaN or `None`, so that no comparison with it holds.
+//! The shape of a line of means. A hole makes every answer NaN or `None`, so that no comparison
+//! with it holds.
 
 use crate::{Line, Mean};
 
@@ -21,15 +22,16 @@ impl Line {
         ends.map_or(f64::NAN, |(high, low)| high.1.value - low.1.value)
     }
 
-    /// The least-squares line through the means: its slope, in the unit over that of the axis, and R², the share of the
-    /// variance that it explains.
+    /// The least-squares line through the means: its slope, in the unit over that of the axis, and
+    /// R², the share of the variance that it explains.
     pub fn trend(&self) -> (f64, f64) {
         let points: Vec<(f64, f64)> = self.means().map(|(x, mean)| (x, mean.value)).collect();
         let (sxx, sxy, syy) = moments(&points);
         (sxy / sxx, sxy * sxy / (sxx * syy))
     }
 
-    /// The harmonic mean of its means, n/Σ(1/…) of reciprocals: n over their sum. Its interval follows from theirs.
+    /// The harmonic mean of its means, n/Σ(1/…) of reciprocals: n over their sum. Its interval
+    /// follows from theirs.
     pub fn harmonic(&self) -> Mean {
         let count = self.means().count() as f64;
         let sum = |of: fn(Mean) -> f64| self.means().map(|(_, mean)| of(mean)).sum::<f64>();

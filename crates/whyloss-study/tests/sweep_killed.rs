@@ -41,7 +41,7 @@ fn sweep(out: &Path, jobs: usize) -> Command {
     command
 }
 
-/// What the command does, but for what it prints.
+/// Does the work of the command, without its output.
 #[test]
 #[ignore = "run by the other test, which kills it"]
 fn the_sweep_that_is_killed() {
@@ -100,7 +100,8 @@ fn killed_a_hundred_times() {
     let (mut kills, mut finished, mut halfway, mut before) = (0, 0, 0, 0);
     while kills < 100 {
         let mut child = sweep(&out, 2).spawn().expect("starts");
-        // Most are killed some time after they have written something, however slow the machine is; some at any time.
+        // Most are killed some time after they have written something, however slow the machine is;
+        // some at any time.
         let written = count(&out);
         let mut ended = None;
         while kills % 4 > 0 && ended.is_none() && count(&out) == written {

@@ -12,13 +12,13 @@ use crate::margin::Margin;
 /// A network with flows of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// What the flows are, such as `NewReno`.
+    /// The kind of the flows, such as `NewReno`.
     pub(crate) kind: &'static str,
-    /// What sets the case apart, such as `path of 2 Mbit/s, loss 1 %`.
+    /// The name of the case, such as `path of 2 Mbit/s, loss 1 %`.
     pub(crate) name: String,
     /// The network.
     pub(crate) scenario: Scenario,
-    /// What the peer calls the flows' stack.
+    /// The peer's name for the flows' stack.
     pub(crate) stack: String,
     /// The receiver's window, in packets.
     pub(crate) window: u32,
@@ -29,13 +29,13 @@ pub(crate) struct Case {
     pub(crate) bottlenecks: Vec<usize>,
     /// How far goodput may be off.
     pub(crate) goodput: Margin,
-    /// What is compared besides goodput.
+    /// Metrics besides goodput.
     pub(crate) also: Vec<Also>,
     /// Replications on either side.
     pub(crate) seeds: u64,
 }
 
-/// What may be compared besides goodput.
+/// A metric besides goodput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Also {
     /// Packets dropped at the bottlenecks.
@@ -76,12 +76,12 @@ pub(crate) struct Observed {
 }
 
 impl Case {
-    /// What picks it: its kind and name.
+    /// Returns the text that picks it: its kind and name.
     pub(crate) fn label(&self) -> String {
         format!("{}, {}", self.kind, self.name)
     }
 
-    /// What is compared, in the order of [`Case::values`].
+    /// Returns the metrics, in the order of [`Case::values`].
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         let also = self.also.iter().map(|also| match also {
             Also::Drops => Metric {
@@ -118,8 +118,8 @@ impl Case {
         [goodput].into_iter().chain(also).collect()
     }
 
-    /// What a run says of each metric. Goodput counts packets with their headers, in per cent of a
-    /// bottleneck's rate.
+    /// Returns each metric's value in a run. Goodput counts packets with their headers, in per cent
+    /// of a bottleneck's rate.
     pub(crate) fn values(&self, run: &Observed) -> Vec<f64> {
         let size = self.scenario.flows.first().map_or(0, |f| f.packet_size);
         let rate = self
@@ -181,7 +181,7 @@ impl Case {
     }
 }
 
-/// What a run does not count by itself.
+/// Counts that a run does not keep by itself.
 struct Seen<'a> {
     scenario: &'a Scenario,
     /// Segments that each flow's sender knew to have arrived when measuring began, …

@@ -66,7 +66,7 @@ impl Estimate {
     }
 }
 
-/// What two means are to each other, for a margin.
+/// The relation of two means, for a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The difference is surely within the margin.
@@ -118,7 +118,7 @@ impl Difference {
         }
     }
 
-    /// What it says under this margin.
+    /// Returns the verdict under this margin.
     pub fn verdict(&self, margin: f64) -> Verdict {
         let distance = self.mean.abs();
         if distance + self.half_width <= margin {

@@ -101,7 +101,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Rows that differ and nobody knows why.
+    /// Rows that differ without a known reason.
     pub fn unexplained(&self) -> impl Iterator<Item = &Row> {
         self.rows
             .iter()

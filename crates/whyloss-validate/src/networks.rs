@@ -57,7 +57,7 @@ pub(crate) enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// What it adds to a case's name.
+    /// Returns the suffix of a case's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::DropTail => "",

@@ -1,5 +1,5 @@
-//! What is run beside ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and
-//! Veno inside it.
+//! Cases beside ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and Veno
+//! inside it.
 //!
 //! Both sides use the same windows, header sizes, timers and queue limits; start times and losses
 //! are drawn on either side for itself. Linux 2.6.22, which ns-2 runs, counts bytes
@@ -299,8 +299,8 @@ mod tests {
         }
     }
 
-    /// What the requirements name: every stack over every network, both queues, both kinds of
-    /// acknowledgement, and loss from none to 10 %.
+    /// Requires every stack over every network, both queues, both kinds of acknowledgement, and
+    /// loss from none to 10 %.
     #[test]
     fn nothing_is_left_out() {
         let cases = cases(false);

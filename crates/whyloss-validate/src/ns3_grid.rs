@@ -1,5 +1,5 @@
-//! What is run beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with
-//! selective acknowledgements. Time stamps are off in ns-3: see `peers/ns3.cc`.
+//! Cases beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with selective
+//! acknowledgements. Time stamps are off in ns-3: see `peers/ns3.cc`.
 //!
 //! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up
 //! to 200 ms, and count what their congestion avoidance counts: ns-3's NewReno and all that it

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::suite::Suite;
 
-/// What a reason is for. An empty word fits everything.
+/// The cases that a reason covers. An empty word fits everything.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reason {

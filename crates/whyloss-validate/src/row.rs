@@ -10,7 +10,7 @@ use crate::suite::Suite;
 pub struct Row {
     /// With what.
     pub suite: Suite,
-    /// What is compared: a protocol, or the name of a law.
+    /// The subject: a protocol, or the name of a law.
     pub kind: &'static str,
     /// Where.
     pub case: String,
@@ -18,15 +18,15 @@ pub struct Row {
     pub metric: &'static str,
     /// The quantity's unit; may be empty.
     pub unit: &'static str,
-    /// What Whyloss measured.
+    /// The value of Whyloss.
     pub ours: Estimate,
-    /// What the peer measured, or the formula says.
+    /// The value of the peer or of the formula.
     pub theirs: Estimate,
     /// Ours − theirs.
     pub difference: Difference,
     /// The equivalence margin, in the unit.
     pub margin: f64,
-    /// What the difference says under the margin.
+    /// The verdict under the margin.
     pub verdict: Verdict,
     /// Why they differ, where that is known; only of rows that are not equivalent.
     pub reason: Option<&'static str>,
@@ -66,8 +66,8 @@ impl Row {
 pub struct Failure {
     /// Beside what.
     pub suite: Suite,
-    /// What was to be compared where.
+    /// The case that failed.
     pub case: String,
-    /// What went wrong.
+    /// The reason.
     pub why: String,
 }

@@ -1,6 +1,6 @@
-//! What there is to compare with.
+//! Peers and laws to compare with.
 
-/// What Whyloss is compared with.
+/// A peer or a set of laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
     /// Formulas.
@@ -25,7 +25,7 @@ impl Suite {
         Self::Ns3Wheel,
     ];
 
-    /// What the command calls it.
+    /// Returns its name in the command.
     pub fn id(self) -> &'static str {
         match self {
             Self::ClosedForms => "closed-forms",

@@ -53,7 +53,7 @@ const LOSSY: u64 = 1;
 /// The clock of TCP's retransmission timers, in seconds.
 const TICK: f64 = 1e-6;
 
-/// What leaves sooner than this after the first packet, in seconds, answers nothing.
+/// A packet that leaves within this many seconds of the first one answers nothing.
 const BEGINNING: f64 = 0.01;
 
 /// A packet that left: when, in seconds since the first one that answers an acknowledgement, and
@@ -69,7 +69,7 @@ pub struct Sent {
 /// How far two senders agree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// What is compared: a protocol.
+    /// The subject: a protocol.
     pub kind: &'static str,
     /// Packets compared.
     pub compared: usize,
@@ -279,7 +279,7 @@ mod tests {
                 && link as u64 == LOSSY
             {
                 match fate {
-                    // What finds no room does not depart.
+                    // A packet without room does not depart.
                     Fate::Lost(Cause::Congestion, _) => return,
                     Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
                     _ => {}

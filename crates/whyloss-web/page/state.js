@@ -16,7 +16,7 @@ export const PRESETS = {
     rate: 12000, delay: 300, buffer: 720, loss: 1, burst: 6, seed: 1, by: "scheme:whyloss", classifier: "", cubic: false,
   },
   "Shared bottleneck": {
-    rate: 10000, delay: 20, buffer: 60, loss: 0.3, burst: 1, seed: 1, by: "tfrc", classifier: "trees", cubic: true,
+    rate: 10000, delay: 20, buffer: 60, loss: 0.1, burst: 1, seed: 1, by: "tfrc", classifier: "trees", cubic: true,
   },
 };
 

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 
 use crate::{choices, diagnosis, playground};
 
-/// What page and program hand each other.
+/// The memory that page and program share.
 #[derive(Default)]
 struct Shared {
     input: Vec<u8>,

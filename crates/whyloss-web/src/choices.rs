@@ -1,4 +1,4 @@
-//! What a page offers: every algorithm by its name, and the colours of causes.
+//! The choices of a page: every algorithm by its name, and the colours of causes.
 
 use serde_json::{Value, json};
 use whyloss_sim::Registry;

@@ -8,7 +8,7 @@ use whyloss_sim::scenario::ScenarioFile;
 use whyloss_sim::{Event, Needs, Scenario, Simulation, Watch};
 use whyloss_study::results::{Results, Seed, json};
 
-/// What the scenario is called in messages and results.
+/// The scenario's name in messages and results.
 pub const NAME: &str = "playground.toml";
 
 /// Rows of a table at most: what is beyond is counted, but not drawn.

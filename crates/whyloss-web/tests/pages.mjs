@@ -5,12 +5,16 @@
 // Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. With
 // --write, the pictures in docs/pictures are drawn anew.
 //
+// The page of a million packets must open in a second of the browser's main thread: CPU time, since
+// machines are shared.
+//
 // Tolerance: a pixel differs if a colour is off by more than 64 of 255. At most 3 % of a picture
 // may differ, and its height by 3 %, since fonts differ from machine to machine.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createSocket } from "node:dgram";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { axe, browser, perform, scratch } from "./browser.mjs";
@@ -53,6 +57,56 @@ async function open(address, options = {}) {
 
 const local = (kind, hash = "") => pathToFileURL(page_of(kind)).href + hash;
 
+/** Waits until every chart with room is drawn. */
+const settled = (page) => page.waitForFunction(() =>
+  [...document.querySelectorAll("figure:not(.live) > script[type='application/json']")].every((data) => data.parentElement.clientWidth === 0));
+
+/** Starts a command that serves its page; resolves to the process, its address, and its end. */
+async function serve(args) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = new Promise((done) => { child.on("exit", done); });
+  let said = "";
+  const find = (pattern) => new Promise((done, fail) => {
+    const look = () => {
+      const found = pattern.exec(said);
+      if (found) done(found[1]);
+    };
+    child.stderr.on("data", (data) => {
+      said += data;
+      look();
+    });
+    child.on("exit", () => fail(new Error(said)));
+    look();
+  });
+  const address = await find(/page: (\S+)\n/);
+  assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/$/);
+  return { child, ended, address, find };
+}
+
+/** Sends datagrams through an emulated link that loses some, and watches its page meanwhile. */
+async function crossLink() {
+  const sink = createSocket("udp4");
+  await new Promise((done) => { sink.bind(0, "127.0.0.1", done); });
+  const link = await serve(["link", "--udp", `127.0.0.1:0=127.0.0.1:${sink.address().port}`, "--rate", "2mbit",
+    "--delay", "10ms", "--queue", "20", "--loss", "bernoulli:0.05", "--late-bound", "1s", "--live", "--log", join(scratch, "link")]);
+  const socket = createSocket("udp4");
+  try {
+    const port = Number(await link.find(/forwarding UDP from 127\.0\.0\.1:(\d+)/));
+    const page = await open(link.address);
+    for (let sent = 0; sent < 600; sent += 1) {
+      socket.send(Buffer.alloc(1000), port, "127.0.0.1");
+      await new Promise((done) => { setTimeout(done, 3); });
+    }
+    await page.waitForFunction(() => Number(document.querySelector("#links tbody tr:last-child td")?.textContent) > 0);
+    await page.close();
+  } finally {
+    link.child.kill("SIGINT");
+    socket.close();
+    sink.close();
+  }
+  await link.ended;
+}
+
 /** The share of pixels that differ, by the browser's own decoder. */
 async function difference(page, [a, b]) {
   return page.evaluate(async (pictures) => {
@@ -78,11 +132,13 @@ async function difference(page, [a, b]) {
 
 const checks = {
   async "every kind of page: axe finds nothing, and a telephone is wide enough"() {
-    for (const [kind, args] of Object.entries(KINDS)) {
-      run([...args, join(scratch, kind)]);
+    for (const [kind, args] of Object.entries(KINDS)) run([...args, join(scratch, kind)]);
+    await crossLink();
+    for (const kind of [...Object.keys(KINDS), "link"]) {
       for (const colorScheme of ["light", "dark"]) {
         for (const width of [400, 1400]) {
           const page = await open(local(kind), { colorScheme, viewport: { width, height: 900 } });
+          await settled(page);
           await page.addScriptTag({ path: axe });
           const { violations } = await page.evaluate(() => window.axe.run(document));
           const found = violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
@@ -90,6 +146,7 @@ const checks = {
           assert.equal(page.wrong, undefined, kind);
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           assert.ok(wide <= width, `${kind}: ${wide} pixels wide`);
+          if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${kind}-${colorScheme}-${width}.png`), fullPage: true });
           await page.close();
         }
       }
@@ -97,7 +154,7 @@ const checks = {
   },
 
   async "files beside a page are there, and a second run leaves nothing of the first"() {
-    for (const kind of Object.keys(KINDS)) {
+    for (const kind of [...Object.keys(KINDS), "link"]) {
       const page = await open(local(kind));
       const links = await page.locator("a:not([href^='#'])").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
       for (const link of links.filter((to) => !/^\w+:/.test(to))) {
@@ -135,19 +192,8 @@ const checks = {
 
   async "a run is watched, from its start to its last page"() {
     const args = ["run", "scenarios/dumbbell.toml", "--set", "duration=20000 s", "--watch"];
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
-    const ended = new Promise((done) => { child.on("exit", done); });
+    const { child, ended, address } = await serve(args);
     try {
-      const address = await new Promise((done, fail) => {
-        let said = "";
-        child.stderr.on("data", (data) => {
-          said += data;
-          const found = /page: (\S+)\n/.exec(said);
-          if (found) done(found[1]);
-        });
-        child.on("exit", () => fail(new Error(said)));
-      });
-      assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/$/);
       const page = await open(address);
       const simulated = () => page.evaluate(() => Number(/(\d+) of \d+ s simulated/.exec(document.body.textContent)?.[1]));
       await page.waitForFunction(() => /[1-9]\d* of \d+ s simulated/.test(document.body.textContent));
@@ -164,11 +210,69 @@ const checks = {
     assert.equal(await ended, 130, "an interrupted run says so");
   },
 
+  async "a sweep is watched: its runs grow, and the missing ones shrink"() {
+    const plan = readFileSync(join(root, "docs/plans/small.toml"), "utf8")
+      .replace(/^scenario = .*$/m, `scenario = "${join(root, "scenarios/wlh.toml")}"`).replace(/^seeds = .*$/m, "seeds = 5000");
+    writeFileSync(join(scratch, "plan.toml"), plan);
+    const { child, ended, address } = await serve(["sweep", join(scratch, "plan.toml"), "--live", "--out", join(scratch, "long")]);
+    try {
+      const page = await open(address);
+      const there = () => page.evaluate(() => Number(/(\d+) of 30000 runs/.exec(document.body.textContent)?.[1]));
+      const missing = () => page.evaluate(() => [...document.querySelectorAll("#progress tbody tr")]
+        .reduce((sum, row) => sum + Number(row.lastElementChild.textContent), 0));
+      await page.waitForFunction(() => /[1-9]\d* of 30000 runs/.test(document.body.textContent));
+      const before = await there();
+      await page.waitForFunction((old) => Number(/(\d+) of 30000 runs/.exec(document.body.textContent)?.[1]) > old, before);
+      assert.ok(await missing() < 30_000 - before);
+      assert.equal(page.wrong, undefined);
+      await page.close();
+    } finally {
+      child.kill("SIGINT");
+    }
+    assert.notEqual(await ended, 0, "an interrupted sweep says so");
+  },
+
+  async "a page of a million packets opens in a second, and charts follow"() {
+    run(["run", "scenarios/dumbbell.toml", "--set", "duration=125 s", "--seeds", "1", "--out", join(scratch, "million")]);
+    const size = statSync(page_of("million")).size;
+    const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    const begun = Date.now();
+    await page.goto(local("million"));
+    const passed = Date.now() - begun;
+    const { metrics } = await session.send("Performance.getMetrics");
+    const spent = 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+    console.log(`   ${size} bytes, ${spent.toFixed(0)} ms of the main thread, ${passed} ms on the clock`);
+    assert.ok(size <= 3_000_000 && spent <= 1000);
+    await settled(page);
+    assert.ok(await page.locator(".chart canvas").count() > 10);
+    await page.close();
+  },
+
+  async "the picture of the README plays, and ends as the picture it was made of"() {
+    const page = await open(pathToFileURL(join(root, "docs/pictures/diagnose-delay.svg")).href, { viewport: { width: 480, height: 410 } });
+    const whole = await page.screenshot();
+    await page.goto(pathToFileURL(join(root, "docs/pictures/diagnose-delay-animated.svg")).href);
+    const at = async (time) => {
+      await page.evaluate((to) => document.getAnimations().forEach((each) => {
+        each.pause();
+        each.currentTime = to;
+      }), time);
+      return difference(judge, [await page.screenshot(), whole]);
+    };
+    const judge = await open("about:blank");
+    const [early, late, end] = [await at(1000), await at(7000), await at(40_000)];
+    assert.ok(early > late && late > 0.001 && end === 0, `${early}, ${late}, ${end}`);
+    await page.close();
+  },
+
   async "pictures of the documents are these pages"() {
     const page = await open("about:blank");
     for (const [name, [kind, part, width, colorScheme]] of Object.entries(PICTURES)) {
       const shown = await open(local(kind), { colorScheme, viewport: { width, height: 900 } });
       await shown.addStyleTag({ content: "* { font-family: 'DejaVu Sans', sans-serif !important }" });
+      await settled(shown);
       const taken = await shown.locator(part).first().screenshot({ animations: "disabled" });
       const path = join(root, "docs/pictures", `${name}.png`);
       if (write) writeFileSync(path, taken);

@@ -1,4 +1,5 @@
-//! A receiver classifier of one's own, through all of the property tests, and at work on an RTP stream.
+//! A receiver classifier of one's own, through all of the property tests, and at work on an RTP
+//! stream.
 //!
 //! `cargo run -p whyloss --example classifier`
 
@@ -6,8 +7,8 @@ use whyloss::losses::LossTracker;
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time, testing};
 
-/// Congestion if the delay is in the upper half of what it has been, for losses of one packet; in the upper quarter for
-/// longer gaps.
+/// Congestion if the delay is in the upper half of what it has been, for losses of one packet; in
+/// the upper quarter for longer gaps.
 #[derive(Clone, Debug, Default)]
 struct UpperHalf {
     /// The smallest and the largest relative one-way trip time.

@@ -1,5 +1,5 @@
-//! A controller of one's own: AIMD with other numbers, under any policy and with any classifier, and through the property
-//! tests.
+//! A controller of one's own: AIMD with other numbers, under any policy and with any classifier,
+//! and through the property tests.
 //!
 //! `cargo run -p whyloss --example controller`
 

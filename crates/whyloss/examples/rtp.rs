@@ -24,7 +24,7 @@ fn main() {
     tracker.finish(Some(65_900 - 65_536), Time::MAX, told);
 }
 
-/// What a socket and an RTP parser give.
+/// Input from a socket and an RTP parser.
 struct Packet {
     sequence: u16,
     /// The header extension of that name: 24 bits, 18 of them a fraction of a second.
@@ -34,8 +34,8 @@ struct Packet {
     size: u32,
 }
 
-/// A call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first the radio loses some while
-/// nothing waits; from the sixth second on a queue fills until it drops some.
+/// A call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first the radio
+/// loses some while nothing waits; from the sixth second on a queue fills until it drops some.
 fn capture() -> impl Iterator<Item = Packet> {
     let lost_on_the_air = |k: u32| matches!(k, 111 | 180 | 181 | 240);
     let dropped = |k: u32| k > 300 && k % 40 > 30 && k.is_multiple_of(3);

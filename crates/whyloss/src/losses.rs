@@ -137,7 +137,7 @@ const NO_HOLE: Hole = Hole {
 };
 
 impl<C: ReceiverClassifier> LossTracker<C> {
-    /// A tracker of sequence numbers of `bits` bits (2 to 64), which waits for nobody.
+    /// A tracker of sequence numbers of `bits` bits (2 to 64) that does not wait.
     pub fn new(classifier: C, bits: u32) -> Self {
         let mask = u64::MAX >> (64 - bits.clamp(2, 64));
         Self {

@@ -161,8 +161,8 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_mark(mark);
     }
 
-    /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that
-    /// was spared, slow start brings back.
+    /// A recovery ends, see [`Controller::on_recovery_end`]. Slow start brings back the part of a
+    /// spared window that `at_most` took off.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
         let window = self.controller.window();
         if self.spares_losses && at_most < window {

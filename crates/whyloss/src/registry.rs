@@ -345,7 +345,7 @@ mod tests {
         assert!(find("vegas").is_none() && sender::find("zigzag").is_none());
     }
 
-    /// What building `id` with `overrides` complains about.
+    /// Returns the complaint about building `id` with `overrides`.
     fn complaint(id: &str, overrides: &[(&str, f64)]) -> std::string::String {
         match find(id).map(|entry| entry.build(overrides)) {
             Some(Err(error)) => error.to_string(),

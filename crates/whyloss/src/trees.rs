@@ -68,7 +68,7 @@ impl Extrema {
         self.raise(value);
     }
 
-    /// Where nobody asks for the largest.
+    /// Without a question for the largest.
     #[inline]
     pub(crate) fn lower(&mut self, value: i64) {
         if value < self.now.0 {
@@ -77,7 +77,7 @@ impl Extrema {
         }
     }
 
-    /// Where nobody asks for the smallest.
+    /// Without a question for the smallest.
     #[inline]
     pub(crate) fn raise(&mut self, value: i64) {
         if value > self.now.1 {

@@ -1,4 +1,5 @@
-//! A connection by packet numbers: every controller of the registry works through it, and no order of calls breaks it.
+//! A connection by packet numbers: every controller of the registry works through it, and no order
+//! of calls breaks it.
 
 #[path = "../examples/quic.rs"]
 #[allow(dead_code, reason = "the example's main")]
@@ -71,11 +72,11 @@ fn a_window_by_hand() {
         (connection.window(), connection.in_flight()),
         (4_500, 5_000)
     );
-    // What left before the recovery began belongs to it.
+    // Packets that left before the recovery began belong to it.
     assert_eq!(connection.on_packets_lost([5], ms(105)), None);
     connection.on_spurious(ms(106));
     assert_eq!(connection.window(), 11_000);
-    // What is settled, unknown or out of order does nothing.
+    // Packets that are settled, unknown or out of order do nothing.
     connection.on_packets_acked([0, 1, 5, 99], ms(107));
     connection.on_packet_sent(3, 1000, ms(107), false);
     assert_eq!(
@@ -128,7 +129,8 @@ fn a_verdict_is_revised_when_the_recovery_ends() {
     }
 }
 
-/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the odds.
+/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the
+/// odds.
 #[test]
 fn odds_go_with_the_verdict() {
     let mut connection = begun("trees");

@@ -1,4 +1,5 @@
-//! What is written by the feature `serde` is read back the same, and has the words that a reader would guess.
+//! What is written by the feature `serde` is read back the same, and has the words that a reader
+//! would guess.
 //!
 //! `cargo test -p whyloss --features serde --test serde`
 

@@ -24,7 +24,7 @@ pub(crate) struct Drawn {
     pub(crate) arq: bool,
     pub(crate) laws: Laws,
     pub(crate) transport: Transport,
-    /// What TCP has besides, as a scenario says it after a comma.
+    /// TCP's further keys, as a scenario has them after a comma.
     pub(crate) tcp: &'static str,
 }
 

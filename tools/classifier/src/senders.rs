@@ -23,7 +23,7 @@ use crate::dump;
 use crate::model::{Model, SenderInLoop};
 use crate::networks::{Drawn, Drivers};
 
-/// What acknowledgements are like, and the clock that measures round trips.
+/// Kinds of acknowledgements, and the clock that measures round trips.
 const ACKS: [&str; 6] = [
     "",
     ", delayed_ack = \"40 ms\"",
@@ -36,13 +36,13 @@ const HEAD: usize = 6;
 
 type Row = [i16; HEAD + COUNT];
 
-/// What the sender of a flow saw, and what the path knows of it.
+/// The record of a flow's sender, and the path's truth about it.
 #[derive(Default)]
 struct Ear {
     /// The last description, for verdicts to come.
     described: Option<[i16; COUNT]>,
     truth: [i16; 2],
-    /// What the path lost of the window.
+    /// The losses of the path in the window.
     lost: BTreeMap<u64, Cause>,
 }
 

@@ -24,7 +24,7 @@ const NETWORKS: [(Network, &str, [u32; 2]); 5] = [
     (Network::Codel, "CoDel", [2, 6]),
 ];
 
-/// What a packet costs on one network, in instructions and in events.
+/// The cost of a packet on one network, in instructions and in events.
 #[derive(Clone, Copy)]
 struct Cost {
     instructions: f64,

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     };
     let scenario = load.scenario()?;
     let one = |seed: u64| {
-        // What `whyloss run` measures, and its engine.
+        // Measure as `whyloss run` does, with its engine.
         let needs = Needs::all(&scenario);
         let run = Simulation::new(&scenario, seed);
         let without = args.without.iter();
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     Ok(())
 }
 
-/// What the child's command line is for a load.
+/// Returns the child's command line for a load.
 pub(crate) fn command(load: &Load, runs: u64, threads: u16) -> Result<Command, BenchError> {
     let program = std::env::current_exe().map_err(BenchError::Itself)?;
     let mut command = Command::new(program);
@@ -135,7 +135,7 @@ pub(crate) fn measure(command: &mut Command, input: &str) -> Result<Measured, Pe
     measured(&peers::run(command, input, LIMIT)?)
 }
 
-/// What the line that starts with `done` says.
+/// Reads the line that starts with `done`.
 ///
 /// # Errors
 /// If there is no such line.

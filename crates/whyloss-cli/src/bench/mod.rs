@@ -86,7 +86,7 @@ enum Format {
 
 /// Numbers of flows; with `--quick` the last is left out.
 const FLOWS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
-/// What nothing of ours drives yet, or takes too long.
+/// Workloads that nothing of ours drives yet, or that take too long.
 const GAPS: [&str; 3] = [
     "the parking lot in ns-3",
     "the sweep and the memory per flow in ns-2 and ns-3",
@@ -160,12 +160,12 @@ pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError>
     Ok(())
 }
 
-/// What else is on this machine.
+/// Tools that this machine has.
 struct Tools {
     ns2: Option<Ns2>,
     ns3: Option<Ns3>,
     valgrind: bool,
-    /// What is not, why, and the command that installs it.
+    /// Missing tools: each with the reason and the command that installs it.
     missing: Vec<String>,
 }
 
@@ -266,8 +266,7 @@ fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchE
     Ok(results)
 }
 
-/// Does something for every simulator on every network. What a peer fails at it is not asked for
-/// again.
+/// Does something for every simulator on every network. A peer that fails is not asked again.
 fn each(
     tasks: &mut [Task],
     rows: &mut [Row],
@@ -326,8 +325,8 @@ fn count(
     Ok(())
 }
 
-/// What we deliver in the time that the peers simulate: ns-2 does what we do, ns-3 for a shorter
-/// time and with selective acknowledgements.
+/// Measures our deliveries in the time that the peers simulate: ns-2 does the same work, ns-3 runs
+/// for a shorter time and with selective acknowledgements.
 fn expect(tasks: &[Task], rows: &mut [Row]) -> Result<(), BenchError> {
     for (task, row) in tasks.iter().zip(rows) {
         let [Some(ours), _, ns3] = &task.works else {
@@ -376,8 +375,8 @@ fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     tasks
 }
 
-/// What a simulator is to do of a network; `None`: nothing. ns-3 takes a hundred times as long, and
-/// gets less.
+/// Describes the work of a simulator on a network; `None`: nothing. ns-3 takes a hundred times as
+/// long, and gets less.
 fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Option<Work> {
     let ns3 = simulator == Simulator::Ns3;
     let (whole, short) = match (network, size) {

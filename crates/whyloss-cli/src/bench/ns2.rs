@@ -13,7 +13,7 @@ use whyloss_validate::peers::{PeerError, links_with};
 
 use super::ways::ways;
 
-/// What reads them.
+/// The script that reads them.
 pub(crate) const SCRIPT: &str = include_str!("../../peers/bench.tcl");
 /// Packets that a queue without limit holds in ns-2.
 const UNLIMITED: u32 = 1_000_000;

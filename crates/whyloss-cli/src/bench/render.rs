@@ -77,7 +77,7 @@ pub(crate) fn table(results: &Results) -> String {
     text
 }
 
-/// What is known of each network.
+/// Renders a table of each network.
 fn networks(results: &Results) -> String {
     use Simulator::{Ns2, Ns3, Whyloss};
     let title = format!(
@@ -164,7 +164,7 @@ fn grid(
     format!("{title}\n\n{}\n", aligned(&lines))
 }
 
-/// What is below a tenth of a million needs more digits.
+/// A rate below a tenth of a million needs more digits.
 fn millions(rate: &Spread) -> String {
     spread(rate, 1e-6, if rate.median < 1e5 { 4 } else { 2 })
 }

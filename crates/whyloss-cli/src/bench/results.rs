@@ -1,4 +1,4 @@
-//! What was measured, and what follows from it.
+//! Measurements, and the ratios that follow from them.
 
 use super::child::Measured;
 
@@ -58,7 +58,7 @@ pub(crate) struct Side {
     pub(crate) seconds: f64,
     /// Packets that a run delivers; the same in all repetitions.
     pub(crate) packets: Option<f64>,
-    /// What Whyloss delivers in that time with the loss recovery that the peer has.
+    /// Deliveries of Whyloss in that time with the peer's loss recovery.
     pub(crate) expected: Option<f64>,
 }
 
@@ -161,11 +161,11 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
     pub(crate) memory: Memory,
     pub(crate) sweep: Option<Sweep>,
-    /// What is not on this machine, with the command that installs it.
+    /// Tools that this machine lacks, with the command that installs each.
     pub(crate) missing: Vec<String>,
-    /// What a peer was to do and did not, and why.
+    /// Tasks that a peer failed, and why.
     pub(crate) failures: Vec<String>,
-    /// What this command does not measure.
+    /// Quantities that this command does not measure.
     pub(crate) gaps: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a network's nodes have to know of its routes.
+//! Computes the routes that the nodes of a network need.
 
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Connection, Router};

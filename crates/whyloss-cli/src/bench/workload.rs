@@ -12,7 +12,7 @@
 //! tfrc, codel  the dumbbell with TFRC flows, or with CoDel at the bottleneck: for `--ablate`
 //! ```
 //!
-//! What is delivered counts from the start of the run on.
+//! Deliveries count from the start of the run.
 
 use clap::ValueEnum;
 use whyloss::{Duration, Time};

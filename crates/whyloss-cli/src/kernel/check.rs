@@ -61,7 +61,7 @@ pub(super) fn check(
             wrong.push(format!("{} was not gone afterwards", control.id));
         }
     }
-    // What is left is of no use to anybody.
+    // The scratch files are of no further use.
     let _ = std::fs::remove_dir_all(scratch);
     writeln!(out, "{compared} events compared")?;
     if compared < args.events {

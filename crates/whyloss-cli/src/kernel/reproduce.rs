@@ -3,10 +3,10 @@
 use whyloss_kernel::test_bed;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
-/// What `--paper` calls them together.
+/// The name of the group for `--paper`.
 pub(crate) const PAPER: &str = "kernel";
 
-/// The experiments. They take root and real time, so nobody runs them without naming them.
+/// The experiments. They take root and real time, so they run only by name.
 pub(crate) static EXPERIMENTS: [Experiment; 4] = [
     Experiment {
         id: "mar-fig-8-kernel",

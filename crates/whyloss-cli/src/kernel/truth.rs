@@ -1,4 +1,4 @@
-//! What became of packets, by the log that `whyloss link` writes while it runs.
+//! Reads the fate of packets from the log that `whyloss link` writes while it runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,14 +23,14 @@ const BEHIND: u32 = 1 << 24;
 pub(super) struct Truth {
     path: PathBuf,
     file: Option<File>,
-    /// What was read of a line that is not whole yet.
+    /// The beginning of a line that is not whole yet.
     rest: Vec<u8>,
     lines: usize,
     /// Of each connection, in the order of the log: sequence number, and whether it was the queue.
     lost: BTreeMap<(SocketAddr, SocketAddr), Vec<(u32, bool)>>,
 }
 
-/// What was lost in the window of a loss event.
+/// Losses in the window of a loss event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     queue: usize,
@@ -99,8 +99,7 @@ impl Truth {
             return;
         };
         let queue = matches!(record.fate, Fate::Overflow | Fate::Aqm);
-        // What the emulator lost is no channel's doing, but lost all the same: the run counts for
-        // nothing then.
+        // A loss by the emulator itself is not the channel's, and makes the run invalid.
         if headers.protocol == TCP && (queue || record.fate == Fate::Channel) {
             let connection = (
                 SocketAddr::new(headers.source, source),
@@ -113,7 +112,7 @@ impl Truth {
         }
     }
 
-    /// What was lost of the window that a loss event is about; each lost segment is told once.
+    /// Takes the losses of the window that a loss event is about; each lost segment is told once.
     pub(super) fn take(&mut self, ends: &Ends, event: &Event, detection: Detection) -> Fates {
         let mut fates = Fates::default();
         let Some(lost) = self.lost.get_mut(&(ends.local, ends.remote)) else {
@@ -130,7 +129,7 @@ impl Truth {
             };
             // A segment that was lost a second time is another event's.
             if !meant || told.contains(&sequence) {
-                // What lies behind was repaired without an event of its own: part of the recovery
+                // A later segment was repaired without an event of its own, as part of the recovery
                 // before.
                 return meant || behind == 0 || behind >= BEHIND;
             }

@@ -23,7 +23,7 @@ use crate::run::picture::Timeline;
 const ROWS: usize = 1 << 14;
 /// Links that are drawn.
 const MOST_DRAWN: usize = 12;
-/// What a link's table calls the fates of a log.
+/// The names of a log's fates in a link's table.
 const FATES: [&str; 4] = ["delivered", "damaged", "congestion", "wireless"];
 
 /// Writes `index.html` and a picture of each link beside the log.

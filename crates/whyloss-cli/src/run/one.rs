@@ -80,7 +80,7 @@ pub(super) struct Done {
     pub(super) reached: Time,
     /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
-    /// What the pictures are drawn from, if it was asked for.
+    /// The data of the pictures, if pictures were asked for.
     pub(super) timeline: Option<Timeline>,
 }
 

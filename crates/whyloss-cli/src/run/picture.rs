@@ -1,5 +1,5 @@
-//! What the pictures of a run are drawn from: means and extremes over short times, and where losses
-//! are.
+//! Collects the data of a run's pictures: means and extremes over short times, and places of
+//! losses.
 //!
 //! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of
 //! one kind less than half a pixel apart become one mark.
@@ -283,7 +283,8 @@ impl Timeline {
         }
         // A packet lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
-            // What the channel corrupts is done as its last bit leaves, all else as that arrives.
+            // A packet that the channel corrupts is done as its last bit leaves, any other as that
+            // bit arrives.
             let left = if fate == "wireless" {
                 done
             } else {

@@ -202,7 +202,7 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     Sections { tables, notes }
 }
 
-/// What stands in the tables that needs a note.
+/// Entries of the tables that need a note.
 #[derive(Default)]
 struct Marks {
     /// A value that does not vary.

@@ -7,36 +7,14 @@ use std::time::Duration;
 use whyloss::Time;
 
 use super::{Job, page};
-use crate::live::Live;
+use crate::live::{self, Live};
 
-/// Time between two versions of the page.
-const EVERY: Duration = Duration::from_millis(500);
 /// How soon an interrupt is heeded.
 const SOON: Duration = Duration::from_millis(50);
 
 /// Runs `simulate`, and shows how far it is.
 pub(super) fn follow<T>(live: &Live, job: &Job<'_>, simulate: impl FnOnce() -> T) -> T {
-    let over = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let shows = scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                show(live, job);
-                thread::park_timeout(EVERY);
-            }
-        });
-        let _end = End(&over, shows.thread().clone());
-        simulate()
-    })
-}
-
-/// Ends the showing when dropped, also by a panic, for which the scope would wait forever.
-struct End<'a>(&'a AtomicBool, thread::Thread);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-        self.1.unpark();
-    }
+    live::follow(|| show(live, job), simulate)
 }
 
 fn show(live: &Live, job: &Job<'_>) {

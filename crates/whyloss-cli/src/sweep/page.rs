@@ -33,16 +33,62 @@ impl Point {
     }
 }
 
+/// How far a sweep is.
+pub(super) struct State {
+    pub(super) rows: Rows,
+    /// The settings of each point that lacks runs, and how many it lacks.
+    pub(super) unfinished: Vec<(String, usize)>,
+    /// Runs that are there, and runs that there must be.
+    pub(super) count: (usize, usize),
+}
+
 /// Writes `index.html`, `sweep.json` and the picture of each metric.
-pub(super) fn write(
-    dir: &Path,
-    rows: &Rows,
-    unfinished: &[(String, usize)],
-    (finished, asked): (usize, usize),
-    name: &str,
-) -> Result<(), ReportError> {
+pub(super) fn write(dir: &Path, state: &State, name: &str) -> Result<(), ReportError> {
+    let rows = &state.rows;
     let across = across(rows);
     let points = points(rows, across);
+    let axes: Vec<&str> = rows.axes.iter().map(|(name, _)| name.as_str()).collect();
+    let figures = across.map_or_else(Vec::new, |across| figures(rows, &points, across));
+    let more = "The same command continues with the missing runs:";
+    let mut page = page(state, &points, more, name);
+    for figure in &figures {
+        page.figure_with_file(figure);
+        report::write(dir, &format!("{}.svg", figure.name), &svg::render(figure))?;
+    }
+    report::write_series(dir, &figures)?;
+    page.files([
+        ("rows.parquet", "a row for each run"),
+        ("sweep.json", "the values of each point by seed"),
+        ("series.json", "the data of the pictures"),
+    ]);
+    let json = json(rows, &points, &axes).to_string() + "\n";
+    report::write(dir, "sweep.json", &json)?;
+    report::write(dir, "index.html", &page.finish(&footer()))
+}
+
+/// Renders the page of a sweep under way.
+pub(super) fn render(state: &State, name: &str) -> String {
+    let across = across(&state.rows);
+    let points = points(&state.rows, across);
+    let mut page = page(state, &points, "Missing so far:", name);
+    let figures = across.map(|across| figures(&state.rows, &points, across));
+    for figure in figures.iter().flatten() {
+        page.figure(figure);
+    }
+    page.finish(&footer())
+}
+
+fn footer() -> String {
+    format!("Simulated by whyloss {}.", env!("CARGO_PKG_VERSION"))
+}
+
+/// Returns the page up to its pictures; `more` leads to the table of missing runs.
+fn page(state: &State, points: &[Point], more: &str, name: &str) -> Page {
+    let State {
+        rows,
+        unfinished,
+        count: (finished, asked),
+    } = state;
     let axes: Vec<&str> = rows.axes.iter().map(|(name, _)| name.as_str()).collect();
     let mut page = Page::new(&format!("Sweep {name}"));
     page.section("progress", "Progress");
@@ -52,7 +98,7 @@ pub(super) fn write(
         counted(points.len() as u64, "point")
     ));
     if !unfinished.is_empty() {
-        page.text("The same command goes on with what is missing:");
+        page.text(more);
         let mut table = Table::new(["sets", "runs missing"]);
         for (sets, missing) in unfinished.iter().take(MOST_POINTS) {
             table.row([Entry::from(sets.as_str()), (*missing).into()]);
@@ -64,32 +110,15 @@ pub(super) fn write(
         }
     }
     page.section("points", "Points");
-    page.table(&table(rows, &points, &axes));
+    page.table(&table(rows, points, &axes));
     if points.len() > MOST_POINTS {
         page.text(&format!("Only the first {MOST_POINTS} points are shown."));
     }
     page.text("A mean stands with half the width of its 95 % interval over the seeds.");
-    let figures = across.map_or_else(Vec::new, |across| figures(rows, &points, across));
-    if !figures.is_empty() {
+    if across(rows).is_some() {
         page.section("pictures", "Pictures");
     }
-    for figure in &figures {
-        page.figure_with_file(figure);
-        report::write(dir, &format!("{}.svg", figure.name), &svg::render(figure))?;
-    }
-    report::write_series(dir, &figures)?;
-    page.files([
-        ("rows.parquet", "a row for each run"),
-        ("sweep.json", "the values of each point by seed"),
-        ("series.json", "the data of the pictures"),
-    ]);
-    let html = page.finish(&format!(
-        "Simulated by whyloss {}.",
-        env!("CARGO_PKG_VERSION")
-    ));
-    let json = json(rows, &points, &axes).to_string() + "\n";
-    report::write(dir, "sweep.json", &json)?;
-    report::write(dir, "index.html", &html)
+    page
 }
 
 /// Returns the number of the axis that pictures have: the first of numbers, with at least three.

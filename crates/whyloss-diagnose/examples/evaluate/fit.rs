@@ -1,4 +1,5 @@
-//! Finds the weights of the combined verdict: logistic regression with a small ridge, by Newton's method.
+//! Finds the weights of the combined verdict: logistic regression with a small ridge, by Newton's
+//! method.
 
 use whyloss::Cause;
 use whyloss_diagnose::loss::Side;
@@ -12,7 +13,8 @@ const RIDGE: f64 = 1.0;
 /// A network weighs no more than so many losses: those with very many would be all that counts.
 const PER_NETWORK: f64 = 300.0;
 
-/// Weights of one side, and the odds that a loss is by congestion, before it is looked at, where they were found.
+/// Weights of one side, and the odds that a loss is by congestion, before it is looked at, where
+/// they were found.
 #[derive(Clone, Copy)]
 pub(crate) struct Fit {
     weights: [f64; N],

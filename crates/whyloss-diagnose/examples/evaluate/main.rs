@@ -5,10 +5,11 @@
 //! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # finds the weights of the combined verdict
 //! ```
 //!
-//! Networks 0, 2, 4, … are those that weights are found on, 1, 3, 5, … those that the table judges by; `--networks N`
-//! takes the first N of both together. `--radio` replaces every noisy channel by one that is bad for a while, now and then;
-//! weights are found on both kinds, and on captures alone: no log of QUIC has a say. `--fit` prints the weights, and then the
-//! tables of both kinds as they would be with them.
+//! Networks 0, 2, 4, … are those that weights are found on, 1, 3, 5, … those that the table judges
+//! by; `--networks N` takes the first N of both together. `--radio` replaces every noisy channel by
+//! one that is bad for a while, now and then; weights are found on both kinds, and on captures
+//! alone: no log of QUIC has a say. `--fit` prints the weights, and then the tables of both kinds
+//! as they would be with them.
 
 mod fit;
 mod networks;
@@ -65,9 +66,11 @@ pub(crate) struct Score {
     pub(crate) network: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) vantage: Vantage,
-    /// Original transmissions that never arrived, and how many of them were found; before and beyond the capture.
+    /// Original transmissions that never arrived, and how many of them were found; before and
+    /// beyond the capture.
     pub(crate) originals: [[u64; 2]; 2],
-    /// Of those before the capture, the ones that left no hole in it: nothing sent later came before their repair.
+    /// Of those before the capture, the ones that left no hole in it: nothing sent later came
+    /// before their repair.
     pub(crate) traceless: u64,
     /// Retransmissions that never arrived beyond the capture, and how many were found.
     pub(crate) again: [u64; 2],
@@ -193,7 +196,7 @@ fn judge(
     Ok((scores, all))
 }
 
-/// What a diagnosis of the log finds that a QUIC sender would have written.
+/// Diagnoses the log that a QUIC sender would have written.
 fn of_quic(network: &Network, qlog: Qlog) -> Result<Vec<Found>, Failure> {
     let (log, causes) = qlog.write();
     let diagnosis = diagnose(Box::new(Cursor::new(log)), Options::default())?;

@@ -1,12 +1,14 @@
-//! Networks drawn at random: one TCP transfer from `s` over two routers to `d`, with losses of both causes.
+//! Networks drawn at random: one TCP transfer from `s` over two routers to `d`, with losses of both
+//! causes.
 //!
 //! ```text
 //! s ── r1 ══ r2 ── d        the bottleneck is r1 ══ r2; the noisy link is any of the three
 //! c ──╯       ╰── e         other traffic
 //! ```
 //!
-//! Ranges are those of access networks: 1 to 40 Mbit/s, 4 to 300 ms of round trip, buffers of 0.15 to 3 of its products with
-//! the rate, one queue in five random early detection; no, single and bursty errors of 0.05 to 5 %.
+//! Ranges are those of access networks: 1 to 40 Mbit/s, 4 to 300 ms of round trip, buffers of 0.15
+//! to 3 of its products with the rate, one queue in five random early detection; no, single and
+//! bursty errors of 0.05 to 5 %.
 
 use whyloss_link::{Random, Streams};
 
@@ -20,7 +22,8 @@ pub(crate) struct Network {
 
 const CONTROLLERS: [&str; 3] = ["reno", "cubic", "bbr"];
 
-/// Network number `index`; the same for ever. With `radio`, what its channel loses comes in stretches of time.
+/// Network number `index`; the same for ever. With `radio`, what its channel loses comes in
+/// stretches of time.
 pub(crate) fn draw(index: u64, radio: bool) -> Network {
     let mut random = Streams::new(0x_d1a6).stream("network", index);
     let controller = CONTROLLERS[(index % 3) as usize];
@@ -137,7 +140,8 @@ fn channel(random: &mut Random) -> String {
     }
 }
 
-/// The channel, or, of a radio, one in its place: bad for 10 to 200 ms every 0.3 to 3 s, on average, and losing 5 to 50 % then.
+/// The channel, or, of a radio, one in its place: bad for 10 to 200 ms every 0.3 to 3 s, on
+/// average, and losing 5 to 50 % then.
 fn in_stretches(channel: String, radio: Option<u64>) -> String {
     let Some(index) = radio.filter(|_| channel.starts_with('{')) else {
         return channel;

@@ -1,5 +1,5 @@
-//! What a QUIC endpoint would have logged of the judged flow: each transmission under a number of its own, what its peer
-//! acknowledged, and what it then took for lost (RFC 9002's packet threshold).
+//! The log of a QUIC endpoint for the judged flow: each transmission under its own number, the
+//! peer's acknowledgements, and the packets then taken for lost (RFC 9002's packet threshold).
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const THRESHOLD: u64 = 3;
 /// Ranges of an acknowledgement, as endpoints limit them.
 const RANGES: usize = 32;
 
-/// What happens, in the order in which it does at one moment.
+/// Events, in their order at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrived(u64),
@@ -97,7 +97,7 @@ impl Qlog {
                              \"packet_number\":{number}}}}}}}"
                         );
                     }
-                    // What is far behind will not be asked about.
+                    // Numbers far behind are not asked for again.
                     while acked.len() > 4096 {
                         acked.pop_first();
                     }

@@ -226,7 +226,8 @@ fn kind(one: &Found) -> usize {
     }
 }
 
-/// How many of some verdicts there are, how many of them are right, and how sure they are on average.
+/// How many of some verdicts there are, how many of them are right, and how sure they are on
+/// average.
 fn right<'a>(found: impl Iterator<Item = &'a Found>) -> String {
     let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
     for one in found {
@@ -270,7 +271,7 @@ fn calibration(found: &[Found]) {
     println!();
 }
 
-/// What is called at least 90 % sure, by controller and by verdict.
+/// Verdicts of at least 90 %, by controller and by verdict.
 fn by_controller(found: &[Found]) {
     heading("90 % sure and more");
     for controller in ["reno", "cubic", "bbr"] {

@@ -1,4 +1,4 @@
-//! What became of every packet of the judged flow, as the network knows.
+//! The fate of every packet of the judged flow, as the network knows it.
 
 use std::collections::HashMap;
 
@@ -40,14 +40,14 @@ impl Truth {
     }
 }
 
-/// What passed a node.
+/// Packets that passed a node.
 pub(crate) struct Passed {
     /// When each transmission did, its segment, and the largest segment up to then.
     in_order: Vec<(Time, u64, u64)>,
 }
 
 impl Truth {
-    /// What passed a node.
+    /// Returns the packets that passed a node.
     pub(crate) fn at(&self, node: usize) -> Passed {
         let mine = self.passed.iter().filter(|((at, ..), _)| *at == node);
         let mut passed: Vec<_> = mine
@@ -65,7 +65,8 @@ impl Truth {
 }
 
 impl Passed {
-    /// Whether a later segment passed before the first copy of this one did: only then is there a hole to see.
+    /// Whether a later segment passed before the first copy of this one did: only then is there a
+    /// hole to see.
     pub(crate) fn shows_hole(&self, segment: u64) -> bool {
         let first = self.in_order.iter().find(|passed| passed.1 == segment);
         first.is_none_or(|&(_, _, largest)| largest > segment)

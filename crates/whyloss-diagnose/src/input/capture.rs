@@ -1,8 +1,8 @@
 //! pcap and pcapng as a stream of frames.
 //!
 //! A frame that cannot be read ends a pcap (nothing says where the next one begins) and is passed
-//! over in a pcapng (blocks have lengths). Whatever ends a capture early leaves what came before: a
-//! partial result.
+//! over in a pcapng (blocks have lengths). If a capture ends early, the packets before its end are
+//! a partial result.
 
 use std::io::Read;
 
@@ -150,7 +150,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// What is wrong with a block, the `number`th of the file, and why.
+/// Describes the fault of block `number`, and its cause.
 fn block(number: u64, error: &PcapNgReadError) -> String {
     if matches!(error, PcapNgReadError::Io(_)) {
         return ended("", true);

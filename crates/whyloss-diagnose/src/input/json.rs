@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 use super::limited::{LONGEST, Left, Limited, too_long};
 use crate::error::Error;
 
-/// What is looked at to tell a document from lines.
+/// Bytes that tell a document from lines.
 const HEAD: usize = 64 << 10;
 const SEPARATOR: u8 = 0x1e;
 
 /// A record of a log.
 pub(crate) enum Record {
-    /// What is said about a trace before its events: its keys but for `events`.
+    /// The head of a trace: its keys but for `events`.
     Trace(Value),
     /// An event, or whatever else a line holds.
     Event(Value),

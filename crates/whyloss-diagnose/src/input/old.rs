@@ -105,7 +105,7 @@ impl<R: Read> Old<R> {
 
 impl<R: Read> Read for Old<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // What today's programs wrote needs no help.
+        // Files of today's programs need no help.
         if self.lengths == Some(Lengths::Today) && self.taken == self.filled {
             return self.reader.read(buffer);
         }

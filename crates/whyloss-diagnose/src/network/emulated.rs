@@ -44,7 +44,7 @@ pub(crate) struct Line {
     fate: Word,
 }
 
-/// What became of it at that link, as the log writes it.
+/// Its fate at that link, as the log writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Word {
@@ -303,7 +303,7 @@ impl Emulated {
 }
 
 impl Packets {
-    /// What came through fewer links than others was still on its way when the log ended.
+    /// Packets that crossed fewer links than others were still on their way when the log ended.
     fn leave_open(&mut self) {
         let bare = self.bare.values().map(|(.., hops)| *hops);
         let whole = self.sent.iter().map(|one| one.hops).chain(bare).max();

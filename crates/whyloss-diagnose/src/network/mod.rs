@@ -1,4 +1,4 @@
-//! What a network itself says of every packet: the log of an emulated link, the tables of a
+//! Reads a network's own record of every packet: the log of an emulated link, or the tables of a
 //! simulated run.
 //!
 //! Nothing is guessed here. A network's own record has each packet as it left its source, and
@@ -122,7 +122,7 @@ enum Outcome {
     Arrived(u64),
     /// The network lost it, then.
     Lost(u64, Cause),
-    /// What measured lost it.
+    /// The emulator lost it.
     Fault,
     /// The record ends before that is known.
     Open,
@@ -212,7 +212,7 @@ impl Network {
                 side: Side::Before,
                 retransmission: again,
                 evidence: Evidence::Log,
-                // What nothing came behind no classifier heard of.
+                // A gap with no packet behind it reached no classifier.
                 event: gap.and_then(|gap| gap.event),
                 order: number,
                 around: gap.map_or_else(|| arrivals.one_way.around(number), |gap| gap.around),

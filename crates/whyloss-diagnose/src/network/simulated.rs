@@ -69,7 +69,7 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
             } else {
                 transmission(row, rows - before, &mut network, &mut flows)
             };
-            // What there is no room for is not wrong.
+            // A packet without room here is not an error.
             wrong += u64::from(known.is_none() && network.room.full.is_none());
         })?;
         if wrong - wrong_before == rows - before && rows > before {

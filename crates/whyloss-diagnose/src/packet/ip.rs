@@ -133,7 +133,7 @@ fn upper<'a>(
     }
 }
 
-/// What GRE (RFC 2784, 2890) carries, if it is IP or a frame with it.
+/// Returns the payload of GRE (RFC 2784, 2890), if it is IP or a frame with it.
 fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
     let flags = word(bytes, 0)?;
     if flags & 7 != 0 {

@@ -13,7 +13,7 @@ const FDDI: u32 = 10;
 const PPP_HDLC: u32 = 50;
 const PPP_ETHER: u32 = 51;
 const RAW: u32 = 101;
-/// What some systems write for [`RAW`], whose number in their headers this is.
+/// The number that some systems write for [`RAW`] in their headers.
 const RAW_DLT: [u32; 2] = [12, 14];
 const LOOP: u32 = 108;
 const LINUX_SLL: u32 = 113;
@@ -46,13 +46,13 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     }
 }
 
-/// What follows an ether type at `at`.
+/// Returns the payload behind an ether type at `at`.
 pub(super) fn ether(bytes: &[u8], at: usize) -> Result<&[u8], Pass> {
     let rest = bytes.get(at + 2..).ok_or(Pass::Short)?;
     ether_type(word(bytes, at)?, rest)
 }
 
-/// What follows `kind`, past tags.
+/// Returns the payload behind `kind`, past tags.
 pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     let (mut kind, mut rest) = (kind, rest);
     for _ in 0..TAGS {
@@ -80,7 +80,8 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     Err(Pass::Malformed)
 }
 
-/// What is below a stack of labels: they do not say, so the version has to (RFC 4928).
+/// Returns the payload below a stack of labels. Labels do not name it, so the version has to (RFC
+/// 4928).
 fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
     for label in 0..TAGS {
         let end = 4 * (label + 1);
@@ -98,7 +99,7 @@ fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
     Err(Pass::Malformed)
 }
 
-/// What follows PPP's protocol field, which may be one byte long.
+/// Returns the payload behind PPP's protocol field, which may be one byte long.
 fn ppp(bytes: &[u8]) -> Result<&[u8], Pass> {
     let first = *bytes.first().ok_or(Pass::Short)?;
     let (protocol, rest) = if first & 1 == 1 {

@@ -114,7 +114,7 @@ impl Dissector {
         Some(format!("frames of link type {link} are not read{hint}"))
     }
 
-    /// What was passed over so far.
+    /// Returns the counts of packets passed over so far.
     pub fn skipped(&self) -> Skipped {
         Skipped {
             fragments: self.fragments.lost(),

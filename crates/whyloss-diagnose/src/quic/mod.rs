@@ -1,6 +1,6 @@
 //! QUIC connections from the logs of their endpoints (qlog).
 //!
-//! What is read, under its older and newer names (drafts 02 to 12 of the events, and the arrays of
+//! Events read, under their older and newer names (drafts 02 to 12 of the events, and the arrays of
 //! draft 01):
 //!
 //! | event | what it tells |
@@ -384,7 +384,7 @@ impl Connection {
         }
     }
 
-    /// What it sent, and what it received, if there was something.
+    /// Returns the flow it sent and the flow it received, if they had packets.
     fn flows(self) -> Vec<Flow> {
         let none = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let [local, remote] = self.ends.unwrap_or([none; 2]);

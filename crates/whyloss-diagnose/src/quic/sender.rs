@@ -173,8 +173,7 @@ impl Sender {
         let mut sample = None;
         if let Some(newest) = newest.filter(|_| is_largest) {
             let whole = now.saturating_sub(newest.at);
-            // What is held back counts only as far as it leaves the shortest round trip (RFC 9002
-            // §5.3).
+            // A hold counts only as far as it leaves the shortest round trip (RFC 9002 §5.3).
             let least = self.delays.least().map_or(0, |us| u64::from(us) * 1000);
             let rtt = if whole >= least + held {
                 whole - held

@@ -20,7 +20,7 @@ use crate::loss::Side;
 use crate::packet::{Dissector, bare};
 use crate::{Diagnosis, Error};
 
-/// What is said of each frame, by its number; frames of lost packets alone.
+/// Returns the comment of each frame of a lost packet, by the frame's number.
 fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
     let mut comments: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for flow in &diagnosis.flows {
@@ -153,7 +153,7 @@ pub fn write(
     Ok(written)
 }
 
-/// What may be told of a frame's bytes, and how long it was.
+/// Returns the bytes of a frame that may be told, and its original length.
 fn bare(dissector: &mut Dissector, anonymiser: &Anonymiser, raw: Frame<'_>) -> (Vec<u8>, u32) {
     let packet = dissector.packet(raw.link, raw.length, raw.bytes);
     let bare = packet.and_then(|packet| {

@@ -22,7 +22,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
 /// Writes what [`render`] answers row by row, so that the whole is nowhere held.
 ///
 /// # Errors
-/// What `out` says.
+/// Fails as `out` does.
 pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = "flow,source,destination,protocol,time_s,frame,offset,bytes,packets,side,retransmission,evidence,run,\
                     delay_before_ms,cause,confidence,truth"

@@ -26,7 +26,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
 /// Writes what [`render`] answers loss by loss, so that the whole is nowhere held.
 ///
 /// # Errors
-/// What `out` says.
+/// Fails as `out` does.
 pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
     let flows = Flows(diagnosis, one);
     serde_json::to_writer(out, &With(head(diagnosis), "flows", &flows)).map_err(io::Error::from)
@@ -82,7 +82,7 @@ impl Serialize for Losses<'_> {
     }
 }
 
-/// What is said of the whole, without its flows.
+/// Returns the diagnosis without its flows.
 fn head(diagnosis: &Diagnosis) -> Value {
     json!({
         "frames": diagnosis.frames,
@@ -99,7 +99,7 @@ fn head(diagnosis: &Diagnosis) -> Value {
     })
 }
 
-/// What is said of a flow, without its losses.
+/// Returns a flow without its losses.
 fn flow(flow: &Flow) -> Value {
     let portrait = &flow.portrait;
     let counts = &flow.counts;

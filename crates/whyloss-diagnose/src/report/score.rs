@@ -10,7 +10,7 @@ use crate::truth::Score;
 /// Names of the columns of [`rows`].
 pub const COLUMNS: [&str; 5] = ["verdict", "losses", "accuracy %", "Mc %", "Mw %"];
 
-/// What was found of what was lost, in a sentence.
+/// Returns a sentence on the share of losses found.
 pub fn sentence(score: &Score) -> String {
     if score.lost == [0; 2] && score.unfounded == 0 {
         return "classifiers at the receiver, on losses whose causes are known".to_owned();

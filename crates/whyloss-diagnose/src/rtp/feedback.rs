@@ -1,4 +1,4 @@
-//! What RTCP says: reports (RFC 3550), NACK (RFC 4585), and which packets arrived (RFC 8888,
+//! Reads RTCP: reports (RFC 3550), NACK (RFC 4585), and lists of arrived packets (RFC 8888,
 //! transport-wide feedback).
 
 use crate::steps::step;

@@ -1,6 +1,6 @@
 //! RTP's header (RFC 3550, section 5.1), as far as it was captured.
 
-/// What of it tells of losses.
+/// The fields of a header that tell of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) payload_type: u8,

@@ -1,9 +1,9 @@
 //! RTP streams (RFC 3550), found among datagrams without being told of, and what RTCP says of them.
 //!
-//! Numbers are used once, so a gap at the point of capture is a loss before it. What is lost beyond
-//! it only the receiver knows: it asks for it (NACK, RFC 4585), lists what arrived (RFC 8888;
-//! transport-wide feedback where the packets carry the numbers that it speaks of), or counts it
-//! (reports), and then nobody can say which packets they were.
+//! Numbers are used once, so a gap at the point of capture is a loss before it. Only the receiver
+//! knows of losses beyond it. It asks for packets (NACK, RFC 4585), lists arrivals (RFC 8888, or
+//! transport-wide feedback where packets carry its numbers), or counts losses (reports). A count
+//! does not say which packets they were.
 
 mod clock;
 mod feedback;
@@ -376,7 +376,7 @@ impl Streams {
             .values()
             .map(|one| u64::from(one.seen))
             .sum::<u64>();
-        // What lies before the capture in one direction lies beyond it in the other.
+        // A loss before the capture in one direction is a loss beyond it in the other.
         let mut beyond: HashMap<Hosts, u64> = HashMap::new();
         for ((ends, _), stream) in &self.alive {
             if let Some(ns) = stream.beyond() {

@@ -55,11 +55,10 @@ pub(super) struct Stream {
     transport: bool,
     /// The packets that passed and did not arrive, as far as they are kept.
     lost: Vec<Passed>,
-    /// What passed as it arrived behind the point of capture, numbered by its place, so that what
-    /// was lost before it is no gap; delays are those from here to there, as feedback tells them.
+    /// Packets as they arrived behind the point of capture, numbered by place, so that a loss
+    /// before it leaves no gap. Delays are from here to there, as feedback tells them.
     behind: Arrivals,
-    /// What makes the first of those delays what it is taken for: when it passed, and when it
-    /// arrived.
+    /// The times at which the first of those packets passed and arrived; they anchor the delays.
     clock_behind: Option<(u64, Instant)>,
     first_number: Option<u16>,
     /// From the point of capture to the receiver and back, ns.

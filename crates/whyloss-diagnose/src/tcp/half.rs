@@ -511,7 +511,7 @@ impl Half {
                 }
                 continue;
             }
-            // What an earlier acknowledgement said need not be looked at again.
+            // An earlier acknowledgement's ranges need no second look.
             for (start, end) in self.sacked.add(start.max(ack), end) {
                 fresh += self.on_block(at, start, end, sample);
             }
@@ -568,8 +568,8 @@ impl Half {
             .delays
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
-        // Where nobody overtakes, what left before something that is known to have arrived would be
-        // known to have, too.
+        // Where packets keep their order, what left before something that is known to have arrived
+        // would be known to have, too.
         let before = if overtaken {
             self.delivered_before.max(piece.first.order)
         } else {

@@ -21,8 +21,7 @@ const FULL: f64 = 0.85;
 /// How often delays are that high when a queue loses a packet.
 const FULL_AT_LOSS: f64 = 0.9;
 
-/// What each feature is; those behind are the answers of classifiers, 1 wireless, −1 congestion, 0
-/// none.
+/// The name of each feature. Answers of classifiers follow: 1 wireless, −1 congestion, 0 none.
 pub const NAMES: [&str; OWN] = [
     "1",
     "height (d − low)/(top − low)",

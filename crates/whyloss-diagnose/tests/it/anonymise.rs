@@ -1,4 +1,4 @@
-//! What an anonymised capture still has of the original.
+//! Properties that an anonymised capture keeps.
 
 use std::io::Cursor;
 use std::net::Ipv4Addr;
@@ -151,7 +151,7 @@ fn nothing_of_addresses_and_payload_is_left() {
         assert!(has(&original, secret));
         assert!(outputs.iter().all(|output| !has(output, secret)));
     }
-    // What is left tells the same story, at the same frames.
+    // The rest tells the same story, at the same frames.
     let again = read(&capture);
     assert_eq!(again.frames, diagnosis.frames);
     let story = |losses: &[Loss]| -> Vec<_> {

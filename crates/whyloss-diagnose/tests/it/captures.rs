@@ -36,7 +36,7 @@ fn every_place_tells_the_same_story() {
     let all = lost(0, Side::Beyond);
     assert!(all > 20, "{all}");
     assert_eq!((lost(0, Side::Before), lost(2, Side::Beyond)), (0, 0));
-    // What a later place sees of retransmissions that were lost before it is nothing.
+    // A later place sees nothing of retransmissions that were lost before it.
     let between = lost(1, Side::Before) + lost(1, Side::Beyond);
     assert!(between <= all && between + 3 >= all, "{between} of {all}");
     assert!(
@@ -194,6 +194,6 @@ fn a_capture_out_of_order_is_put_in_order() {
     assert_eq!(story(&ordered), story(&plain));
     let counts = [&ordered, &plain].map(|diagnosis| diagnosis.flows[0].counts);
     assert_eq!(counts[0].retransmissions, counts[1].retransmissions);
-    // Before the first late one came nobody could know that some would.
+    // Nothing told of late ones before the first came.
     assert!(counts[0].reordered < 5, "{counts:?}");
 }

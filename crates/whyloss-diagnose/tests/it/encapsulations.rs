@@ -14,7 +14,7 @@ use whyloss_sim::{NodeCapture, Scenario, Simulation};
 /// captured of it.
 type Frame = (Duration, u32, Vec<u8>);
 
-/// What a sender's capture has.
+/// Returns the frames of a sender's capture.
 fn frames() -> Vec<Frame> {
     let short = [("duration".to_owned(), "12 s".to_owned())];
     let scenario =

@@ -1,4 +1,4 @@
-//! What networks themselves say: the log of an emulated link, and the tables of a simulated run.
+//! Diagnoses of networks: the log of an emulated link, and the tables of a simulated run.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -122,8 +122,7 @@ fn by_cause(diagnosis: &Diagnosis) -> [u64; 2] {
     [causes.congestion, causes.wireless]
 }
 
-/// What both inputs should say of the path: 4 Mbit/s, 40 ms and what packets take to be sent, room
-/// for 15 packets.
+/// Checks the portrait of the path: 4 Mbit/s, 40 ms and transmission times, room for 15 packets.
 fn portrait(diagnosis: &Diagnosis) {
     let portrait = &diagnosis.flows[0].portrait;
     let within = |value: Option<f64>, low: f64, high: f64| {

@@ -38,8 +38,7 @@ fn network(rate: f64, queue: u32, loss: f64) -> String {
     )
 }
 
-/// What happens to the packets of flow 0: number, when it left, when it arrived or was lost, and
-/// why.
+/// The fates of flow 0's packets: number, departure, arrival or loss, and cause.
 #[derive(Default)]
 struct Log {
     arrived: Vec<(u64, u64, u64)>,

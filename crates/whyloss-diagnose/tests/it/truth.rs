@@ -14,7 +14,7 @@ const SEGMENT: u64 = 1448;
 /// How far the log's clock is behind the capture's, ns.
 const BEHIND: u64 = 77_000_000_000;
 
-/// What a log would say: each data packet at each link.
+/// A log: each data packet at each link.
 #[derive(Default)]
 struct Log(Vec<(u64, u64, u64, Fate)>);
 
@@ -106,7 +106,7 @@ fn every_loss_stands_beside_its_cause() {
                 .iter()
                 .any(|(_, c)| c.accuracy() < Some(1.0))
         );
-        // What was lost beyond the first link was lost by the radio, since its queue never fills.
+        // A loss beyond the first link is the radio's, since its queue never fills.
         if node == 1 {
             let beyond = diagnosis.flows[0].losses.iter();
             let mut beyond = beyond.filter(|loss| loss.side == Side::Beyond).peekable();

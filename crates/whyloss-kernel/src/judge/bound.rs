@@ -16,7 +16,7 @@ use crate::control::Algorithm;
 const ROUNDING: f64 = 1.0 / 32.0;
 /// The core tells whole bits per second.
 const TOLD: f64 = 1.0 / 16.0;
-/// What the core's own reals may be wrong by, as a share.
+/// The relative error of the core's own reals.
 const REALS: f64 = 1e-9;
 /// A share of 2³².
 const SHARE: f64 = 1.0 / 4_294_967_296.0;
@@ -66,7 +66,7 @@ impl Bound {
         }
     }
 
-    /// What may lie between the two, in bytes/s, when the core says `core`.
+    /// Returns the allowed difference between the two, in bytes/s, when the core says `core`.
     pub(super) fn bytes_per_second(&self, core: f64) -> f64 {
         let error = match self {
             Self::None => 0.0,
@@ -153,7 +153,7 @@ impl Tibet {
     const TIME_CONSTANT: f64 = 5e5;
     /// Half a unit of an average.
     const HALF_UNIT: f64 = 0.5 / 65_536.0;
-    /// What the exponential may be wrong by.
+    /// The relative error of the exponential.
     const EXPONENTIAL: f64 = 24.0 * SHARE;
 
     fn new(segment_size: u32) -> Self {

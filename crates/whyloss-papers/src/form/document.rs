@@ -1,4 +1,4 @@
-//! What a paper's file may say (docs/guides/papers.md has every key).
+//! The keys of a paper's file (docs/guides/papers.md explains each).
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) struct Document {
     pub(crate) axis: BTreeMap<String, AxisSpec>,
     #[serde(default)]
     pub(crate) over: BTreeMap<String, Vec<Item>>,
-    /// What figures share: see [`Figure::like`].
+    /// Tables that figures share: see [`Figure::like`].
     #[serde(default)]
     pub(crate) like: BTreeMap<String, Figure>,
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(crate) struct MetricSpec {
     pub(crate) of: Text,
 }
 
-/// What a line, a place of an axis, or an item of a dimension changes in a network.
+/// The changes of a line, a place of an axis, or an item of a dimension to a network.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LineSpec {
@@ -101,7 +101,7 @@ pub(crate) struct AxisSpec {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
-    /// What expressions call it.
+    /// The name in expressions.
     #[serde(default)]
     pub(crate) id: String,
     pub(crate) name: String,
@@ -184,7 +184,7 @@ pub(crate) struct Figure {
     pub(crate) reason: Option<BTreeMap<String, Reason>>,
 }
 
-/// Runs beside a figure's own. What it leaves out is the figure's.
+/// Runs beside a figure's own. The figure supplies the keys that it leaves out.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanSpec {
@@ -291,7 +291,7 @@ pub(crate) struct Panel {
     pub(crate) bare: bool,
     /// Whether lines go on where nothing was measured.
     pub(crate) measured: bool,
-    /// What a probe drew over time in the first run of lines, instead.
+    /// Curves that a probe drew over time in the first run of lines, instead.
     pub(crate) tracks: Vec<Track>,
 }
 
@@ -313,7 +313,7 @@ pub(crate) struct Track {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Picture {
-    /// What comes after the figure's name in that of its file.
+    /// The suffix of the figure's name in the name of its file.
     pub(crate) suffix: String,
     pub(crate) caption: String,
     pub(crate) each: Option<Vec<Text>>,
@@ -338,7 +338,7 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) holds: Text,
-    /// What was compared, if `holds` does not tell.
+    /// The lines compared, if `holds` does not tell.
     pub(crate) of: Option<Text>,
     /// The evidence in other words.
     pub(crate) evidence: Option<Text>,
@@ -357,7 +357,7 @@ pub(crate) struct Reason {
 }
 
 impl Figure {
-    /// What this one says, and `other` where it is silent.
+    /// Returns this one's keys, and those of `other` where it is silent.
     pub(crate) fn or(&self, other: &Self) -> Self {
         macro_rules! merged {
             ($($key:ident),+) => {

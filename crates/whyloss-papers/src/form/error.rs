@@ -1,4 +1,4 @@
-//! What is wrong with a paper's file, and where.
+//! Faults of a paper's file, with their place.
 
 use core::error::Error;
 use core::fmt;
@@ -62,7 +62,7 @@ impl Fault {
     }
 }
 
-/// What is wrong with a paper's file.
+/// A fault of a paper's file.
 #[derive(Debug)]
 pub struct PaperError {
     file: String,

@@ -1,4 +1,5 @@
-//! A paper as data: its networks as scenario files, its figures and tables as entries of a TOML file.
+//! A paper as data: its networks as scenario files, its figures and tables as entries of a TOML
+//! file.
 //!
 //! ```text
 //! PAPER/paper.toml           metrics, lines, axes, and an entry for each figure
@@ -232,7 +233,7 @@ impl Paper {
         fault.show(&self.file, &self.text)
     }
 
-    /// What experiments of this paper begin with.
+    /// Returns the prefix of this paper's experiments.
     pub fn id(&'static self) -> &'static str {
         self.document.id.get_ref()
     }
@@ -316,8 +317,9 @@ impl Paper {
         Ok(())
     }
 
-    /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known. What is said of a claim
-    /// holds for each of its readings (`ELA-42b (shared)`) that has no reason of its own.
+    /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is
+    /// known. A reason of a claim holds for each of its readings (`ELA-42b (shared)`) without a
+    /// reason of its own.
     pub fn reason(&'static self, experiment: &str, what: &str) -> Option<Why> {
         let figure = self.figure(experiment)?;
         let claim = what.split_once(" (").map(|(claim, _)| claim);
@@ -369,7 +371,7 @@ fn names_of_networks<'a>(figure: &'a Figure, document: &'a Document) -> Vec<&'a 
     names
 }
 
-/// What a table calls by this name.
+/// Returns the entry of a table with this name.
 pub(crate) fn find<'a, T>(
     table: &'a BTreeMap<String, T>,
     name: &Text,

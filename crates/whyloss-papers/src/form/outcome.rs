@@ -31,7 +31,7 @@ impl Paper {
         self.told(figure, &parts).map_err(failed)
     }
 
-    /// What a figure's runs say.
+    /// Renders the results of a figure's runs.
     pub(crate) fn told(
         &'static self,
         figure: &'static Figure,
@@ -200,7 +200,8 @@ impl Paper {
         Ok(())
     }
 
-    /// Metric under which a cell in this unit is scored; `{metric}` stands for the metric's own name.
+    /// Metric under which a cell in this unit is scored; `{metric}` stands for the metric's own
+    /// name.
     fn score(&'static self, unit: &str, metric: &'static str) -> &'static str {
         let score = &self.document.score;
         match score
@@ -311,7 +312,8 @@ impl Paper {
         })
     }
 
-    /// Where a metric was not measured to the paper's precision, and how many replications were run.
+    /// Where a metric was not measured to the paper's precision, and how many replications were
+    /// run.
     fn precision(
         &'static self,
         figure: &'static Figure,
@@ -457,8 +459,9 @@ fn decimals(text: &str, at: &Text) -> Result<usize, Fault> {
     text.trim().parse().map_err(|_| fault(at, message()))
 }
 
-/// A text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to four digits or so, `{a}` a line
-/// as evidence has it, `{a|each 3}` its means to three decimals, `{a|values}` to four digits or so and without places.
+/// A text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to four
+/// digits or so, `{a}` a line as evidence has it, `{a|each 3}` its means to three decimals,
+/// `{a|values}` to four digits or so and without places.
 fn worded(template: &'static Text, scope: &Scope<'_>) -> Result<String, Fault> {
     let filled = scope.filled(template.get_ref());
     let (mut done, mut rest) = (String::new(), filled.as_str());

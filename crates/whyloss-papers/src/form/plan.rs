@@ -18,7 +18,7 @@ use crate::probes::{self, Probe, Probed};
 /// One item of each dimension, by the dimension's name.
 pub(crate) type Selection = Vec<(&'static str, &'static Item)>;
 
-/// What is kept of a run.
+/// The part of a run that is kept.
 #[derive(Debug)]
 pub(crate) struct Observation {
     measurement: Measurement,
@@ -55,7 +55,7 @@ pub(super) struct Scenarios {
 
 impl Scenarios {
     fn take(&mut self, mut scenario: Scenario) -> Arc<Ready> {
-        // What a scenario is called changes nothing.
+        // A scenario's title changes nothing.
         scenario.title.clear();
         let number = self.written.len();
         let ready = self.written.entry(format!("{scenario:?}"));
@@ -240,7 +240,7 @@ impl Paper {
                     at_place(&mut set, &axis.each)?;
                 }
                 set.take(&line.set, &line.flow);
-                // What a reading departs in comes last.
+                // The settings of a reading come last.
                 for (_, item) in &selection {
                     set.take(&item.set, &item.flow);
                     at_place(&mut set, &item.each)?;
@@ -471,7 +471,7 @@ impl Job {
     }
 }
 
-/// What a figure's own plan says beside the figure.
+/// The plan of a figure that has no plan of its own.
 static OWN: LazyLock<PlanSpec> = LazyLock::new(PlanSpec::default);
 
 /// Keys of a scenario and their values, in order.

@@ -1,4 +1,4 @@
-//! What expressions about lines mean: the vocabulary of claims, and of what rows and panels show.
+//! The meaning of expressions about lines: the vocabulary of claims, rows and panels.
 //!
 //! ```text
 //! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; one in a metric; at an item of a dimension, or in a plan; of the
@@ -26,8 +26,8 @@
 //! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
-//! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
-//! Of a mean that does not exist nothing holds.
+//! What is compared is the evidence: each line that a number is taken of, or that is compared, in
+//! the order of the text. Of a mean that does not exist nothing holds.
 
 mod between;
 mod chance;
@@ -46,7 +46,7 @@ use super::error::{Fault, fault};
 use super::plan::{Observation, Part, Selection};
 use super::{Metric, Paper};
 
-/// What an expression is.
+/// The value of an expression.
 enum Value {
     Number(f64),
     /// A line, and whether it was computed of others place by place.

@@ -1,4 +1,4 @@
-//! What the first flow of a run of Le and Hong holds to be true as time goes by: its window, its threshold, its estimate, its
+//! Records the state of the first flow of Le and Hong over time: window, threshold, estimate,
 //! accidents.
 //!
 //! ```text
@@ -124,7 +124,7 @@ impl Watch for Trace {
     }
 }
 
-/// What a link of so many Mbit/s has left beside a source that changes its rate.
+/// The rate that a link of so many Mbit/s has left beside a source that changes its rate.
 struct Available {
     capacity: f64,
     /// Seconds, and Mbit/s from then on.
@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn settling_by_hand() {
-        // Exact two seconds after each change: the first second within 20 % begins before that, when most of it is exact.
+        // Exact two seconds after each change: the first second within 20 % begins before that,
+        // when most of it is exact.
         let mut trace = Trace::default();
         for step in 0..1500 {
             let second = f64::from(step) / 10.0;
@@ -298,8 +299,9 @@ mod tests {
                 ..Sample::default()
             });
         }
-        // A tenth of a second is wrong by the step between two rates, a second by n tenths of it: 0.5 of 1, 0.5 of 0.5,
-        // 0.75 of 1.25, 0.5 of 0.75 and 0.75 of 1.5 allow 4, 2, 3, 3 and 4 wrong tenths.
+        // A tenth of a second is wrong by the step between two rates, a second by n tenths of it:
+        // 0.5 of 1, 0.5 of 0.5, 0.75 of 1.25, 0.5 of 0.75 and 0.75 of 1.5 allow 4, 2, 3, 3 and 4
+        // wrong tenths.
         let expected = (2.6 + 2.8 + 2.7 + 2.7 + 2.6) / 5.0;
         let settling = available().settling(&trace);
         assert!((settling - expected).abs() < 1e-9, "{settling}");

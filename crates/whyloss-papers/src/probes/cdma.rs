@@ -1,4 +1,5 @@
-//! Table 1 and Fig. 8: the CDMA radio, and how well the stand-in channel fits what the paper says of it.
+//! Table 1 and Fig. 8: the CDMA radio, and how well the stand-in channel fits what the paper says
+//! of it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -45,10 +46,10 @@ impl Level {
         }
     }
 
-    /// The radio. The readings taken first (`Parameters::cen`, fixed before anything was run) lose 74 % of packets at
-    /// the high level, so they cannot be the authors'. Of the readings that the example `cdma_readings` tries, this one
-    /// comes nearest to Table 1's high level and to what Section 6.4 says of Fig. 8: E_b/N₀ holds on each path, and the
-    /// code has memory 4.
+    /// The radio. The readings taken first (`Parameters::cen`, fixed before anything was run) lose
+    /// 74 % of packets at the high level, so they cannot be the authors'. Of the readings that the
+    /// example `cdma_readings` tries, this one comes nearest to Table 1's high level and to what
+    /// Section 6.4 says of Fig. 8: E_b/N₀ holds on each path, and the code has memory 4.
     fn radio(self) -> Parameters {
         let level = match self {
             Self::High => RadioLevel::High,
@@ -194,7 +195,8 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         ))
 }
 
-/// Lengths of runs of one kind, and how often each occurs. Runs cut off by a trial's end do not count.
+/// Lengths of runs of one kind, and how often each occurs. Runs cut off by a trial's end do not
+/// count.
 fn runs<'a>(trials: impl Iterator<Item = &'a [bool]>, kind: bool) -> BTreeMap<usize, usize> {
     let mut lengths = BTreeMap::new();
     for trial in trials {
@@ -263,7 +265,8 @@ pub(super) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             let by_start = by_start.map(|(&start, &share)| (start as f64, vec![Some(share)]));
             let line = Line::of(name, name, "%", by_start).bare();
             cells.extend(line.cells(&format!("share of {title} over length (packets, from)")));
-            // Bins of good states double in width: draw them side by side, over the logarithm of where they start.
+            // Bins of good states double in width: draw them side by side, over the logarithm of
+            // where they start.
             let places = (0..shares.len()).map(|bin| if kind { starts[bin] } else { bin } as f64);
             series.push(Series::new(name, Look::Bars, places.zip(shares)));
         }

@@ -1,7 +1,9 @@
-//! What a packet meets at the bottleneck: the queue that Martignon and Fratta's predictor estimates, seen from outside.
+//! Counts the queue that a packet meets at the bottleneck: Martignon and Fratta's predictor
+//! estimates it, this probe sees it from outside.
 //!
-//! Independent losses strike whatever packet comes, so a wireless loss meets a queue as often as any packet does. A
-//! predictor that calls it congestion whenever β segments wait cannot have a smaller Mw than that share (`queued`).
+//! Independent losses strike whatever packet comes, so a wireless loss meets a queue as often as
+//! any packet does. A predictor that calls it congestion whenever β segments wait cannot have a
+//! smaller Mw than that share (`queued`).
 
 use whyloss::Time;
 use whyloss_sim::{Event, Measurement, RunError, Scenario, Watch};

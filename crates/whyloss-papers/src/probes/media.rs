@@ -1,6 +1,8 @@
-//! What a viewer and a listener get: an extension, since the paper measures packets, not frames.
+//! Frames that reach a viewer and a listener: an extension, since the paper measures packets, not
+//! frames.
 //!
-//! A stream of its own for each protocol over the network of Section 5.2, each with a wireless link of its own:
+//! A stream of its own for each protocol over the network of Section 5.2, each with a wireless link
+//! of its own:
 //!
 //! | | packets | frames | rate |
 //! |---|---|---|---|
@@ -12,10 +14,12 @@
 //! damaged  with errors outside the first 40 bytes, under a checksum that covers no more (UDP-Lite, IFTP-W, IFTPV-W)
 //! ```
 //!
-//! The limits to compare with are those of ELA-31: codecs bear 2 % of loss (video), about 1 % (audio).
+//! The limits to compare with are those of ELA-31: codecs bear 2 % of loss (video), about 1 %
+//! (audio).
 //!
-//! A sender without retransmission throws a frame away that has waited for 40 ms: it would hold up those behind it. TCP
-//! cannot. UDP's packets leave as they are produced. Frames count from 20 s on, when windows have settled.
+//! A sender without retransmission throws a frame away that has waited for 40 ms: it would hold up
+//! those behind it. TCP cannot. UDP's packets leave as they are produced. Frames count from 20 s
+//! on, when windows have settled.
 
 use whyloss_sim::{FrameCounts, Needs, Scenario};
 
@@ -42,7 +46,8 @@ struct Medium {
 const PLAYOUTS: [i64; 12] = [
     125, 150, 175, 200, 250, 300, 400, 600, 1_000, 2_000, 5_000, 10_000,
 ];
-/// The one that cells and the figure over the bit error rate have: a path's latency and room for a frame that waits.
+/// The one that cells and the figure over the bit error rate have: a path's latency and room for a
+/// frame that waits.
 const USUAL: usize = 3;
 /// Bit error rates: the paper's, and one between each two.
 const RATES: [f64; 9] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7];
@@ -85,7 +90,7 @@ pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     medium.outcome(context)
 }
 
-/// What became of the frames of a protocol in one run, for each playout delay.
+/// The counts of a protocol's frames in one run, for each playout delay.
 type Frames = Vec<FrameCounts>;
 
 /// A share of the frames.
@@ -275,7 +280,8 @@ mod tests {
     use crate::find;
     use whyloss_study::experiment::Unwatched;
 
-    /// UDP loses a frame with the first damaged bit, UDP-Lite with the first damaged one of 40 bytes.
+    /// UDP loses a frame with the first damaged bit, UDP-Lite with the first damaged one of 40
+    /// bytes.
     #[test]
     fn datagrams_meet_the_closed_form() {
         let stop = AtomicBool::new(false);

@@ -1,6 +1,6 @@
-//! What the forward flows' senders of Milenkoski and Stojcevska do and see in a run: actions upon their windows (MIL-15),
-//! intervals between acknowledgements (MIL-16), and what they achieve. Forward flows are those that are no background traffic;
-//! they come first, and so do the bottlenecks, links called `core`.
+//! Records the senders of Milenkoski and Stojcevska's forward flows: actions upon windows (MIL-15),
+//! intervals between acknowledgements (MIL-16), and throughput. Forward flows are those that are no
+//! background traffic; they come first, and so do the bottlenecks, links called `core`.
 //!
 //! ```text
 //! throughput fairness              bit/s that reached the sinks of all forward flows; Jain's index of theirs
@@ -16,8 +16,9 @@
 //! interval.…                       of the first sender's between 50 and 52 s, seed 1: ms
 //! ```
 //!
-//! A round trip ends when what was sent last at its start is acknowledged. Actions are counted over the whole run, as in
-//! "a simulation time of 100 s"; throughput, windows and intervals after the neglected part (MIL-13).
+//! A round trip ends when what was sent last at its start is acknowledged. Actions are counted over
+//! the whole run, as in "a simulation time of 100 s"; throughput, windows and intervals after the
+//! neglected part (MIL-13).
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
@@ -67,7 +68,8 @@ pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Pr
 struct Senders {
     from: Time,
     end: Time,
-    /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a forward flow's.
+    /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a
+    /// forward flow's.
     last_hop_of: Vec<usize>,
     watched: Vec<Watched>,
     shortest: Duration,
@@ -78,7 +80,7 @@ struct Senders {
     arrivals: Vec<Time>,
 }
 
-/// What is remembered of a sender.
+/// The record of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
     /// The window since `at`, in bytes.

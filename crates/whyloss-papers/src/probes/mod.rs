@@ -1,5 +1,5 @@
-//! What no scenario file and no expression can say, under names that papers' files use: probes, which look into runs;
-//! adjustments of scenarios; experiments that are programs.
+//! Tasks that no scenario file and no expression can describe, under names for papers' files:
+//! probes into runs, adjustments of scenarios, and experiments that are programs.
 
 mod bal;
 mod cdma;
@@ -26,12 +26,12 @@ use crate::form::{Fault, Text, fault};
 /// A line over time: seconds, and a value.
 pub(crate) type Track = Vec<(f64, f64)>;
 
-/// What a probe saw in a run.
+/// The findings of a probe in a run.
 #[derive(Debug, Default)]
 pub(crate) struct Probed {
     /// Numbers, which metrics call `probe.NAME`; NaN where there is none.
     pub(crate) values: Vec<(&'static str, f64)>,
-    /// What panels draw over time, of the first seed alone.
+    /// Curves over time for panels, of the first seed alone.
     pub(crate) tracks: Vec<(&'static str, Track)>,
 }
 

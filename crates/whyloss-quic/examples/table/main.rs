@@ -1,4 +1,5 @@
-//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link that loses packets.
+//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link
+//! that loses packets.
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
@@ -7,9 +8,10 @@
 //!                         some of its cells again, which must stand in the page to the letter
 //! ```
 //!
-//! 10 Mbit/s, a round trip of 100 ms, a queue of one product of both (125 kB), packets of 1500 B, Bernoulli losses on the
-//! way there; 60 s measured after 10 s (ten minutes where packets and milliseconds of full queues are compared, since a minute
-//! has five cycles of NewReno, and how the sixth is cut decides); the mean of seeds 1 to 5. What decides whether a claim holds was fixed with the
+//! 10 Mbit/s, a round trip of 100 ms, a queue of one product of both (125 kB), packets of 1500 B,
+//! Bernoulli losses on the way there; 60 s measured after 10 s (ten minutes where packets and
+//! milliseconds of full queues are compared, since a minute has five cycles of NewReno, and how the
+//! sixth is cut decides); the mean of seeds 1 to 5. The rules for claims were fixed with the
 //! claims, in the issue that asked for them.
 
 mod schemes;
@@ -21,7 +23,7 @@ use rayon::prelude::*;
 use whyloss_sim::{Delays, Scenario, Simulation};
 
 const FROM: u32 = 10;
-/// What is measured, in seconds: of most, …
+/// The measured time in seconds: of most, …
 const MINUTE: u32 = 60;
 /// … and of what a full queue's cycles decide.
 const LONG: u32 = 600;
@@ -76,7 +78,7 @@ const TOLD_APART: [Row; 7] = [
     ),
 ];
 
-/// What one run gives of a flow.
+/// The figures of a flow in one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     /// Mbit/s of application data.
@@ -121,7 +123,7 @@ impl Job {
             .unwrap_or_else(|error| panic!("a scenario of our own is refused: {error}"))
     }
 
-    /// What each flow comes to under each seed.
+    /// Returns the figures of each flow under each seed.
     fn run(&self) -> Vec<Vec<Found>> {
         let scenario = self.scenario();
         let seeds = (1..=SEEDS).map(|seed| {
@@ -324,7 +326,7 @@ fn fairness(out: &mut String) {
     }
 }
 
-/// What the Reno-friendly region does; one thing varied.
+/// Measures the effect of the Reno-friendly region; one thing varied.
 fn cubic(lines: &[Line], out: &mut String) {
     let _ = writeln!(
         out,
@@ -357,7 +359,7 @@ fn cubic(lines: &[Line], out: &mut String) {
     }
 }
 
-/// What fqRTT's threshold starts with decides; one thing varied.
+/// Measures the effect of fqRTT's first threshold; one thing varied.
 fn fqrtt(out: &mut String) {
     let _ = writeln!(
         out,

@@ -1,5 +1,5 @@
-//! The first table of `docs/guides/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the
-//! truth.
+//! The first table of `docs/guides/quic.md`: `whyloss` beside the stacks' own controllers, ours,
+//! and the truth.
 
 use std::fmt::Write as _;
 

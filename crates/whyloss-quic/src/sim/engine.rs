@@ -6,7 +6,7 @@
 /// sessions, and in whether a key knows its path.
 macro_rules! hosts {
     (id: $id:ty, session: [$($receiver:tt)+], path: [$($path:tt)*]) => {
-        /// Where the other end is; nobody looks at it.
+        /// The address of the other end, which is not used.
         const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
         /// The bytes written to the stream at a time.
         static DATA: [u8; 1 << 16] = [0; 1 << 16];
@@ -271,7 +271,7 @@ macro_rules! hosts {
                         let accepted = self.endpoint.accept(incoming, at, &mut self.scratch, None);
                         self.connection = accepted.ok().or(self.connection.take());
                     }
-                    // Nothing is ever answered without a connection: nobody else sends here.
+                    // Without a connection there is no answer: no other host sends here.
                     Some(proto::DatagramEvent::Response(_)) | None => {}
                 }
                 self.act(now);

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! So TCP's delay counts from when a segment was *first* sent, and retransmissions lengthen it; a
-//! further copy of what has arrived is not counted (ElAarag et al. 2008, §5.3). What never arrives
-//! has no delay. ElAarag et al. call the variance jitter, and give it in milliseconds: here are
-//! both, the variance and its root.
+//! further copy of what has arrived is not counted (ElAarag et al. 2008, §5.3). A packet that never
+//! arrives has no delay. ElAarag et al. call the variance jitter, and give it in milliseconds: here
+//! are both, the variance and its root.
 //!
 //! A packet belongs to the window if it arrives in it, whenever it left.
 
@@ -61,7 +61,7 @@ impl Delays {
         }
     }
 
-    /// What the delays of each flow of the scenario were, in its order.
+    /// Returns the delays of each flow of the scenario, in its order.
     pub fn into_flows(self) -> Vec<DelaySummary> {
         self.flows.into_iter().map(|flow| flow.summary).collect()
     }

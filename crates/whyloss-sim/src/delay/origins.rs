@@ -43,7 +43,7 @@ impl Origins {
         Some(sent)
     }
 
-    /// The same of one that is not the next, or was not sent for the first time.
+    /// Takes a packet that is not the next, or is a retransmission.
     #[cold]
     #[inline(never)]
     fn arrived_in_disorder(&mut self, sequence: u64) -> Option<Time> {
@@ -134,8 +134,8 @@ mod tests {
         assert_eq!(origins.next(), 4);
     }
 
-    /// What watches from the middle on knows nothing of segments that left before, and remembers no
-    /// more than a window.
+    /// A watch that begins in the middle knows no earlier segments, and remembers no more than a
+    /// window.
     #[test]
     fn part_of_a_run_is_no_trouble() {
         let at = Time::from_nanos;

@@ -1,4 +1,4 @@
-//! What is kept of the delays of a flow: enough for their mean, spread and quantiles, however many there are.
+//! Summarises the delays of a flow: mean, spread and quantiles in fixed memory.
 //!
 //! ```text
 //! mean, variance        of all delays d₁ … dₙ, by Welford's updates; the variance is Σ(dᵢ − mean)²/n
@@ -30,8 +30,8 @@ pub struct DelaySummary {
     last: f64,
     /// J, in ms.
     jitter: f64,
-    /// How many delays fell into each bucket. (Counted here, since every packet of a run does: `hdrhistogram`, whose
-    /// buckets these are, takes three times as long.)
+    /// How many delays fell into each bucket. (Counted here, since every packet of a run does:
+    /// `hdrhistogram`, whose buckets these are, takes three times as long.)
     buckets: Histogram,
 }
 
@@ -51,7 +51,8 @@ impl Default for DelaySummary {
     }
 }
 
-/// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]: 2⁹ ns at least.
+/// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]:
+/// 2⁹ ns at least.
 const FINEST: u32 = 9;
 
 /// Bits of a delay that tell buckets apart: 11, so that one is at most 1/1024 of its values wide.
@@ -120,7 +121,8 @@ impl DelaySummary {
         self.variance_ms2().map(libm::sqrt)
     }
 
-    /// The interarrival jitter of RFC 3550 in ms, after the last packet; `None` with fewer than two.
+    /// The interarrival jitter of RFC 3550 in ms, after the last packet; `None` with fewer than
+    /// two.
     pub fn rfc3550_ms(&self) -> Option<f64> {
         (self.count > 1).then_some(self.jitter)
     }
@@ -134,7 +136,8 @@ fn millis(delay: Duration) -> f64 {
     delay.as_nanos() as f64 / 1e6
 }
 
-/// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each width twice the last.
+/// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each
+/// width twice the last.
 #[inline]
 fn bucket(nanos: u64) -> usize {
     const FINE: u32 = FINEST + DIGITS - 1;

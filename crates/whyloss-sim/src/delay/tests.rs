@@ -45,8 +45,8 @@ fn a_steady_source_takes_the_same_time_always() {
     );
 }
 
-/// At twice the link's rate the queue grows by 4 ms with each packet, so the k-th (from 0) takes 18 + 4k ms and arrives
-/// at 18 + 8k. In the window are k = 123 (1002 ms) to 1247 (9994 ms).
+/// At twice the link's rate the queue grows by 4 ms with each packet, so the k-th (from 0) takes 18 +
+/// 4k ms and arrives at 18 + 8k. In the window are k = 123 (1002 ms) to 1247 (9994 ms).
 #[test]
 fn a_growing_queue_by_hand() {
     let flow = r#"transport = { kind = "cbr", rate = "2 Mbit/s" }"#;

@@ -21,8 +21,8 @@ pub enum Pattern {
     Steady {
         /// How the intervals vary.
         spacing: Spacing,
-        /// Rates that take the place of the first, each from its time on, in the order of their times. At a rate of
-        /// zero it is silent; any other takes effect with the next packet.
+        /// Rates that take the place of the first, each from its time on, in the order of their
+        /// times. At a rate of zero it is silent; any other takes effect with the next packet.
         changes: Vec<(Time, Rate)>,
     },
     /// In bursts, with pauses between; it starts with a pause.
@@ -42,12 +42,14 @@ pub enum Spacing {
     /// Not at all.
     #[default]
     Regular,
-    /// Each is drawn uniformly between half and one and a half times its mean, so that sources do not fall into step.
+    /// Each is drawn uniformly between half and one and a half times its mean, so that sources do
+    /// not fall into step.
     Dithered,
     /// Each is the least plus an exponential.
     Exponential {
-        /// The shortest interval. Nothing makes the source Poisson; the time that the first link takes to send a packet
-        /// makes the *gaps* between packets exponential (ELA-A7). An interval whose mean is shorter has that mean.
+        /// The shortest interval. Nothing makes the source Poisson; the time that the first link
+        /// takes to send a packet makes the *gaps* between packets exponential (ELA-A7). An
+        /// interval whose mean is shorter has that mean.
         least: Duration,
     },
 }
@@ -60,9 +62,11 @@ pub enum Law {
     /// Exponential.
     #[default]
     Exponential,
-    /// Pareto: above mean·(shape − 1)/shape, longer than x with probability proportional to x^−shape.
+    /// Pareto: above mean·(shape − 1)/shape, longer than x with probability proportional to
+    /// x^−shape.
     Pareto {
-        /// Above 1. Up to 2 the variance is infinite, and many such sources together are long-range dependent.
+        /// Above 1. Up to 2 the variance is infinite, and many such sources together are long-range
+        /// dependent.
         shape: f64,
     },
 }
@@ -145,7 +149,8 @@ impl Datagrams {
         }
     }
 
-    /// Sets when the next packet is due: at `at`, or after the pause or the silence that starts there.
+    /// Sets when the next packet is due: at `at`, or after the pause or the silence that starts
+    /// there.
     fn go_on(&mut self, at: Time) {
         self.next = at;
         match &mut self.pattern {

@@ -20,7 +20,7 @@ pub(crate) struct IftpSource {
 #[derive(Debug)]
 struct Asked {
     judge: Judge,
-    /// What it said about the loss that the last event found, if that found one.
+    /// Its verdict on the loss that the last event found, if that found one.
     said: Option<Judgement>,
 }
 
@@ -70,7 +70,7 @@ impl IftpSource {
         self.asked.judge.on_lost(sequence, cause, self.sender.una());
     }
 
-    /// What congestion control knows and allows.
+    /// Returns the state of congestion control.
     pub(crate) fn state(&self) -> SourceState {
         let sender = &self.sender;
         SourceState {
@@ -85,8 +85,8 @@ impl IftpSource {
         }
     }
 
-    /// What the classifier said about the loss that the last event found, if it found one, and the packets that it spoke
-    /// about.
+    /// Returns the classifier's verdict on the loss that the last event found, if any, and the
+    /// packets it is about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         let said = self.asked.said?;

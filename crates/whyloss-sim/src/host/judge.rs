@@ -1,9 +1,10 @@
-//! What decides the causes of a sender's losses, and the truth that only the path knows.
+//! Judges the causes of a sender's losses, beside the truth that only the path knows.
 //!
-//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is looked up in it; no
-//! other classifier sees it. A loss event without a segment that was lost in the window (a timeout that came too early,
-//! say) has no true cause: the oracle then answers congestion, and nothing is scored. A segment that has left again is no
-//! longer lost, unless it is lost again.
+//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is
+//! looked up in it; no other classifier sees it. A loss event without a segment that was lost in
+//! the window (a timeout that came too early, say) has no true cause: the oracle then answers
+//! congestion, and nothing is scored. A segment that has left again is no longer lost, unless it is
+//! lost again.
 
 use std::collections::VecDeque;
 
@@ -21,8 +22,8 @@ pub struct Judgement {
     pub sequence: u64,
     /// How the loss was found.
     pub detection: Detection,
-    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the channel; `None` if none
-    /// was lost.
+    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the
+    /// channel; `None` if none was lost.
     pub truth: Option<Cause>,
     /// The verdict.
     pub verdict: Cause,
@@ -42,7 +43,7 @@ struct Lost {
     resent: bool,
 }
 
-/// What decides causes, and what the path lost of the window.
+/// Decides causes, and knows which packets of the window the path lost.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
     decider: SenderDecider,
@@ -51,7 +52,8 @@ pub(super) struct Judge {
     lost: VecDeque<Lost>,
     /// Losses that the last event gave a verdict on: segment, truth.
     pub(super) packets: Vec<(u64, Cause)>,
-    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is one.
+    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is
+    /// one.
     pending: Option<(u64, u64)>,
 }
 
@@ -109,15 +111,16 @@ impl Judge {
         }
     }
 
-    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be judged.
+    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be
+    /// judged.
     pub(super) fn on_repaired(&mut self, sequence: u64) {
         if let Ok(place) = self.place(sequence) {
             self.lost[place].resent = false;
         }
     }
 
-    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery. Before it the window was `cwnd`
-    /// and the threshold `ssthresh`.
+    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery.
+    /// Before it the window was `cwnd` and the threshold `ssthresh`.
     pub(super) fn waits(&mut self, detection: Detection, cwnd: u64, ssthresh: u64) -> bool {
         let waits = self.revises() && !detection.is_timeout();
         self.pending = waits.then_some((cwnd, ssthresh));
@@ -133,7 +136,8 @@ impl Judge {
         }
     }
 
-    /// The recovery has ended: the final verdict on its loss, window and threshold before it. `None`: the verdict was final.
+    /// The recovery has ended: the final verdict on its loss, window and threshold before it.
+    /// `None`: the verdict was final.
     pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
         let (cwnd, ssthresh) = self.pending.take()?;
         let cause = match &mut self.decider {
@@ -150,8 +154,8 @@ impl Judge {
         self.judge_by(loss, una, ask, |&cause| cause).0
     }
 
-    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its `cause`. What the references say is made into
-    /// the same.
+    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its
+    /// `cause`. The answers of references take this form, too.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,
@@ -179,7 +183,7 @@ impl Judge {
                 SenderDecider::err(mc, mw, truth, self.random.uniform()).into()
             }
         };
-        // What had no final verdict when this was found belongs to it.
+        // Losses without a final verdict at this time belong to it.
         if self.pending.take().is_none() {
             self.packets.clear();
         }

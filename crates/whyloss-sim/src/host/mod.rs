@@ -1,7 +1,8 @@
 //! Hosts: the two ends of a flow.
 //!
-//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven by the engine: it
-//! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
+//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven
+//! by the engine: it delivers packets, wakes a host at its deadline, and asks for packets until
+//! there are none.
 
 pub mod datagrams;
 mod iftp;
@@ -196,8 +197,9 @@ impl Source {
         }
     }
 
-    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One that stops does not: what
-    /// it would send then, and when its timer is set anew, depends on the time at which it is asked.
+    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One
+    /// that stops does not: what it would send then, and when its timer is set anew, depends on the
+    /// time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
         matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
@@ -248,7 +250,8 @@ impl Source {
         }
     }
 
-    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission timeout.
+    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission
+    /// timeout.
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
@@ -314,7 +317,7 @@ impl Source {
         packet.ecn_flag = flag;
     }
 
-    /// What congestion control knows and allows; `None` without.
+    /// Returns the state of congestion control; `None` without.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
             Self::Datagrams(_) => None,
@@ -358,8 +361,8 @@ impl Source {
         }
     }
 
-    /// What the classifier at work in this source said about the loss that the last event found, if it found one, and the
-    /// packets that it spoke about.
+    /// Returns the classifier's verdict on the loss that the last event found, if any, and the
+    /// packets it is about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
@@ -424,7 +427,8 @@ impl Sink {
         }
     }
 
-    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it or makes it send.
+    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it
+    /// or makes it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
         match transport {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
@@ -474,7 +478,8 @@ impl Sink {
         matches!(self, Self::Outside(_))
     }
 
-    /// What the sink sends at `now` beside the answer that it gave when it took a packet or was woken.
+    /// Returns the packets that the sink sends at `now` beside the answer that it gave when it took
+    /// a packet or was woken.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {

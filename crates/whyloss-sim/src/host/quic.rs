@@ -1,8 +1,8 @@
 //! QUIC flows: what a scenario says about them, and how they come by their protocol engines.
 //!
-//! The engines (quinn, noq) are [hosts from outside](super::outside): this crate knows none. Whoever builds them into a
-//! program [installs](install) them once at its start; a run of a QUIC flow without them is refused
-//! ([`RunError::NoEngine`](crate::RunError::NoEngine)).
+//! The engines (quinn, noq) are [hosts from outside](super::outside): this crate knows none.
+//! A program that has them [installs](install) them once at its start. A run of a QUIC
+//! flow without them is refused ([`RunError::NoEngine`](crate::RunError::NoEngine)).
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use whyloss::congestion::ControllerSpec;
 
 use super::outside::{Beginning, Host, Hosts};
 
-/// What a scenario says about a QUIC flow, but for its classifier.
+/// A scenario's settings of a QUIC flow, but for its classifier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Whose protocol engine it is, at both ends.
@@ -29,7 +29,7 @@ pub enum Stack {
     Noq,
 }
 
-/// What controls congestion at the source of a QUIC flow.
+/// The congestion control at the source of a QUIC flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Controller {
     /// One of the stack's own, which knows no classifier.

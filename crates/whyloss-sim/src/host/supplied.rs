@@ -1,7 +1,7 @@
 //! A source that may send only what its application has produced, whatever the transport.
 //!
-//! The transport decides when a packet may leave, the supply whether there is one. The source is woken at every capture;
-//! between two it sleeps as the transport does.
+//! The transport decides when a packet may leave, the supply whether there is one. The source is
+//! woken at every capture; between two it sleeps as the transport does.
 //!
 //! | | when there is nothing to send |
 //! |---|---|
@@ -24,7 +24,7 @@ pub(crate) struct Supplied {
     content: Content,
 }
 
-/// What there is to send.
+/// The content to send.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Frames of a media stream.

@@ -1,12 +1,13 @@
-//! What an application gives its transport to send: frames of a media stream, one every interval.
+//! The data that an application gives its transport: frames of a media stream, one every interval.
 //!
 //! ```text
 //! frame k    captured at start + k·interval;  its packets are numbers k·n … k·n + n − 1
 //! ```
 //!
-//! Frames wait for the transport in order, without end. With a *patience*, a frame that gets older than that before its
-//! first packet leaves is thrown away, so that later ones do not wait behind what nobody would play; what has begun to
-//! leave is finished. A transport that delivers everything (TCP) cannot do so.
+//! Frames wait for the transport in order, without end. With a *patience*, a frame that gets older
+//! than that before its first packet leaves is thrown away, so that later ones do not wait behind
+//! what nobody would play; what has begun to leave is finished. A transport that delivers
+//! everything (TCP) cannot do so.
 
 use whyloss::{Duration, Time};
 
@@ -65,7 +66,8 @@ pub struct Stream {
     pub interval: Duration,
     /// Packets of a frame.
     pub packets: u32,
-    /// How old a frame may get before its first packet leaves; an older one is thrown away. `None`: none is.
+    /// How old a frame may get before its first packet leaves; an older one is thrown away. `None`:
+    /// none is.
     pub patience: Option<Duration>,
     /// How long after its capture a frame is played; one result for each.
     pub playout: Vec<Duration>,
@@ -118,7 +120,8 @@ impl Supply {
         }
     }
 
-    /// Produces what is due, throws away what is too old, and answers whether there is a packet to send.
+    /// Produces what is due, throws away what is too old, and answers whether there is a packet to
+    /// send.
     pub(crate) fn refresh(&mut self, now: Time) -> bool {
         while self.due <= now {
             self.produced += self.packets;
@@ -208,9 +211,10 @@ mod tests {
     fn the_impatient_throws_away_old_frames_that_have_not_begun() {
         let mut supply = supply(Some(60));
         assert_eq!(supply.take(ms(5)), Some(0));
-        // What has begun is finished.
+        // A frame that has begun is finished.
         assert_eq!(supply.take(ms(190)), Some(1));
-        // At 190 ms the frames before 130 ms are gone, which are three more; that of 165 ms is next.
+        // At 190 ms the frames before 130 ms are gone, which are three more; that of 165 ms is
+        // next.
         assert_eq!(supply.take(ms(190)), Some(8));
         assert_eq!(supply.take(ms(190)), Some(9));
         // At 265 ms that of 205 ms is as old as it may be, at 266 ms it is gone.

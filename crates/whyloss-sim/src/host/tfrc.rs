@@ -73,8 +73,8 @@ impl TfrcSink {
         self.truth.push((sequence, cause));
     }
 
-    /// Takes one data packet of `wire_size` bytes, marked CE or not. `judged` hears the truth and the verdict on each lost packet that it
-    /// reveals, however long the gap.
+    /// Takes one data packet of `wire_size` bytes, marked CE or not. `judged` hears the truth and
+    /// the verdict on each lost packet that it reveals, however long the gap.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn on_data(
@@ -108,7 +108,8 @@ impl TfrcSink {
             };
         }
         self.judge(data.sequence, said, judged);
-        // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap can be asked for.
+        // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap
+        // can be asked for.
         let overtaken = said.unwrap_or(Cause::Congestion);
         let revealed = &self.revealed;
         let cause = |sequence| {
@@ -122,7 +123,8 @@ impl TfrcSink {
         }
     }
 
-    /// Gives every loss before `sequence` a cause: what a classifier said, or what the truth decides.
+    /// Gives every loss before `sequence` a cause: what a classifier said, or what the truth
+    /// decides.
     fn judge(
         &mut self,
         sequence: u64,

@@ -7,8 +7,8 @@
 //! completion  from the moment the source has a transfer to send until the sink has all of it, in order
 //! ```
 //!
-//! All transfers of a flow use one connection, so a later one starts with the window that earlier ones left. `web`
-//! opens a new connection for each transfer ([`super::web`]).
+//! All transfers of a flow use one connection, so a later one starts with the window that earlier
+//! ones left. `web` opens a new connection for each transfer ([`super::web`]).
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,8 @@ impl Backlog {
         backlog
     }
 
-    /// When the source must be woken for the next transfer; [`Time::MAX`] if only an answer can begin one.
+    /// When the source must be woken for the next transfer; [`Time::MAX`] if only an answer can
+    /// begin one.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
@@ -60,7 +61,8 @@ impl Backlog {
         self.size
     }
 
-    /// Begins what is due at `now`, if the source knows that `finished` transfers arrived. Returns how many have begun.
+    /// Begins what is due at `now`, if the source knows that `finished` transfers arrived. Returns
+    /// how many have begun.
     pub(crate) fn refresh(&mut self, now: Time, finished: u64) -> u64 {
         match self.arrivals {
             Arrivals::Once => {

@@ -6,17 +6,19 @@
 //! connection   fresh: initial window, no round-trip time measured, nothing remembered of the one before
 //! ```
 //!
-//! What the web transfers is heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997). The defaults, a mean
-//! of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example of large-scale web traffic (Huang 1999;
-//! there for ns-2's ParetoII). ns-2's PackMimeHTTP (Cao et al. 2004), which tcp-eval uses, has connections that come
-//! likewise, but measured sizes: its responses have a mean of 2272 bytes.
+//! Transfers of the web are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997).
+//! The defaults, a mean of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example
+//! of large-scale web traffic (Huang 1999; there for ns-2's ParetoII). ns-2's PackMimeHTTP (Cao et
+//! al. 2004), which tcp-eval uses, has connections that come likewise, but measured sizes: its
+//! responses have a mean of 2272 bytes.
 //!
 //! # Where it departs
 //!
-//! A flow has one connection at a time; a transfer that comes while another is under way waits for its end, so a
-//! process that must not wait is spread over several flows. Requests and handshakes are not simulated: a connection
-//! starts with its first data. Sequence numbers go on from one connection to the next, so that one receiver serves all;
-//! an acknowledgement of what an earlier connection sent is ignored, as another port would.
+//! A flow has one connection at a time; a transfer that comes while another is under way waits for
+//! its end, so a process that must not wait is spread over several flows. Requests and handshakes
+//! are not simulated: a connection starts with its first data. Sequence numbers go on from one
+//! connection to the next, so that one receiver serves all; an acknowledgement of what an earlier
+//! connection sent is ignored, as another port would.
 
 use whyloss::{Duration, Time};
 use whyloss_link::Random;
@@ -55,7 +57,8 @@ pub(crate) struct Web {
     next: Time,
     /// Transfers that have come and not begun.
     waiting: u64,
-    /// The connection, whose first segment is number `base` of the flow. Before the first one it has nothing to send.
+    /// The connection, whose first segment is number `base` of the flow. Before the first one it
+    /// has nothing to send.
     sender: tcp::Sender,
     base: u64,
     began: Time,
@@ -139,12 +142,13 @@ impl Web {
         self.sender.marking(segment)
     }
 
-    /// What the congestion control of the transfer under way knows and allows.
+    /// Returns the state of the congestion control of the transfer under way.
     pub(crate) fn state(&self) -> SourceState {
         self.sender.state()
     }
 
-    /// The sink has all segments before this one. Returns when the transfer began that this completes, if it does.
+    /// The sink has all segments before this one. Returns when the transfer began that this
+    /// completes, if it does.
     pub(crate) fn completed(&mut self, next: u64) -> Option<Time> {
         let completes = !self.arrived && next >= self.base + self.segments();
         self.arrived |= completes;
@@ -208,7 +212,8 @@ mod tests {
         Web::new(&options(), &transfers, Time::ZERO, random)
     }
 
-    /// Runs over a path that delivers at once and acknowledges after `RTT`; what was sent, with its time.
+    /// Runs over a path that delivers at once and acknowledges after `RTT`; what was sent, with its
+    /// time.
     fn run(mut web: Web, end: Time) -> (Vec<(Time, tcp::Segment)>, Web) {
         let mut receiver = tcp::Receiver::new(&options());
         let (mut sent, mut acks) = (Vec::new(), std::collections::VecDeque::new());
@@ -242,7 +247,8 @@ mod tests {
         for (index, (_, segment)) in sent.iter().enumerate() {
             assert_eq!(segment.sequence, index as u64);
         }
-        // Shape 1.2: the mean of 12 segments converges slowly, but half are below 12·(1/6)·2^(1/1.2) = 3.6.
+        // Shape 1.2: the mean of 12 segments converges slowly, but half are below
+        // 12·(1/6)·2^(1/1.2) = 3.6.
         assert!(web.base > 2_000 * 4, "{}", web.base);
     }
 
@@ -295,7 +301,8 @@ mod tests {
             web.on_ack(now, &ack(sent, now - RTT), now, false);
         }
         assert_eq!((web.base, web.segments()), (0, sent));
-        // The second begins where the first ended, and takes its last acknowledgement for no duplicate.
+        // The second begins where the first ended, and takes its last acknowledgement for no
+        // duplicate.
         assert_eq!(web.poll(now).map(|segment| segment.sequence), Some(sent));
         for _ in 0..3 {
             web.on_ack(now + RTT, &ack(sent, now - RTT), now, false);

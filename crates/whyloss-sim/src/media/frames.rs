@@ -27,7 +27,7 @@ pub struct StreamResult {
     /// … and by how many the numbers of the application's packets exceed those of the transport,
     /// from which of the latter on: only those that packets under way need.
     ahead: VecDeque<(u64, u64)>,
-    /// What has arrived of a TCP stream.
+    /// The arrived part of a TCP stream.
     segments: Origins,
     /// The frame that is arriving (TCP: the first that is not complete), and its packets that are
     /// there.
@@ -64,7 +64,7 @@ impl StreamResult {
         })
     }
 
-    /// What became of the frames, for each playout delay of the stream.
+    /// Returns the counts of frames, for each playout delay of the stream.
     pub fn counts(&self) -> Vec<FrameCounts> {
         let with_frames = |counts: &FrameCounts| FrameCounts {
             frames: self.frames(counts.playout),
@@ -129,7 +129,8 @@ impl StreamResult {
             }
         } else if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
             let frame = self.number(sequence) / packets;
-            // Nobody overtakes on a route, so what is missing of an earlier frame will not come.
+            // Packets keep their order on a route, so missing parts of an earlier frame will not
+            // come.
             if frame != self.frame {
                 self.begin(frame);
             }

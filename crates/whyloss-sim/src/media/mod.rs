@@ -1,5 +1,4 @@
-//! What a viewer or listener gets: an observer that follows the frames of every media stream to its
-//! sink.
+//! Follows the frames of every media stream to its sink, as a viewer or listener gets them.
 //!
 //! ```text
 //! whole, damaged   all packets of the frame are there at capture + playout delay; damaged: bits were hit in one of them
@@ -31,7 +30,7 @@ pub struct Media {
     pub flows: Vec<Option<StreamResult>>,
 }
 
-/// What became of the frames of a stream, for one playout delay.
+/// The counts of a stream's frames, for one playout delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
     /// How long after its capture a frame is played.

@@ -1,5 +1,4 @@
-//! What a capture at a node would show: the packets that leave it, and those that arrive at it for
-//! good.
+//! Captures at a node: the packets that leave it, and those that arrive at it for good.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

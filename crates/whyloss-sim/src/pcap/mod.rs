@@ -1,8 +1,9 @@
-//! What a run writes as captures: one pcapng file for each link, which Wireshark opens.
+//! Writes a run as captures: one pcapng file for each link, which Wireshark opens.
 //!
-//! The point of capture is the link's near end: a packet is recorded as it reaches the link, before the queue, whatever
-//! becomes of it, with the time of that moment in nanoseconds since the run began (shown as since 1970). Times in a file
-//! never decrease. A packet that the link loses carries a comment with the true cause:
+//! The point of capture is the link's near end: a packet is recorded as it reaches the link, before
+//! the queue, whatever becomes of it, with the time of that moment in nanoseconds since the run
+//! began (shown as since 1970). Times in a file never decrease. A packet that the link loses
+//! carries a comment with the true cause:
 //!
 //! ```text
 //! lost: congestion (queue full, 5 waiting)
@@ -10,13 +11,15 @@
 //! lost: wireless (corrupted before the queue)
 //! ```
 //!
-//! one that its queue marks says `marked: CE from here on (queue)`, and one in which the link damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
+//! one that its queue marks says `marked: CE from here on (queue)`, and one in which the link
+//! damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
 //! sent.
 //!
-//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP, IFTP-W (with a
-//! coverage), or UDP datagrams (TFRC and flows without congestion control; with a coverage UDP-Lite); `packet` says what is in
-//! them. Headers are stored, and the TFRC fields; the original length is
-//! the packet's size on the simulated wire. Each file names its nodes' addresses.
+//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows),
+//! IFTP, IFTP-W (with a coverage), or UDP datagrams (TFRC and flows without congestion control;
+//! with a coverage UDP-Lite); `packet` says what is in them. Headers are stored, and the TFRC
+//! fields; the original length is the packet's size on the simulated wire. Each file names its
+//! nodes' addresses.
 
 mod host;
 mod packet;
@@ -103,8 +106,8 @@ struct Tap {
 }
 
 impl Capture {
-    /// Opens a file `<link>.pcapng` for each link of a scenario in `directory`, which is made if it is not there; files
-    /// of the same names are replaced.
+    /// Opens a file `<link>.pcapng` for each link of a scenario in `directory`, which is made if it
+    /// is not there; files of the same names are replaced.
     ///
     /// # Errors
     /// If the directory or a file cannot be made.
@@ -229,7 +232,7 @@ impl Tap {
     }
 }
 
-/// What a packet says that its link loses, marks or damages.
+/// Comments a packet that its link loses, marks or damages.
 fn comment(
     waiting: usize,
     fate: Fate,
@@ -276,8 +279,8 @@ fn of_link(link: &Connection) -> (&str, &str, Option<Rate>) {
     (&link.name, description, Some(link.link.rate))
 }
 
-/// The blocks before the first packet: the section (little-endian, so that files do not depend on the machine), the
-/// link as an interface, and the nodes' names.
+/// The blocks before the first packet: the section (little-endian, so that files do not depend on
+/// the machine), the link as an interface, and the nodes' names.
 fn open(
     file: BufWriter<Whole>,
     nodes: &[String],

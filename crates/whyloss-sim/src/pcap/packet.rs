@@ -19,8 +19,8 @@
 //! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
 //! rest of a payload is zeros, not stored, but counted in the checksums. A coverage counts from the
 //! beginning of IPv4's header in a scenario, from behind it in a packet, where the least is the
-//! transport's header; that of a TCP flow is nowhere to be seen. What no simulated packet has is
-//! not invented: there is no handshake, the window is always 65535.
+//! transport's header; that of a TCP flow is nowhere to be seen. Fields that no simulated packet
+//! has are not invented: there is no handshake, and the window is always 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the
 //! length it would have, that of IFTP, which needs only 32 or 30, likewise; every other packet with
@@ -41,7 +41,7 @@ use crate::scenario::Flow;
 /// Bytes stored of a packet: IPv4 and TCP with all options, the longest of all.
 pub(super) const SNAP_LENGTH: u32 = 80;
 
-/// The first of the ports that nobody registers (RFC 6335, 6), and how many there are.
+/// The first of the unregistered ports (RFC 6335, 6), and how many there are.
 const PORTS: (usize, usize) = (49_152, 16_384);
 
 /// With time stamps, which take 12 bytes.
@@ -96,7 +96,8 @@ impl Ends {
         self.heard.push_back((at, ticks(sent)));
     }
 
-    /// What a segment that left at `sent` echoes (RFC 7323 §4.3); 0 if nothing had been heard.
+    /// Returns the echo of a segment that left at `sent` (RFC 7323 §4.3); 0 if nothing had been
+    /// heard.
     fn echo(&self, sent: Time) -> u32 {
         let heard = self.heard.partition_point(|&(at, _)| at <= sent);
         heard.checked_sub(1).map_or(0, |last| self.heard[last].1)

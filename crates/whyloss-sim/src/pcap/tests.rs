@@ -54,7 +54,7 @@ fn scenario(channel_before_queue: bool) -> Scenario {
     }
 }
 
-/// What a reader finds: time, length on the wire, bytes, comment.
+/// A frame as a reader finds it: time, length on the wire, bytes, comment.
 type Found = (time::Duration, u32, Vec<u8>, Option<String>);
 
 fn read_back(scenario: &Scenario, packets: &[(Time, Packet, usize, Fate)]) -> Vec<Found> {
@@ -226,7 +226,7 @@ fn iftp_packets() {
     assert_eq!(Format::IFTP.decode_ack(rest, pseudo), Ok(expected));
 }
 
-/// The same of a flow with 100 sensitive bytes, 20 of which are IPv4's header.
+/// Draws a packet of a flow with 100 sensitive bytes, 20 of which are IPv4's header.
 fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     let at = Time::from_nanos(3);
     let mut scenario = scenario(false);
@@ -326,7 +326,7 @@ fn udp_lite_packets() {
     let covered = [rest, &[0; 80 - 24]].concat();
     let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 136, 742);
     assert!(pseudo.with(&covered).is_valid());
-    // What answers is sensitive all over, and stays UDP.
+    // An answer is sensitive all over, and stays UDP.
     let feedback = Payload::TfrcFeedback(tfrc::Feedback {
         echo: Time::ZERO,
         hold: Duration::ZERO,

@@ -107,7 +107,7 @@ classifier = "unaware""#,
     }
 }
 
-/// What tells the runs of a sweep apart: name, parameters, version.
+/// Runs of a sweep differ by name, parameters and version.
 #[test]
 fn they_say_what_they_are() {
     let flow =

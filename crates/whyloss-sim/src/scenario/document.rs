@@ -1,8 +1,9 @@
-//! The document behind a scenario: a tree of values that remember where they come from, after the overrides.
+//! The document behind a scenario: a tree of values that remember where they come from, after the
+//! overrides.
 //!
-//! An override `key=value` addresses links and flows by name, or by index from 0, and everything below by key:
-//! `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with `*` stands for all
-//! that begin so: `flow.web-*.start`. The value is TOML; any other text is a string, so that a
+//! An override `key=value` addresses links and flows by name, or by index from 0, and everything
+//! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with `*`
+//! stands for all that begin so: `flow.web-*.start`. The value is TOML; any other text is a string, so that a
 //! shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport,
 //! application or channel given by its name alone becomes a table when a key below it is set.
 
@@ -21,7 +22,7 @@ pub(super) struct Item {
     pub(super) value: Value,
 }
 
-/// What TOML holds.
+/// A value of TOML.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
@@ -35,7 +36,7 @@ pub(super) enum Value {
     Table(Table),
     /// A date or time, which no key takes.
     Date,
-    /// Whatever is asked for: see [`super::schema`].
+    /// A probe, which stands for any value: see [`super::schema`].
     Probe(Probe),
 }
 
@@ -65,7 +66,7 @@ impl Table {
 }
 
 impl Item {
-    /// What notes how this is read, if it is that.
+    /// Returns the probe that notes how this is read, if it is one.
     pub(super) fn probe(&self) -> Option<&Probe> {
         match &self.value {
             Value::Probe(probe) => Some(probe),
@@ -81,7 +82,7 @@ impl Item {
         }
     }
 
-    /// What it is, for `found …`.
+    /// Describes it, for `found …`.
     pub(super) fn describe(&self) -> String {
         match &self.value {
             Value::Text(text) => quote(text),
@@ -298,7 +299,8 @@ pub(super) fn selector(key: &str) -> Option<&'static str> {
     }
 }
 
-/// What an override calls a link or flow: its name, else `from->to`, as the file spells it.
+/// Returns the name of a link or flow for an override: its name, else `from->to`, as the file
+/// spells it.
 fn address(item: &Item) -> Option<String> {
     let Value::Table(table) = &item.value else {
         return None;

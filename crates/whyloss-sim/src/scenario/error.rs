@@ -1,5 +1,5 @@
-//! What is wrong with a scenario file, said so that it can be mended: where, which key, what was found, what was
-//! expected, the nearest valid name, and the line itself.
+//! Faults of a scenario file, told so that they can be mended: the place, the key, the value found,
+//! the value expected, the nearest valid name, and the line itself.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,14 +8,16 @@ use crate::text::one_line;
 
 /// A scenario file that cannot be run.
 ///
-/// Its text is one sentence that starts with the place, then the offending line with a mark under the offence.
+/// Its text is one sentence that starts with the place, then the offending line with a mark under
+/// the offence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// Where it is.
     pub location: Location,
-    /// The path of the key it is about, such as `flow[2].classifier.upper`; empty for the document as a whole.
+    /// The path of the key it is about, such as `flow[2].classifier.upper`; empty for the document
+    /// as a whole.
     pub path: String,
-    /// What is wrong, in one sentence without the place.
+    /// The fault, in one sentence without the place.
     pub message: String,
     /// The line of the input, and a mark under the part that is meant.
     picture: String,
@@ -133,8 +135,8 @@ fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     format!("{margin} |\n{label} | {shown}\n{margin} | {indent}{mark}")
 }
 
-/// The part of a line worth showing, and where its `range` of bytes falls in it, in characters. Tabs become spaces; what
-/// would disturb a terminal is escaped.
+/// The part of a line worth showing, and where its `range` of bytes falls in it, in characters.
+/// Tabs become spaces; what would disturb a terminal is escaped.
 fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     const WIDTH: usize = 100;
     let before = line[..floor(line, range.start)].chars().count();
@@ -189,7 +191,8 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean …?` or, failing that, `; expected one of …`: the end of a message about an unknown name.
+/// `; did you mean …?` or, failing that, `; expected one of …`: the end of a message about an
+/// unknown name.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     const LONGEST: usize = 16;
     if let Some(meant) = nearest(name, known.clone()) {

@@ -1,5 +1,5 @@
-//! Reading a table key by key: the type, unit and range of every value are checked here, and keys nobody knows are
-//! refused before anything else, since a misspelt key explains a missing one.
+//! Reading a table key by key: the type, unit and range of every value are checked here, and keys
+//! nobody knows are refused before anything else, since a misspelt key explains a missing one.
 
 use std::ops::RangeInclusive;
 
@@ -231,7 +231,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// What changes and when: a list of pairs of a time and what holds from then on.
+    /// Reads changes over time: a list of pairs of a time and the value from then on.
     pub(super) fn changes<T>(
         &self,
         expected: &str,
@@ -261,7 +261,7 @@ impl<'a> Field<'a> {
         Ok(items.iter().enumerate().map(field).collect())
     }
 
-    /// What stands for every element of a list, if this is a [`Probe`].
+    /// Returns an element that stands for every element of a list, if this is a [`Probe`].
     fn element(&self) -> Self {
         Self {
             path: format!("{}[]", self.path),

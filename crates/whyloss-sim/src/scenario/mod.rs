@@ -1,4 +1,4 @@
-//! What to simulate: nodes, directed links, flows, and the window that is measured.
+//! The model to simulate: nodes, directed links, flows, and the window that is measured.
 //!
 //! Experiments build a [`Scenario`] in code; users write one in TOML.
 
@@ -52,14 +52,16 @@ pub struct Scenario {
     pub measure_from: Time,
     /// … to here, where the run ends.
     pub end: Time,
-    /// Packets that may be under way or waiting, over all links: a run that would hold more fails. `None`:
-    /// [`MOST_PACKETS`].
+    /// Packets that may be under way or waiting, over all links: a run that would hold more fails.
+    /// `None`: [`MOST_PACKETS`].
     pub most_packets: Option<u64>,
-    /// How late receivers' clocks stamp arrivals for classifiers, on average; `None`: they are exact.
+    /// How late receivers' clocks stamp arrivals for classifiers, on average; `None`: they are
+    /// exact.
     pub clock_noise: Option<Duration>,
 }
 
-/// Packets that may be under way or waiting unless the scenario says otherwise: half a gigabyte of them.
+/// Packets that may be under way or waiting unless the scenario says otherwise: half a gigabyte of
+/// them.
 pub const MOST_PACKETS: u64 = 10_000_000;
 
 /// A directed link between two nodes.
@@ -90,8 +92,8 @@ pub struct Flow {
     pub return_route: Vec<usize>,
     /// Bytes of a data packet on the wire ([`tfrc::Options::header`] comes on top).
     pub packet_size: u32,
-    /// Bytes of a data packet, from its start and with its headers, in which a damaged bit makes the sink drop it (ELA-7,
-    /// RFC 3828); damage beyond is delivered. `None`: all of them.
+    /// Bytes of a data packet, from its start and with its headers, in which a damaged bit makes
+    /// the sink drop it (ELA-7, RFC 3828); damage beyond is delivered. `None`: all of them.
     pub coverage: Option<u32>,
     /// The transport that carries it.
     pub transport: Transport,
@@ -127,14 +129,14 @@ pub enum Transport {
     Outside {
         /// Its hosts.
         hosts: Outside,
-        /// What decides the cause of a loss, if the source asks its judge.
+        /// The decider of the cause of a loss, if the source asks its judge.
         classifier: SenderDecider,
     },
     /// QUIC, by a protocol engine that is [installed](crate::host::quic::install).
     Quic {
         /// Which engine, and what controls congestion in it.
         options: quic::Options,
-        /// What decides the cause of a loss, if the controller asks.
+        /// The decider of the cause of a loss, if the controller asks.
         classifier: SenderDecider,
     },
     /// A video call over RTP, by hosts that are [installed](crate::host::rtp::install).
@@ -160,7 +162,8 @@ pub enum Transport {
     },
     /// One TCP connection after the other, each with one transfer. Their losses are not scored.
     Web {
-        /// The connections' choices; there is no handshake, and each transfer sets how many segments there are.
+        /// The connections' choices; there is no handshake, and each transfer sets how many
+        /// segments there are.
         options: tcp::Options,
         /// When transfers come, and how large they are.
         transfers: Transfers,
@@ -202,7 +205,8 @@ impl Scenario {
         rates.min_by_key(|rate| rate.as_bps())
     }
 
-    /// How long the first link of a flow takes to send one of its packets; `None` if there is no such link.
+    /// How long the first link of a flow takes to send one of its packets; `None` if there is no
+    /// such link.
     pub fn transmission_time(&self, flow: &Flow) -> Option<Duration> {
         let first = match flow.route.first() {
             Some(&first) => first,

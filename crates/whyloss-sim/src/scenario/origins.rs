@@ -30,7 +30,7 @@ impl Origins {
         self.flows_read - 1
     }
 
-    /// What the check found, at the line that says so.
+    /// Returns the fault that the check found, at its line.
     pub(super) fn locate(&self, document: &Item, error: &CheckError) -> Fault {
         let (list, entry, keys) = match error.place {
             Place::Scenario(key) => (key, None, String::new()),

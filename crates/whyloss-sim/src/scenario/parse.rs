@@ -1,8 +1,8 @@
 //! Scenarios as users write them: TOML. `docs/reference/scenarios.md` is the reference.
 //!
-//! The document is walked by hand, so that every error knows its line and its key. Types, units and names are checked
-//! here; what a scenario must satisfy whoever built it is [`Scenario::check`]'s business, and its answer is mapped back
-//! to the line.
+//! The document is walked by hand, so that every error knows its line and its key. Types, units and
+//! names are checked here; what a scenario must satisfy whoever built it is [`Scenario::check`]'s
+//! business, and its answer is mapped back to the line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::registry::Registry;
 /// A scenario file: what to simulate, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioFile {
-    /// What to simulate. It passes [`Scenario::check`].
+    /// The model to simulate. It passes [`Scenario::check`].
     pub scenario: Scenario,
     /// The first seed.
     pub seed: u64,
@@ -85,8 +85,9 @@ const FLOW: [&str; 15] = [
 impl ScenarioFile {
     /// Reads a scenario file.
     ///
-    /// `file` names the text in messages, and the files it refers to are looked up beside it. Each of the `overrides` is a key and a value that replaces what the text says
-    /// there: `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from 0.
+    /// `file` names the text in messages, and the files it refers to are looked up beside it. Each
+    /// of the `overrides` is a key and a value that replaces what the text says there:
+    /// `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from 0.
     ///
     /// # Errors
     /// The first thing that is wrong, and where.
@@ -98,7 +99,8 @@ impl ScenarioFile {
         Self::parse_with(text, file, overrides, &Registry::new())
     }
 
-    /// Reads a scenario file as [`Self::parse`] does, in which algorithms may have the names of `registry`.
+    /// Reads a scenario file as [`Self::parse`] does, in which algorithms may have the names of
+    /// `registry`.
     ///
     /// # Errors
     /// The first thing that is wrong, and where.

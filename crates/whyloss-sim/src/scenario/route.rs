@@ -11,7 +11,7 @@ pub struct Router<'a> {
     scenario: &'a Scenario,
     /// The links that leave each node, by index.
     leaving: Vec<Vec<usize>>,
-    /// What was found already: from these nodes, the link that reaches each node first.
+    /// Known results: from these nodes, the link that reaches each node first.
     found: RefCell<BTreeMap<usize, Vec<Option<u32>>>>,
 }
 
@@ -32,8 +32,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links from one node to another with the fewest hops; `None` if there is no way. Among equals, the route
-    /// whose links come first in the scenario.
+    /// The links from one node to another with the fewest hops; `None` if there is no way. Among
+    /// equals, the route whose links come first in the scenario.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let links = &self.scenario.links;
         // Hosts have one way out. Then the search begins behind it, where others have begun theirs.
@@ -77,8 +77,8 @@ impl<'a> Router<'a> {
         via
     }
 
-    /// The links of a flow from source to sink, and back: those it names, else those with the fewest hops; `None` if
-    /// there is no way.
+    /// The links of a flow from source to sink, and back: those it names, else those with the
+    /// fewest hops; `None` if there is no way.
     pub fn routes_of(&self, flow: &Flow) -> Option<(Vec<usize>, Vec<usize>)> {
         let choose = |named: &Vec<usize>, from, to| {
             if named.is_empty() {

@@ -1,9 +1,10 @@
-//! What a scenario file may hold, as the parser has it.
+//! The contents of a scenario file, as the parser has them.
 //!
-//! The description is not written beside the parser but asked of it: the parser reads a document in which every value is
-//! a probe, which answers whatever is asked and notes what that was. One reading takes one way through the
-//! parser: it has one key that is not required in each table, and one kind in each choice. So the parser reads again and
-//! again, until it has been every way. What comes out is what it asks for, whoever changes it.
+//! The description is not written beside the parser but asked of it: the parser reads a document in
+//! which every value is a probe, which answers whatever is asked and notes what that was. One
+//! reading takes one way through the parser: it has one key that is not required in each table, and
+//! one kind in each choice. So the parser reads again and again, until it has been every way. The
+//! description follows from the parser's own questions, so it follows every change.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,7 @@ use std::rc::Rc;
 use super::error::Fault;
 use crate::registry::Registry;
 
-/// What a value may be.
+/// The form of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// A text; what is expected of it.
@@ -43,23 +44,24 @@ pub enum Shape {
     Changes,
     /// A table; its keys.
     Table,
-    /// A kind by its name alone, or a table with the name under this key and what lies at the same path with `<NAME>`
-    /// behind it.
+    /// A kind by its name alone, or a table with the name under this key and what lies at the same
+    /// path with `<NAME>` behind it.
     Kinds(&'static str, Vec<String>),
 }
 
-/// What was found out about a scenario file, by path: `link[].channel<bernoulli>.loss`.
+/// The description of a scenario file, by path: `link[].channel<bernoulli>.loss`.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
-    /// What a value may be, in the order in which it was asked for.
+    /// The forms of a value, in the order in which the parser asked for them.
     pub shapes: BTreeMap<String, Vec<Shape>>,
     /// The keys of a table in order, each with whether it is required.
     pub tables: BTreeMap<String, Vec<(String, bool)>>,
-    /// The sets of keys of which a table needs one whole, where it can be given in more than one way.
+    /// The sets of keys of which a table needs one whole, where it can be given in more than one
+    /// way.
     pub alternatives: BTreeMap<String, Vec<Vec<String>>>,
 }
 
-/// What the parser takes, with the classifiers of `registry`.
+/// Describes the input of the parser, with the classifiers of `registry`.
 pub fn describe(registry: &Registry) -> Description {
     let probe = Probe::default();
     loop {

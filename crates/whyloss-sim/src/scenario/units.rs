@@ -1,15 +1,16 @@
 //! Quantities with their unit: `20 ms`, `150 kbit/s`, `762 B`.
 //!
-//! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters: `Mbit/s` is a million
-//! bits per second, `mbit/s` is refused. There is one spelling per unit; the usual others are recognised to say so.
+//! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters:
+//! `Mbit/s` is a million bits per second, `mbit/s` is refused. There is one spelling per unit; the
+//! usual others are recognised to say so.
 
 use super::schema::Shape;
 
 /// One kind of quantity: its units, as multiples of the smallest that scenarios store.
 pub(super) struct Quantity {
-    /// What a scenario's description calls it.
+    /// Its name in a scenario's description.
     pub(super) shape: Shape,
-    /// What it is, with an example, for messages.
+    /// The expected form, with an example, for messages.
     pub(super) expected: &'static str,
     units: &'static [(&'static str, f64)],
     /// Other spellings, and the unit each one means.

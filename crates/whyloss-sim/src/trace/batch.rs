@@ -8,7 +8,7 @@ use super::tables::{Kind, Table};
 #[derive(Clone, Debug)]
 pub struct Batch {
     table: &'static Table,
-    /// What the words of each column are; empty for other columns.
+    /// The words of each column; empty for other columns.
     words: Vec<Words>,
     /// Row after row.
     cells: Vec<Cell>,
@@ -95,7 +95,7 @@ impl Batch {
         self.rows().map(move |row| row[index])
     }
 
-    /// What the words of column number `index` are; none if its values are no words.
+    /// Returns the words of column number `index`; none if its values are no words.
     pub fn words(&self, index: usize) -> &[String] {
         &self.words[index]
     }

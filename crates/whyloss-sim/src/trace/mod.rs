@@ -1,14 +1,16 @@
-//! What a run looks like as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
+//! A run as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
 //!
-//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`], `ParquetFiles` (feature
-//! `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record batches. What the tables are called and what
-//! their columns mean is said once, in [`tables`]; `docs/reference/traces.md` has the same words.
+//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
+//! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record
+//! batches. [`tables`] alone defines the names of tables and the meaning of columns;
+//! `docs/reference/traces.md` has the same words.
 //!
-//! Rows of one flow or link come in the order of their times, but for losses, which come when no verdict on them can
-//! follow any more. Those of different flows or links come as the engine works them out, which is not always by time.
+//! Rows of one flow or link come in the order of their times, but for losses, which come when no
+//! verdict on them can follow any more. Those of different flows or links come as the engine works
+//! them out, which is not always by time.
 //!
-//! Memory does not grow with simulated time: a loss waits for its verdict until its packet lies behind the window (TCP,
-//! IFTP) or a later one arrives (TFRC); of all else a batch is kept.
+//! Memory does not grow with simulated time: a loss waits for its verdict until its packet lies
+//! behind the window (TCP, IFTP) or a later one arrives (TFRC); of all else a batch is kept.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
@@ -50,8 +52,8 @@ pub struct TraceOptions {
     pub from: Time,
     /// … to here, or the end of the run if that is earlier; both ends belong to it.
     pub to: Time,
-    /// After a row about a flow or link in `sources`, `arrivals` or `links`, that table has none about it for so long.
-    /// Losses, and packets that a link loses, are always written.
+    /// After a row about a flow or link in `sources`, `arrivals` or `links`, that table has none
+    /// about it for so long. Losses, and packets that a link loses, are always written.
     pub thin: Duration,
 }
 
@@ -87,7 +89,7 @@ struct Flow {
     node: u32,
     sources: Pace,
     arrivals: Pace,
-    /// What was last written about its source.
+    /// The last row written about its source.
     last: Option<SourceState>,
     /// Losses that may still be judged, in the order of their sequence numbers.
     pending: VecDeque<Loss>,
@@ -202,7 +204,8 @@ impl<S: Sink> Trace<S> {
     /// Hands on what is left, once the run is over, and gives the sink back.
     ///
     /// # Errors
-    /// The first error of the whole run; nothing was handed on after it, and the sink was not finished.
+    /// The first error of the whole run; nothing was handed on after it, and the sink was not
+    /// finished.
     pub fn finish(mut self) -> Result<S, OutputError> {
         for flow in 0..self.flows.len() {
             self.settle(flow, u64::MAX);
@@ -213,7 +216,8 @@ impl<S: Sink> Trace<S> {
                 self.error = self.sink.write(batch).err();
             }
         }
-        // After an error the sink is dropped unfinished: a table that lacks rows would pass for a whole one.
+        // After an error the sink is dropped unfinished: a table that lacks rows would pass for a
+        // whole one.
         match self.error {
             Some(error) => Err(error),
             None => self.sink.finish().map(|()| self.sink),

@@ -18,7 +18,7 @@ pub trait Sink {
     fn finish(&mut self) -> Result<(), OutputError>;
 }
 
-/// Keeps the batches: for whoever wants rows without files. Memory grows with the run.
+/// Keeps the batches in memory. Memory grows with the run.
 impl Sink for Vec<Batch> {
     fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
         self.push(batch.clone());

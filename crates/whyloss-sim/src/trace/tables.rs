@@ -1,12 +1,12 @@
-//! What a trace consists of: four tables, and for each column its name, unit, type and meaning.
-//! Every sink, and the reference in `docs/reference/traces.md`, follow this one description.
+//! The four tables of a trace, and for each column its name, unit, type and meaning. Every sink,
+//! and the reference in `docs/reference/traces.md`, follow this one description.
 
 /// A table of a trace.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What it is called, files too.
+    /// Its name, of files too.
     pub name: &'static str,
-    /// What a row is.
+    /// The meaning of a row.
     pub row: &'static str,
     /// Columns, in order.
     pub columns: &'static [Column],
@@ -19,15 +19,15 @@ pub struct Column {
     pub name: &'static str,
     /// Its unit; empty if it has none.
     pub unit: &'static str,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
     /// Whether a value may be missing.
     pub optional: bool,
-    /// What its values mean.
+    /// The meaning of its values.
     pub meaning: &'static str,
 }
 
-/// What the values of a column are.
+/// The kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Seconds, kept in whole nanoseconds.
@@ -73,7 +73,7 @@ const FLOW: Column = column("flow", "", Kind::Word, "the flow's name in the scen
 const SEQUENCE: &str =
     "the packet's number, from 0 (TCP: the segment's, the same again for a retransmission)";
 
-/// What congestion control knows and allows.
+/// The state of congestion control over time.
 pub const SOURCES: Table = Table {
     name: "sources",
     row: "change at a source with congestion control",

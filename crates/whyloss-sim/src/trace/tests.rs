@@ -84,7 +84,7 @@ fn packet(flow: u32, sequence: u64, sent: Time) -> Packet {
     }
 }
 
-/// What a window of so many bytes looks like.
+/// Returns the state of a source with a window of so many bytes.
 fn window(bytes: u64, una: u64) -> SourceState {
     SourceState {
         cwnd: Some(bytes),
@@ -342,7 +342,7 @@ fn an_unfinished_table_leaves_nothing() {
     assert_eq!(tables(), 4);
 }
 
-/// What Parquet and Arrow hold is what the batches hold.
+/// Parquet and Arrow hold the data of the batches.
 #[cfg(all(feature = "parquet", feature = "arrow"))]
 #[test]
 fn other_forms_hold_the_same() {
@@ -405,7 +405,7 @@ fn other_forms_hold_the_same() {
     }
 }
 
-/// Every verdict that is scored stands in the table of losses, whoever gave it.
+/// Every verdict that is scored stands in the table of losses.
 #[test]
 fn verdicts_are_those_that_are_scored() {
     let text = r#"

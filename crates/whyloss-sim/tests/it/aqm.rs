@@ -3,7 +3,8 @@
 use crate::delays;
 use whyloss_sim::Scenario;
 
-/// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30 s of which the last 20 count.
+/// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30
+/// s of which the last 20 count.
 pub(crate) fn bottleneck(
     queue: &str,
     transport: &str,
@@ -40,7 +41,8 @@ start = ["0 s", "1 s"]
     )
 }
 
-/// The utilisation of the bottleneck, and what 95 % of the delays of this flow do not exceed beyond the way, in ms.
+/// The utilisation of the bottleneck, and what 95 % of the delays of this flow do not exceed beyond
+/// the way, in ms.
 fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
     let scenario = Scenario::from_toml(text, "test", &[]).expect("valid");
     let run = delays::run(&scenario);
@@ -60,7 +62,8 @@ fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
 const CUBIC: &str = r#"{ kind = "tcp", controller = "cubic" }"#;
 const NEWRENO: &str = r#"{ kind = "tcp", recovery = "newreno" }"#;
 
-/// A few tens of milliseconds at most, and a link in use, where DropTail with the same memory has all of it full.
+/// A few tens of milliseconds at most, and a link in use, where DropTail with the same memory has
+/// all of it full.
 #[test]
 fn codel_keeps_the_queue_short() {
     for transport in [CUBIC, NEWRENO] {
@@ -78,8 +81,9 @@ fn codel_keeps_the_queue_short() {
     assert!(utilisation > 0.99 && waited > 500.0, "{waited}");
 }
 
-/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets under way: CoDel's queue of 5 ms is a twentieth of
-/// that, so NewReno's halving leaves the link idle at times, as RFC 8289 says of few flows over long ways.
+/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets under way: CoDel's queue
+/// of 5 ms is a twentieth of that, so NewReno's halving leaves the link idle at times, as RFC 8289
+/// says of few flows over long ways.
 #[test]
 fn codel_keeps_the_queue_short_on_a_long_way() {
     for (transport, least) in [(CUBIC, 0.85), (NEWRENO, 0.7)] {

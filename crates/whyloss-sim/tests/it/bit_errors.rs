@@ -33,7 +33,8 @@ fn measure(scenario: &Scenario) -> Measurement {
         .expect("it passes its checks")
 }
 
-/// IFTP-W with coverage = packet size is IFTP (ELA-7), and so for every transport: traces to the byte.
+/// IFTP-W with coverage = packet size is IFTP (ELA-7), and so for every transport: traces to the
+/// byte.
 #[test]
 fn coverage_of_the_packet_is_no_coverage() {
     let plain = scenario(2e-5, 20);
@@ -70,7 +71,8 @@ fn coverage_of_the_packet_is_no_coverage() {
     assert!(traces[0] == traces[1]);
 }
 
-/// 1 − e^(−8·rate·coverage) of the packets that reach the sink are dropped there, within 4 σ, at every rate of ELA-12.
+/// 1 − e^(−8·rate·coverage) of the packets that reach the sink are dropped there, within 4 σ, at
+/// every rate of ELA-12.
 #[test]
 fn a_sink_drops_by_the_closed_form() {
     for (rate, coverage) in [
@@ -114,7 +116,8 @@ fn a_sink_drops_by_the_closed_form() {
         };
         let dropped = share(coverage.unwrap_or(1_024));
         within(flow.lost.wireless, dropped, reached);
-        // Bits are independent, so what is taken is damaged beyond the coverage as often as the rest is.
+        // Bits are independent, so what is taken is damaged beyond the coverage as often as the
+        // rest is.
         let beyond = coverage.map_or(0.0, |covered| share(1_024 - covered));
         within(flow.damaged, beyond, flow.received as f64);
         within(measured.links[1].damaged, share(1_024), reached);
@@ -122,7 +125,7 @@ fn a_sink_drops_by_the_closed_form() {
     }
 }
 
-/// The truth about a packet that a sink drops reaches whoever keeps it: the oracle is never wrong.
+/// The truth about a packet that a sink drops reaches its keeper: the oracle is never wrong.
 #[test]
 fn the_oracle_knows_what_a_sink_drops() {
     let mut scenario = scenario(5e-6, 200);
@@ -140,7 +143,8 @@ fn the_oracle_knows_what_a_sink_drops() {
         }
     }
     let measured = measure(&scenario);
-    // A loss event of TCP counts as congestion when any of its packets was; so its events are what can be right.
+    // A loss event of TCP counts as congestion when any of its packets was; so its events are what
+    // can be right.
     for flow in [0, 1, 3].map(|index| &measured.flows[index]) {
         assert!(
             flow.gaps.count(Cause::Wireless, Cause::Wireless) > 20,
@@ -155,7 +159,8 @@ fn the_oracle_knows_what_a_sink_drops() {
     }
 }
 
-/// Answers are covered whole: errors on the way back cost acknowledgements, whatever the flow's coverage.
+/// Answers are covered whole: errors on the way back cost acknowledgements, whatever the flow's
+/// coverage.
 #[test]
 fn damaged_answers_are_dropped() {
     let mut scenario = scenario(0.0, 20);

@@ -1,5 +1,5 @@
-//! Copa with the whole of TCP around it, held to the closed forms of its paper: n flows in default mode keep 1.25·n/δ packets
-//! waiting, between none and 2.5·n/δ, and share equally.
+//! Copa with the whole of TCP around it, held to the closed forms of its paper: n flows in default
+//! mode keep 1.25·n/δ packets waiting, between none and 2.5·n/δ, and share equally.
 
 use crate::delays;
 use whyloss_sim::Scenario;
@@ -10,7 +10,8 @@ use crate::aqm::bottleneck;
 const PACKET: f64 = 1.2;
 const WAY: f64 = 50.0 + PACKET;
 
-/// From 30 s on, when all have long settled: packets delivered to each flow in 30 s, the mean of their waits in packets, and the longest.
+/// From 30 s on, when all have long settled: packets delivered to each flow in 30 s, the mean of
+/// their waits in packets, and the longest.
 fn flows(text: &str) -> (Vec<f64>, f64, f64) {
     let times = [("duration", "60 s"), ("measure_from", "30 s")];
     let times = times.map(|(key, value)| (key.to_owned(), value.to_owned()));

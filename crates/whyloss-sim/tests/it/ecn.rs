@@ -35,8 +35,9 @@ fn leave(sender: &mut Sender, at: u64) -> Vec<(u64, bool)> {
     segments.collect()
 }
 
-/// Ten segments under way, all of whose acknowledgements say ECE: the first halves the window, the others do nothing and grow
-/// nothing, the first new segment says CWR. What was sent after that may cut it again.
+/// Ten segments under way, all of whose acknowledgements say ECE: the first halves the window, the
+/// others do nothing and grow nothing, the first new segment says CWR. A mark on later packets may
+/// cut it again.
 #[test]
 fn a_window_is_halved_once_whatever_the_number_of_marks() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
@@ -72,8 +73,8 @@ fn an_echo_does_not_grow_the_window() {
     assert!(script.windows().0 > window);
 }
 
-/// A segment that was under way when a mark cut the window is found lost: repaired, and the window not cut again. A timeout
-/// cuts it, and a loss without a mark.
+/// A segment that was under way when a mark cut the window is found lost: repaired, and the window
+/// not cut again. A timeout cuts it, and a loss without a mark.
 #[test]
 fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     let mut script = Script::after_ten(&capable(Recovery::NewReno));
@@ -124,7 +125,8 @@ fn no_classifier_is_asked() {
     assert_eq!(deaf.windows().0, before + SEGMENT);
 }
 
-/// The receiver says ECE from a mark on until a segment says CWR; one that is marked and says CWR begins anew (§6.1.3).
+/// The receiver says ECE from a mark on until a segment says CWR; one that is marked and says CWR
+/// begins anew (§6.1.3).
 #[test]
 fn a_receiver_echoes_until_it_is_heard() {
     let mut receiver = Receiver::new(&Options {
@@ -154,7 +156,8 @@ fn a_receiver_echoes_until_it_is_heard() {
     assert_eq!(echoed, [false, true, true, false, true, true, false]);
 }
 
-/// Flows of this transport over a bottleneck of 10 Mbit/s with this queue and a round trip of 20 ms: what the last 20 of 30 s gave.
+/// Flows of this transport over a bottleneck of 10 Mbit/s with this queue and a round trip of 20
+/// ms: what the last 20 of 30 s gave.
 fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
     let text = crate::aqm::bottleneck(queue, transport, (10, 20), flows);
     let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
@@ -164,7 +167,8 @@ fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
     (run.measurement, p95 - 11.2)
 }
 
-/// With marks nothing is lost to the queue once slow start is over, the link stays in use, and the delay within CoDel's bound.
+/// With marks nothing is lost to the queue once slow start is over, the link stays in use, and the
+/// delay within CoDel's bound.
 #[test]
 fn codel_marks_instead_of_losing() {
     for transport in [
@@ -197,7 +201,8 @@ fn both_must_want_it() {
     }
 }
 
-/// TFRC: marks are loss events of its equation, nothing is lost, no verdict is given, and the rate is about what drops give.
+/// TFRC: marks are loss events of its equation, nothing is lost, no verdict is given, and the rate
+/// is about what drops give.
 #[test]
 fn tfrc_counts_marks_as_loss_events() {
     let queue = |ecn| {

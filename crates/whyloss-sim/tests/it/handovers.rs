@@ -18,7 +18,8 @@ impl Watch for Copies {
     }
 }
 
-/// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its packets.
+/// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its
+/// packets.
 fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     let text = format!(
         r#"
@@ -40,7 +41,7 @@ fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     scenario
 }
 
-/// What is counted of the flow, and the copies that its sink took.
+/// Returns the counts of the flow, and the copies that its sink took.
 fn of(scenario: &Scenario) -> (FlowResult, u64) {
     let mut copies = Copies::default();
     let run = Simulation::new(scenario, 1)
@@ -50,8 +51,9 @@ fn of(scenario: &Scenario) -> (FlowResult, u64) {
     (run.flows[0].clone(), copies.0)
 }
 
-/// A window of 40 packets: 20 are propagating or their acknowledgements are (40 ms at 2 ms each), one is in transmission, 18 or 19 wait.
-/// What waits comes twice; 2000 segments are delivered, each once, and what the sink had before was a copy or sent twice.
+/// A window of 40 packets: 20 are propagating or their acknowledgements are (40 ms at 2 ms each),
+/// one is in transmission, 18 or 19 wait. Waiting packets come twice. 2000 segments are delivered,
+/// each once; the sink counts repeated ones as copies.
 #[test]
 fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     for recovery in ["newreno", "sack", "rack"] {
@@ -73,8 +75,9 @@ fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     }
 }
 
-/// Sinks that tell no packet from its copy, beside a rival that keeps the queue busy: what was sent was delivered or lost, and copies are
-/// neither, whether the link behind loses packets or not. Nor have copies a delay.
+/// Sinks that tell no packet from its copy, beside a rival that keeps the queue busy: what was sent
+/// was delivered or lost, and copies are neither, whether the link behind loses packets or not. Nor
+/// have copies a delay.
 #[test]
 fn what_was_sent_was_delivered_or_lost_once() {
     let transports = [

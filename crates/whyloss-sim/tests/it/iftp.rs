@@ -1,10 +1,12 @@
-//! IFTP in the simulator: as friendly as Reno, and better with a classifier where losses are the radio's.
+//! IFTP in the simulator: as friendly as Reno, and better with a classifier where losses are the
+//! radio's.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
 use whyloss_sim::{CsvFiles, FlowResult, Scenario, Simulation, Trace, TraceOptions};
 
-/// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with this probability.
+/// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with
+/// this probability.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
     let text = format!(
         r#"
@@ -48,11 +50,12 @@ fn packets(transport: &str, classifier: &str, loss: f64) -> f64 {
     received.sum::<u64>() as f64 / 4.0
 }
 
-/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), cut at 50/R. What parts them was
-/// put into this band before the first run. Against IFTP: three acknowledgements a gap apart find a loss, 3/n of a round
-/// trip of a cycle of n/2 of them, 6/n² or up to a tenth at n = 8; Reno's come close together where its window leaves in
-/// bursts. For IFTP: it repairs nothing, so no retransmission is lost and two losses in a window are one reduction, where
-/// Reno halves again or waits for its timer, a second, which at 1 % is up to a fifth of its time.
+/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), cut at 50/R.
+/// The allowed difference was fixed before the first run. Against IFTP: three acknowledgements a
+/// gap apart find a loss, 3/n of a round trip of a cycle of n/2 of them, 6/n² or up to a tenth at n
+/// = 8; Reno's come close together where its window leaves in bursts. For IFTP: it repairs nothing,
+/// so no retransmission is lost and two losses in a window are one reduction, where Reno halves
+/// again or waits for its timer, a second, which at 1 % is up to a fifth of its time.
 #[test]
 fn as_friendly_as_reno() {
     for (loss, band) in [
@@ -74,8 +77,9 @@ fn as_friendly_as_reno() {
     }
 }
 
-/// Without losses n is 50, and 50 packets a round trip of 100 ms and what a packet takes, 0.8192 ms, arrive; the older
-/// version's windows take another (49/50 of a round trip for their packets to leave, then one to be acknowledged).
+/// Without losses n is 50, and 50 packets a round trip of 100 ms and what a packet takes, 0.8192
+/// ms, arrive; the older version's windows take another (49/50 of a round trip for their packets to
+/// leave, then one to be acknowledged).
 #[test]
 fn the_largest_window_by_hand() {
     let round_trip = 0.100_851_2;
@@ -93,7 +97,8 @@ fn the_largest_window_by_hand() {
     );
 }
 
-/// Told that no loss is by congestion, IFTP keeps its rate; enhanced Veno finds it out, since nothing ever waits here.
+/// Told that no loss is by congestion, IFTP keeps its rate; enhanced Veno finds it out, since
+/// nothing ever waits here.
 #[test]
 fn classifiers_spare_the_radio() {
     for transport in [IFTP, BLOCKING] {
@@ -106,7 +111,8 @@ fn classifiers_spare_the_radio() {
             (None, Some(0.0))
         );
         assert_eq!(oracle.gaps.mw(), Some(0.0));
-        // Every packet of a loss is scored once, but for those still under way at the ends of the window.
+        // Every packet of a loss is scored once, but for those still under way at the ends of the
+        // window.
         let scored = oracle.packets.total(whyloss::Cause::Wireless);
         assert!(scored.abs_diff(oracle.lost.wireless) < 10, "{oracle:?}");
     }
@@ -117,8 +123,9 @@ fn classifiers_spare_the_radio() {
     assert!(iftpv.delivered as f64 > 1.5 * unaware.delivered as f64);
 }
 
-/// On a queue of 20 packets every loss is by congestion, and the oracle's flow does what the unaware one does. The sender
-/// does not know how slow its link is: if it did, its packets would never wait.
+/// On a queue of 20 packets every loss is by congestion, and the oracle's flow does what the
+/// unaware one does. The sender does not know how slow its link is: if it did, its packets would
+/// never wait.
 #[test]
 fn an_oracle_sees_congestion() {
     let flow = |classifier: &str| {
@@ -152,7 +159,8 @@ fn the_first_link_says_how_long_a_packet_takes() {
     );
 }
 
-/// What the sender may have is traced: 1 packet, then 2 when the first is acknowledged, a round trip after time 0.
+/// The trace shows the sender's window: 1 packet, then 2 when the first is acknowledged, a round
+/// trip after time 0.
 #[test]
 fn the_window_is_traced() {
     let scenario = scenario(IFTP, "unaware", 0.0);

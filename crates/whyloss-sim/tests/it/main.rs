@@ -1,4 +1,5 @@
-//! The simulator as its users see it. One program, so that what these tests have in common is compiled and linked once.
+//! The simulator as its users see it. One program, so that what these tests have in common is
+//! compiled and linked once.
 
 #![allow(
     clippy::single_range_in_vec_init,

@@ -1,5 +1,6 @@
-//! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then a link that loses
-//! packets independently. The queue holds a bandwidth-delay product. What counts is after the first ten seconds.
+//! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then
+//! a link that loses packets independently. The queue holds a bandwidth-delay product. Only the
+//! time after the first ten seconds counts.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease};
 use whyloss::{Duration, Rate, Time};
@@ -14,7 +15,7 @@ use whyloss_sim::{FlowResult, Scenario, Simulation};
 const SECONDS: i64 = 120;
 const SEGMENT: u32 = 1460;
 
-/// What became of the flow.
+/// The figures of the flow.
 struct Outcome {
     /// Share of the link's time that packets took, lost ones included.
     used: f64,
@@ -40,7 +41,8 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         },
     };
     let (wired, radio) = (Duration::from_millis(50), Duration::from_micros(10));
-    // An oracle that remembers: what was corrupted and has left again was lost to the radio, whatever becomes of it.
+    // An oracle that remembers: what was corrupted and has left again was lost to the radio,
+    // whatever becomes of it.
     let remembers = [("remembers", 1.0)];
     let parameters = &remembers[..usize::from(classifier == "oracle")];
     let classifier = SENDERS.build(classifier, parameters).expect("registered");
@@ -120,7 +122,8 @@ fn bbr_shrugs_off_losses_that_are_called_wireless() {
 #[test]
 fn cubic_has_the_windows_of_its_rfc() {
     assert!(over(ControllerKind::Cubic(CubicDialect::Rfc9438), 0.0, "unaware").used > 0.95);
-    // RFC 9438 table 1 has 12 segments at 1 %, for losses at equal distances. A delayed acknowledgement grows by two.
+    // RFC 9438 table 1 has 12 segments at 1 %, for losses at equal distances. A delayed
+    // acknowledgement grows by two.
     let lossy = over(
         ControllerKind::Cubic(CubicDialect::Rfc9438),
         0.01,
@@ -135,8 +138,8 @@ fn veno_gains_what_its_decrease_says() {
     let at = |kind| over(kind, 0.01, "unaware").per_rtt;
     let veno = at(ControllerKind::Veno(BacklogRtt::LastRound));
     let reno = at(ControllerKind::Reno(Decrease::FlightSize));
-    // Nothing is queued: the decrease is by b = 1/5 instead of 1/2, and the mean window √(a·(2 − b)/(2·b·p)) is √3 as
-    // large.
+    // Nothing is queued: the decrease is by b = 1/5 instead of 1/2, and the mean window √(a·(2 −
+    // b)/(2·b·p)) is √3 as large.
     let gain = veno / reno;
     assert!((gain / libm::sqrt(3.0) - 1.0).abs() < 0.1, "{gain}");
 }

@@ -1,5 +1,5 @@
-//! Traces and captures of a whole run: they agree with what the run counted, change nothing, and are the same bytes
-//! twice.
+//! Traces and captures of a whole run: they agree with what the run counted, change nothing, and
+//! are the same bytes twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let measurement = record(first.path());
     assert_eq!(measurement, record(second.path()));
-    // What nobody watches takes fewer events.
+    // An unwatched run takes fewer events.
     let unwatched = Simulation::new(&tiny::scenario(5_000), 1)
         .run()
         .expect("it passes its checks");
@@ -122,7 +122,8 @@ fn tables_agree_with_the_counts() {
     let fates = |fate: &str| radio.iter().filter(|row| row[5] == fate).count() as u64;
     let lost = measurement.links[1].lost;
     assert_eq!(fates("congestion"), lost.congestion);
-    // The engine knows a packet's fate as it reaches the link; some of these are corrupted after the end of the run.
+    // The engine knows a packet's fate as it reaches the link; some of these are corrupted after
+    // the end of the run.
     assert!((lost.wireless..lost.wireless + 6).contains(&fates("wireless")));
     for row in &radio {
         let waiting: u32 = row[4].parse().unwrap();

@@ -1,8 +1,10 @@
-//! The rules that people who run QUIC wrote for themselves, over a link that loses packets and over one that is only narrow.
+//! The rules that people who run QUIC wrote for themselves, over a link that loses packets and over
+//! one that is only narrow.
 
 use whyloss_sim::Scenario;
 
-/// Mbit/s, Mc and Mw of a flow with this classifier over 10 Mbit/s and 40 ms, a queue of three products of the two, and this loss.
+/// Mbit/s, Mc and Mw of a flow with this classifier over 10 Mbit/s and 40 ms, a queue of three
+/// products of the two, and this loss.
 fn run(classifier: &str, loss: f64) -> (f64, Option<f64>, Option<f64>) {
     let text = format!(
         r#"
@@ -45,7 +47,8 @@ fn both_spare_losses_by_the_channel() {
     }
 }
 
-/// Without losses by the channel a full queue is three times the way: an episode is long, and the rule costs nothing.
+/// Without losses by the channel a full queue is three times the way: an episode is long, and the
+/// rule costs nothing.
 #[test]
 fn a_long_episode_is_congestion() {
     let (_, mistaken, _) = run("episode", 0.0);

@@ -1,4 +1,5 @@
-//! What a user reads when a scenario file is wrong. The messages are a product: read the snapshot as a user would.
+//! Messages about wrong scenario files. The messages are a product: read the snapshot as a user
+//! would.
 
 use std::fmt::Write as _;
 
@@ -83,7 +84,7 @@ fn the_good_file_is_good() {
     assert_eq!((file.seed, file.seeds), (1, 1));
 }
 
-/// What is replaced in the good file, and by what.
+/// Replacements in the good file.
 const SPOILS: &[(&str, &str)] = &[
     // TOML itself.
     ("duration = \"220 s\"", "duration = \"220 s"),
@@ -143,7 +144,7 @@ const SPOILS: &[(&str, &str)] = &[
     ("\"newreno\"", "\"cubic\""),
     ("\"newreno\"", "\"rack\", base = \"ns2\""),
     ("\"ns2\"", "\"ns3\""),
-    // What cannot be.
+    // Impossible values.
     ("upper = 1.25", "upper = 12.5"),
     ("loss_threshold = 3", "loss_threshold = 0"),
     ("\"newreno\"", "\"newreno\", rto_min = \"0 s\""),
@@ -431,7 +432,7 @@ fn places_are_exact() {
     }
 }
 
-/// What a link's way cannot be, and what the message says of it.
+/// Impossible ways of a link, and the message about each.
 #[test]
 fn ways_that_cannot_be() {
     let bursts = "{ packets = 4, airtime = \"4 ms\", access = \"1 ms\" }";

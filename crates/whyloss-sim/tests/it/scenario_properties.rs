@@ -1,5 +1,5 @@
-//! Whatever a file or an override says, the parser answers: a scenario that passes its checks, or an error at a place
-//! that exists.
+//! For any file and override, the parser answers: a scenario that passes its checks, or an error at
+//! a place that exists.
 
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};

@@ -1,4 +1,5 @@
-//! SCReAM's window with the whole of TCP around it, in bulk: alone on 10 Mbit/s, 100 ms there and back.
+//! SCReAM's window with the whole of TCP around it, in bulk: alone on 10 Mbit/s, 100 ms there and
+//! back.
 
 use crate::delays;
 use whyloss_sim::Scenario;
@@ -8,7 +9,8 @@ use crate::aqm::bottleneck;
 /// Milliseconds of the way, and of a packet of 1500 bytes at 10 Mbit/s.
 const WAY: f64 = 50.0 + 1.2;
 
-/// From 60 s on: packets delivered in 30 s, which hold 25,000, the mean wait in ms, and packets lost.
+/// From 60 s on: packets delivered in 30 s, which hold 25,000, the mean wait in ms, and packets
+/// lost.
 fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
     let transport = format!(
         r#"{{ kind = "tcp", controller = "{controller}", recovery = "sack", delayed_ack = "none" }}"#
@@ -23,8 +25,9 @@ fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
     (flow.delivered, wait, flow.lost.congestion)
 }
 
-/// Where the window neither grows nor shrinks the queueing delay is the target, 0.1 s. A flat delay has no trend, so every
-/// few seconds fast increase is back for as long as it takes to show in one, and what it adds goes by a segment in a round trip.
+/// Where the window neither grows nor shrinks the queueing delay is the target, 0.1 s. A flat delay
+/// has no trend, so every few seconds fast increase is back for as long as it takes to show in one,
+/// and what it adds goes by a segment in a round trip.
 #[test]
 fn the_queue_is_at_the_fixed_target() {
     let (delivered, wait, lost) = alone("scream-fixed", "{ packets = 1000 }");

@@ -44,14 +44,14 @@ impl Script {
         script
     }
 
-    /// What leaves at `at`.
+    /// Returns the departures at `at`.
     pub(crate) fn leave(&mut self, at: u64) -> Vec<u64> {
         std::iter::from_fn(|| self.sender.poll_transmit(ms(at)))
             .map(|segment| segment.sequence)
             .collect()
     }
 
-    /// What leaves on an acknowledgement at `at`, of a segment sent 100 ms before.
+    /// Returns the departures on an acknowledgement at `at`, of a segment sent 100 ms before.
     pub(crate) fn ack(&mut self, at: u64, next: u64) -> Vec<u64> {
         self.sack(at, next, &[])
     }
@@ -68,7 +68,7 @@ impl Script {
         self.leave(at)
     }
 
-    /// What leaves when the retransmission timer, due at `at`, expires.
+    /// Returns the departures when the retransmission timer, due at `at`, expires.
     pub(crate) fn timeout(&mut self, at: u64) -> Vec<u64> {
         assert_eq!(self.sender.next_timeout(), ms(at));
         self.sender.on_timeout(ms(at) - Duration::from_nanos(1));

@@ -50,7 +50,8 @@ fn nothing_is_sent_that_was_not_produced() {
         let (measurement, _) = measure(transport, "10 Mbit/s");
         let sent = measurement.flows[0].sent;
         assert!((980..=1002).contains(&sent), "{transport}: {sent}");
-        // An event per packet and link, acknowledgement, capture, and some timers: it does not spin.
+        // An event per packet and link, acknowledgement, capture, and some timers: it does not
+        // spin.
         assert!(measurement.events < 8_000, "{transport}: {measurement:?}");
     }
 }
@@ -66,7 +67,8 @@ fn a_slow_link_is_filled() {
     }
 }
 
-/// Datagrams leave as they are produced: back to back at the source's rate, 0.8 ms each at 10 Mbit/s.
+/// Datagrams leave as they are produced: back to back at the source's rate, 0.8 ms each at 10
+/// Mbit/s.
 #[test]
 fn datagrams_leave_at_once() {
     let (measurement, delays) = measure(TRANSPORTS[0], "10 Mbit/s");
@@ -76,8 +78,8 @@ fn datagrams_leave_at_once() {
     assert_eq!(delays[0].max_ms(), Some(100.8));
 }
 
-/// A window of one segment takes a round trip for each: the application does not limit it, so it grows; behind a window
-/// that is large enough it does not grow any more.
+/// A window of one segment takes a round trip for each: the application does not limit it, so it
+/// grows; behind a window that is large enough it does not grow any more.
 #[test]
 fn the_window_grows_with_what_the_application_needs() {
     let directory = tempfile::tempdir().unwrap();
@@ -97,6 +99,7 @@ fn the_window_grows_with_what_the_application_needs() {
         .map(|row| row.split(',').nth(2).unwrap().parse().unwrap())
         .collect();
     let most = windows.iter().copied().fold(0.0, f64::max) / 960.0;
-    // 400 kbit/s over a round trip of some 0.2 s are 10 segments; what waited while the window was small, as many again.
+    // 400 kbit/s over a round trip of some 0.2 s are 10 segments; what waited while the window was
+    // small, as many again.
     assert!((8.0..=40.0).contains(&most), "{most} segments");
 }

@@ -1,12 +1,15 @@
 //! One TCP flow over a lossy wireless link, against what ns-2 2.35 measured.
 //!
-//! The two topologies of Cen, Cosman and Voelker (2002): a wireless last hop (WLH: 10 Mbit/s and 1 ms, 260 kbit/s and
-//! 20 ms, 150 kbit/s and 10 ms with losses) and a wireless backbone (WB: 10 Mbit/s and 1 ms, 800 kbit/s and 20 ms with
-//! losses, 10 Mbit/s and 1 ms). Packets of 762 bytes, DropTail queues of max(rate/60 kbit/s, 6) packets, 200 s. The
-//! channel is a per-packet chain with a stationary loss rate and a probability that the packet after a lost one is lost.
-//! The throughput is what reached the receiver, duplicates included, over the rate of the wireless link.
+//! The two topologies of Cen, Cosman and Voelker (2002): a wireless last hop (WLH: 10 Mbit/s and 1
+//! ms, 260 kbit/s and 20 ms, 150 kbit/s and 10 ms with losses) and a wireless backbone (WB: 10
+//! Mbit/s and 1 ms, 800 kbit/s and 20 ms with losses, 10 Mbit/s and 1 ms). Packets of 762 bytes,
+//! DropTail queues of max(rate/60 kbit/s, 6) packets, 200 s. The channel is a per-packet chain with
+//! a stationary loss rate and a probability that the packet after a lost one is lost. The
+//! throughput is what reached the receiver, duplicates included, over the rate of the wireless
+//! link.
 //!
-//! ns-2's figures are means over five seeds (thirty for Vegas with bursts), printed with their standard deviation.
+//! ns-2's figures are means over five seeds (thirty for Vegas with bursts), printed with their
+//! standard deviation.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, QueueSpec, Random, Streams, queue::Limit};
@@ -23,9 +26,10 @@ enum Topology {
     Wb,
 }
 
-/// What loses packets.
+/// The channel that loses packets.
 enum Channel {
-    /// Loses the next packet with probability `enter` after a delivered packet, `stay` after a lost one.
+    /// Loses the next packet with probability `enter` after a delivered packet, `stay` after a lost
+    /// one.
     Chain {
         enter: f64,
         stay: f64,
@@ -241,7 +245,8 @@ fn throughput(topology: Topology, options: &Options, per: f64, stay: f64) -> f64
 fn throughput_agrees_with_ns2() {
     use Recovery::{NewReno, Reno, Sack, Vegas};
     use Topology::{Wb, Wlh};
-    // Topology, recovery, delayed acknowledgements, loss rate, stay; ns-2's throughput, its deviation.
+    // Topology, recovery, delayed acknowledgements, loss rate, stay; ns-2's throughput, its
+    // deviation.
     let measured = [
         (Wlh, Reno, true, 0.078, 0.25, 0.554_939, 0.0208),
         (Wlh, Reno, true, 0.01, 0.01, 0.907_085, 0.00623),
@@ -267,8 +272,8 @@ fn throughput_agrees_with_ns2() {
         (Wb, Sack, true, 0.078, 0.25, 0.243_23, 0.0142),
         (Wb, Sack, true, 0.01, 0.01, 0.822_648, 0.00489),
         (Wb, Sack, true, 0.0, 0.0, 0.998_906, 0.0),
-        // In WLH with bursts ns-2's Vegas often waits with a window of nothing, which no window here falls to: 0.673 and
-        // with delayed acknowledgements 0.611 there, 0.700 and 0.628 here.
+        // In WLH with bursts ns-2's Vegas often waits with a window of nothing, which no window
+        // here falls to: 0.673 and with delayed acknowledgements 0.611 there, 0.700 and 0.628 here.
         (Wlh, Vegas, false, 0.01, 0.01, 0.983_041, 0.00235),
         (Wlh, Vegas, false, 0.0, 0.0, 0.998_728, 0.0),
         (Wlh, Vegas, true, 0.01, 0.01, 0.967_191, 0.00599),
@@ -285,13 +290,15 @@ fn throughput_agrees_with_ns2() {
         println!(
             "{topology:?} {recovery:?} delayed {delayed} loss {per}: {ours:.4}, ns-2 {theirs:.4} ± {deviation:.4}"
         );
-        // Without losses to the packet: one more or less in 200 s is 2·10⁻⁴ in WLH and 4·10⁻⁵ in WB.
+        // Without losses to the packet: one more or less in 200 s is 2·10⁻⁴ in WLH and 4·10⁻⁵ in
+        // WB.
         let allowed = if per > 0.0 { 0.02 } else { 4e-5 };
         assert!((ours - theirs).abs() < allowed);
     }
 }
 
-/// The same losses give the same run, to the packet: whatever ns-2 did about each of them, so do we.
+/// The same losses give the same run, to the packet: whatever ns-2 did about each of them, so do
+/// we.
 #[test]
 fn replayed_losses_give_the_run_of_ns2() {
     let runs = include_str!("data/tcp_ns2_losses.txt").lines();

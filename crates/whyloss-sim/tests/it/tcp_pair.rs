@@ -1,4 +1,5 @@
-//! A sender and a receiver in virtual time over pipes that lose, delay and reorder; and senders that are lied to.
+//! A sender and a receiver in virtual time over pipes that lose, delay and reorder; and senders
+//! that are lied to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -21,7 +22,7 @@ enum Event {
     Timers,
 }
 
-/// What the pipe does to one packet after the other, in both directions; all is well when the list ends.
+/// The fates of packets, one after the other, in both directions; all is well when the list ends.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     lost: bool,
@@ -253,8 +254,8 @@ proptest! {
         Pair::new(&options, fates).run(options.segments.unwrap_or(0))?;
     }
 
-    /// Whatever a hostile receiver says and however wrong the timers are called, nothing panics, the window keeps a
-    /// segment, and a poll ends.
+    /// Under any hostile receiver and any wrong timers, nothing panics, the window keeps a segment,
+    /// and a poll ends.
     #[test]
     fn lies_do_no_harm(
         options in any_options(),

@@ -1,7 +1,9 @@
-//! Scripts in the manner of packetdrill: given these acknowledgements at these times, these segments leave.
+//! Scripts in the manner of packetdrill: given these acknowledgements at these times, these
+//! segments leave.
 //!
-//! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise the initial window is 10 segments
-//! and neither acknowledgements nor limited transmit release anything but what the algorithm under test does.
+//! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise the initial
+//! window is 10 segments and neither acknowledgements nor limited transmit release anything but
+//! what the algorithm under test does.
 
 use whyloss::congestion::WirelessPolicy;
 use whyloss::{Duration, Time};
@@ -22,8 +24,8 @@ fn slow_start_and_congestion_avoidance() {
     assert_eq!(script.ack(100, 1), [2, 3]);
     assert_eq!(script.ack(110, 2), [4, 5]);
     assert_eq!(script.windows().0, 4000);
-    // A quarter of a segment per segment; a delayed acknowledgement of two counts as two: 10⁶/4000, 2·10⁶/4250, and so
-    // on.
+    // A quarter of a segment per segment; a delayed acknowledgement of two counts as two: 10⁶/4000,
+    // 2·10⁶/4250, and so on.
     assert_eq!(script.ack(200, 3), [6]);
     assert_eq!(script.ack(210, 5), [7, 8]);
     assert_eq!(script.ack(220, 6), [9]);
@@ -102,7 +104,8 @@ fn reno_of_ns2_waits_for_the_timer_instead() {
 
 #[test]
 fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
-    // 0 and 3 are lost. Duplicates let nothing leave; the window is halved by the first loss, from ten to five.
+    // 0 and 3 are lost. Duplicates let nothing leave; the window is halved by the first loss, from
+    // ten to five.
     let mut script = Script::after_ten(&Options {
         initial_window: 10,
         limited_transmit: false,
@@ -116,7 +119,8 @@ fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
     for at in 103..109 {
         assert_eq!(script.ack(at, 0), []);
     }
-    // Seven are under way, more than the window: three duplicates of 3 are a loss again, though it left before the first.
+    // Seven are under way, more than the window: three duplicates of 3 are a loss again, though it
+    // left before the first.
     assert_eq!(script.ack(202, 3), []);
     assert_eq!(script.ack(203, 3), []);
     assert_eq!(script.ack(204, 3), []);
@@ -275,7 +279,7 @@ fn limited_transmit_sends_one_per_duplicate() {
         assert_eq!(script.sack(100, 0, &[1..2]), [10], "{recovery:?}");
         assert_eq!(script.sack(101, 0, &[1..3]), [11]);
         assert_eq!(script.sack(102, 0, &[1..4]), [0]);
-        // What limited transmit sent does not count as FlightSize.
+        // Segments of limited transmit do not count as FlightSize.
         assert_eq!(script.windows(), (5000, 5000));
     }
 }
@@ -409,8 +413,9 @@ fn newreno_of_ns2() -> Options {
 
 #[test]
 fn a_spared_window_survives_a_recovery_with_few_duplicates() {
-    // 0 and 9 are lost, and so are most acknowledgements: the partial one takes more off the window than duplicates had
-    // added to it. The policies hold at the end all the same: the window is what it was, and that is FlightSize.
+    // 0 and 9 are lost, and so are most acknowledgements: the partial one takes more off the window
+    // than duplicates had added to it. The policies hold at the end all the same: the window is
+    // what it was, and that is FlightSize.
     let rfc = Options {
         initial_ssthresh: Some(4),
         ..options(Recovery::NewReno)
@@ -443,7 +448,8 @@ fn a_spared_window_survives_a_recovery_with_few_duplicates() {
 
 #[test]
 fn a_spared_window_comes_back_by_slow_start_where_the_receiver_limits() {
-    // Nothing new may leave during the recovery, so that nothing is under way at its end (RFC 6582 §3.2 step 3).
+    // Nothing new may leave during the recovery, so that nothing is under way at its end (RFC 6582
+    // §3.2 step 3).
     let limited = Options {
         initial_ssthresh: Some(4),
         receive_window: 10,

@@ -1,5 +1,6 @@
-//! Scripts for Vegas. Unless a script says otherwise segments 0 to 9 have left at 0 ms, and the acknowledgement of segment
-//! 0 at 100 ms has let segment 10 leave and made the fine-grained timeout 150 ms.
+//! Scripts for Vegas. Unless a script says otherwise segments 0 to 9 have left at 0 ms, and the
+//! acknowledgement of segment 0 at 100 ms has let segment 10 leave and made the fine-grained
+//! timeout 150 ms.
 
 use super::script::{MSS, Script, ms, options};
 use whyloss::congestion::{ControllerKind, VegasDialect};
@@ -47,7 +48,8 @@ fn the_first_duplicate_after_the_fine_timeout_finds_a_loss() {
     for (options, ssthresh) in [(paper(), 2000), (ns2(), 100_000)] {
         let mut script = begun(&options);
         assert_eq!(script.ack(149, 1), []);
-        // Segment 1 left 150 ms ago: ten segments become eight, and two duplicates are not enough for a new one.
+        // Segment 1 left 150 ms ago: ten segments become eight, and two duplicates are not enough
+        // for a new one.
         assert_eq!(script.ack(150, 1), [1]);
         assert_eq!(script.windows(), (8000, ssthresh));
         assert!(script.sender.in_recovery());
@@ -82,10 +84,11 @@ fn the_first_acknowledgement_after_a_retransmission_repairs_the_next_loss() {
         assert_eq!(script.ack(149, 1), []);
         assert_eq!(script.ack(150, 1), [1]);
         assert_eq!(script.ack(151, 1), [11]);
-        // The sample of 250 ms makes the timeout (950/4 + 225)/2·17/16 = 245.7 ms; segment 5 left 250 ms ago.
+        // The sample of 250 ms makes the timeout (950/4 + 225)/2·17/16 = 245.7 ms; segment 5 left
+        // 250 ms ago.
         assert_eq!(script.ack(250, 5), [5, 12]);
         assert_eq!(script.windows(), (8000, 2000));
-        // That was no new loss event; the second acknowledgement looks again, the third does not.
+        // No new loss event began; the second acknowledgement looks again, the third does not.
         assert_eq!(script.sender.fast_recoveries(), 1);
         assert_eq!(script.ack(350, 6)[0], 6, "left 350 ms ago");
         assert_ne!(script.ack(351, 7).first(), Some(&7));

@@ -6,7 +6,8 @@ use whyloss_sim::Scenario;
 
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
 
-/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the link has.
+/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the
+/// link has.
 fn path(rate: &str, link: &str, transport: &str) -> String {
     format!(
         r#"
@@ -42,7 +43,8 @@ fn scenario(text: &str) -> Result<Scenario, String> {
 
 const DROP_TAIL: &str = "queue = { packets = 50 }";
 
-/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was sent arrives 10 ms later.
+/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was
+/// sent arrives 10 ms later.
 #[test]
 fn every_opportunity_is_used() {
     for name in ["lte-still", "lte-driving", "hspa", "wifi-busy", "leo"] {
@@ -64,7 +66,8 @@ fn every_opportunity_is_used() {
             .expect("runs");
         let counted = times.iter().chain(&times).count() as u64;
         let late = times.iter().filter(|&&time| time > 29_990).count() as u64;
-        // Nobody waits yet at the very beginning, and the first packets share no opportunity.
+        // The queue is still empty at the very beginning, and the first packets share no
+        // opportunity.
         let delivered = run.links[0].delivered;
         assert!(
             (counted - late - delivered) <= 2,

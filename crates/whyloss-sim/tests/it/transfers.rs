@@ -2,7 +2,8 @@
 
 use whyloss_sim::{Scenario, Simulation, TransferResult};
 
-/// A flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12 ms of the link.
+/// A flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12 ms
+/// of the link.
 fn transfers(application: &str, rest: &str, seconds: u32) -> TransferResult {
     let text = format!(
         r#"
@@ -24,7 +25,8 @@ fn tcp(application: &str) -> String {
     format!("{tcp}, application = {application}")
 }
 
-/// A window of ten packets covers the round trip of 52 ms, so the link never rests: 100 · 12 ms + 20 ms.
+/// A window of ten packets covers the round trip of 52 ms, so the link never rests: 100 · 12 ms +
+/// 20 ms.
 #[test]
 fn a_transfer_takes_its_time_on_the_link() {
     let once = transfers(&tcp(r#"{ kind = "transfers", size = "146 kB" }"#), "", 10);
@@ -33,8 +35,8 @@ fn a_transfer_takes_its_time_on_the_link() {
     assert!((mean - 1220.0).abs() < 0.01, "{mean}");
 }
 
-/// The next transfer begins 20 ms after the one before arrived, when its last acknowledgement is back: every 1.24 s, and
-/// the ninth, which began at 9.92 s, is under way at the end.
+/// The next transfer begins 20 ms after the one before arrived, when its last acknowledgement is
+/// back: every 1.24 s, and the ninth, which began at 9.92 s, is under way at the end.
 #[test]
 fn transfers_follow_one_another() {
     let turns = transfers(
@@ -48,7 +50,8 @@ fn transfers_follow_one_another() {
     assert!((most.unwrap() - 1220.0).abs() < 0.1, "{turns:?}");
 }
 
-/// A queue M/D/1: at half the load the mean time is 1.5 times that of a transfer alone, plus the delay.
+/// A queue M/D/1: at half the load the mean time is 1.5 times that of a transfer alone, plus the
+/// delay.
 #[test]
 fn transfers_at_random_wait_for_those_before() {
     let random = transfers(
@@ -67,7 +70,8 @@ fn transfers_at_random_wait_for_those_before() {
     assert!((195.0..207.0).contains(&mean), "{mean}");
 }
 
-/// A new connection for each, of one segment: 12 ms and 20 ms, and a wait only where two come at once.
+/// A new connection for each, of one segment: 12 ms and 20 ms, and a wait only where two come at
+/// once.
 #[test]
 fn web_connections_are_timed_from_their_opening() {
     let web = r#"transport = { kind = "web", transfers = 0.01, size = "100 B", shape = 50, initial_window = 10 }"#;

@@ -1,8 +1,9 @@
 //! The arena: classifiers on networks drawn at random, each beside the oracle on the same networks.
 //!
-//! [`Setting`] says which networks, [`Contender`]s who competes; [`run`] simulates every contender in every network under
-//! the same seeds, and [`Found`] holds what each got in each ([`Score`]). [`report`] makes tables and pictures of it.
-//! [`replay`] asks all classifiers about the same arrivals instead: each closed loop makes its own traffic.
+//! [`Setting`] says which networks, [`Contender`]s who competes; [`run`] simulates every contender
+//! in every network under the same seeds, and [`Found`] holds what each got in each ([`Score`]).
+//! [`report`] makes tables and pictures of it. [`replay`] asks all classifiers about the same
+//! arrivals instead: each closed loop makes its own traffic.
 
 mod network;
 mod plan;
@@ -54,8 +55,8 @@ impl Transport {
         with_ecn(kind, ecn)
     }
 
-    /// Every classifier of the registry that can decide for it, and under TCP the controllers that need none: [`RIVALS`], and
-    /// those from outside.
+    /// Every classifier of the registry that can decide for it, and under TCP the controllers that
+    /// need none: [`RIVALS`], and those from outside.
     pub fn contenders(self, registry: &Registry) -> Vec<Contender> {
         let contender = |id: &str| Contender(id.to_owned());
         let competes = |id: &&str| !matches!(*id, "oracle" | "unaware" | "random");
@@ -139,7 +140,8 @@ pub struct Setting {
     pub transport: Transport,
     /// Another queue than was drawn.
     pub queue: Queue,
-    /// Whether noisy links send again what their channels lost: 7 tries, 8 ms apart, others in between, in order.
+    /// Whether noisy links send again what their channels lost: 7 tries, 8 ms apart, others in
+    /// between, in order.
     pub arq: bool,
     /// Whether queues that drop early mark instead, and all flows of TCP and TFRC are ECN-capable.
     pub ecn: bool,
@@ -179,18 +181,19 @@ impl Setting {
     }
 }
 
-/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters. Under TCP also a controller's
-/// name, if no classifier has it: then all judged flows have that controller, SACK, and no classifier.
+/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters.
+/// Under TCP also a controller's name, if no classifier has it: then all judged flows have that
+/// controller, SACK, and no classifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contender(pub String);
 
 impl Contender {
-    /// What knows the truth.
+    /// Returns the contender that knows the truth.
     pub fn oracle() -> Self {
         Self("oracle".into())
     }
 
-    /// What takes every loss for congestion.
+    /// Returns the contender that takes every loss for congestion.
     pub fn unaware() -> Self {
         Self("unaware".into())
     }
@@ -250,19 +253,21 @@ impl Contender {
 pub struct Found {
     /// The networks, in their order.
     pub networks: Vec<Network>,
-    /// What they were.
+    /// The settings of the runs.
     pub setting: Setting,
     /// Runs of each contender in each network.
     pub seeds: u64,
-    /// The oracle, the unaware one, then those that were asked for; with the scores of each network.
+    /// The oracle, the unaware one, then those that were asked for; with the scores of each
+    /// network.
     pub contenders: Vec<(Contender, Vec<Score>)>,
 }
 
-/// Simulates the oracle, the unaware one and these contenders in every network, under the seeds of `context`.
+/// Simulates the oracle, the unaware one and these contenders in every network, under the seeds of
+/// `context`.
 ///
 /// # Errors
-/// [`ExperimentError::Stopped`] if the command was stopped before everything had run, and what fails in a run. A contender
-/// that is no classifier is told by [`Contender::scenario`] before.
+/// [`ExperimentError::Stopped`] if the command was stopped before everything had run, and what
+/// fails in a run. A contender that is no classifier is told by [`Contender::scenario`] before.
 pub fn run(
     context: &Context<'_>,
     setting: &Setting,
@@ -333,7 +338,8 @@ mod tests {
     use super::*;
     use crate::experiment::Unwatched;
 
-    /// A controller takes the place of all judged flows' own, marks and all, and has no verdicts to be scored.
+    /// A controller takes the place of all judged flows' own, marks and all, and has no verdicts to
+    /// be scored.
     #[test]
     fn controllers_compete_under_tcp_alone() {
         let setting = Setting {

@@ -1,4 +1,5 @@
-//! Networks drawn at random from stated distributions, as scenario files that `whyloss run` takes too.
+//! Networks drawn at random from stated distributions, as scenario files that `whyloss run` takes
+//! too.
 //!
 //! ```text
 //! last hop     s1…sN ─access─ r1 ═core═ r2 ─last 1…N, wireless─ d1…dN     a radio link for each flow
@@ -18,9 +19,10 @@
 //! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
 //! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
 //!
-//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By other laws
-//! ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2 to 4 N·R (long); or what is log-uniform
-//! in the first five lines and in that of losses is uniform.
+//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By
+//! other laws ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2
+//! to 4 N·R (long); or what is log-uniform in the first five lines and in that of losses is
+//! uniform.
 
 use std::fmt::Write as _;
 
@@ -109,7 +111,7 @@ struct Cross {
     web: Option<f64>,
 }
 
-/// What is changed of a network for a question of its own.
+/// A change of a network for a question of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// Nothing.
@@ -406,7 +408,7 @@ fn rate_words(rate: f64, varying: bool) -> String {
     format!("{{ rates = [{rates}], means = [\"1 s\", \"1 s\", \"1 s\"] }}")
 }
 
-/// What loses this share of packets.
+/// Returns a channel that loses this share of packets.
 fn channel(random: &mut Random, loss: f64) -> String {
     let kind = random.below(3);
     let stay = 0.1 + 0.5 * random.uniform();
@@ -473,7 +475,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is drawn can be run, in every variant and with every transport.
+    /// Every drawn network can be run, in every variant and with every transport.
     #[test]
     fn all_are_valid() {
         for index in 0..60 {
@@ -496,8 +498,8 @@ mod tests {
         }
     }
 
-    /// The laws of the table above: ranges, and medians of what is log-uniform, which are the roots of the products of
-    /// the ends.
+    /// The laws of the table above: ranges, and medians of what is log-uniform, which are the roots
+    /// of the products of the ends.
     #[test]
     fn drawn_by_the_stated_laws() {
         let drawn: Vec<Network> = (0..3_000)

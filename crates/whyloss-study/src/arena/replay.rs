@@ -1,9 +1,11 @@
-//! All classifiers asked about the same arrivals: those of the oracle's traffic, and those of plain flows.
+//! All classifiers asked about the same arrivals: those of the oracle's traffic, and those of plain
+//! flows.
 //!
-//! A classifier in the loop makes its own traffic: one that takes congestion for errors fills queues, and meets losses that
-//! others never see (El Khayat, Geurts and Leduc say so of every comparison in closed loop). Here the flows are driven by
-//! one decider, and every classifier hears the same arrivals beside it. Those with a threshold are asked at several, which
-//! gives the curve that they can reach: Mc against 1 − Mw.
+//! A classifier in the loop makes its own traffic: one that takes congestion for errors fills
+//! queues, and meets losses that others never see (El Khayat, Geurts and Leduc say so of every
+//! comparison in closed loop). Here the flows are driven by one decider, and every classifier hears
+//! the same arrivals beside it. Those with a threshold are asked at several, which gives the curve
+//! that they can reach: Mc against 1 − Mw.
 
 use whyloss::receiver::{self, Arrival};
 use whyloss::{Cause, Confusion, Time};
@@ -23,7 +25,8 @@ struct Candidate {
     classifier: ReceiverDecider,
 }
 
-/// The thresholds that curves are drawn over: a classifier, what it has a threshold in, and its values.
+/// The thresholds that curves are drawn over: a classifier, what it has a threshold in, and its
+/// values.
 const THRESHOLDS: &[(&str, &str, &[f64])] = &[
     (
         "biaz",
@@ -52,7 +55,8 @@ fn candidates(registry: &Registry) -> Vec<Candidate> {
     let known = registry.receivers();
     let build = |id: &'static str, threshold: Option<(&str, f64)>| {
         let value = threshold.map(|(_, value)| value);
-        // Where a spike ends moves with where it starts, as the defaults do: 1/3 of 1/2, 5 ms of 20 ms.
+        // Where a spike ends moves with where it starts, as the defaults do: 1/3 of 1/2, 5 ms of 20
+        // ms.
         let end = match (id, value) {
             ("spike", Some(value)) => Some(("beta", value * 2.0 / 3.0)),
             ("tobe", Some(value)) => Some(("end_ms", value / 4.0)),
@@ -88,7 +92,7 @@ struct Bank {
     counts: Vec<Confusion>,
 }
 
-/// What is known of one flow.
+/// The knowledge of one flow.
 struct Ear {
     candidates: Vec<ReceiverDecider>,
     expected: u64,
@@ -130,7 +134,7 @@ impl Watch for Bank {
     }
 }
 
-/// What all candidates said about the arrivals of flows driven by one decider.
+/// The answers of all candidates to the arrivals of flows driven by one decider.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// Who drove the flows.
@@ -139,7 +143,7 @@ pub struct Replay {
     pub lines: Vec<Line>,
 }
 
-/// What one candidate said.
+/// The answers of one candidate.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The classifier.
@@ -161,7 +165,8 @@ impl Line {
     }
 }
 
-/// Asks every receiver classifier about the arrivals of flows that the oracle drives, and of plain ones.
+/// Asks every receiver classifier about the arrivals of flows that the oracle drives, and of plain
+/// ones.
 ///
 /// # Errors
 /// As [`super::run`].

@@ -18,7 +18,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
-/// What is told of each contender: a name, a unit, and what it is in one network.
+/// A column of the table of contenders: a name, a unit, and its value in one network.
 type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
 
 const RECEIVED: Metric = ("received, of the oracle's", "", |score| score.received);
@@ -31,7 +31,8 @@ const MW: Metric = ("Mw", "%", |score| score.mw);
 const HARM: Metric = ("harm to a plain flow", "%", |score| score.harm);
 const CLEAN_HARM: Metric = ("harm where no channel loses", "%", |score| score.clean_harm);
 
-/// Tables over all networks, of each family, and of differences from `against`, which is one of the contenders or nobody.
+/// Tables over all networks, of each family, and of differences from `against`, which is one of the
+/// contenders or nobody.
 pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
     let id = format!("arena-{}", found.setting.transport.id());
     let mut outcomes = vec![whole(found, &id)];
@@ -211,7 +212,8 @@ fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     Some(Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
-/// Who costs more than this many points is left out of the picture, or nobody else could be told apart.
+/// Omits outliers above this cost, so that the other points stay
+/// legible.
 const EDGE: f64 = 3.0;
 
 /// Contenders beyond it over all networks.
@@ -242,7 +244,8 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
     )
 }
 
-/// What all classifiers said about the same arrivals, and the curves of those with a threshold.
+/// Renders the answers of all classifiers to the same arrivals, and the curves of those with a
+/// threshold.
 pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
     let title = format!(
         "The same arrivals for every classifier: {} drawn with seed {}",

@@ -1,4 +1,4 @@
-//! What a classifier got in a network, and what that comes to over networks.
+//! The score of a classifier in a network, and its summary over networks.
 //!
 //! ```text
 //! received   packets delivered to the judged flows / the same under the oracle
@@ -7,10 +7,11 @@
 //! harm       1 − packets delivered to a plain flow beside the judged ones / the same with all of them plain
 //! ```
 //!
-//! Each is of sums over the seeds of a network. Mc counts in networks with at least [`LEAST`] congestion losses, Mw with as
-//! many wireless ones. Over networks there are means with Student's interval, and quantiles: between order statistics by
-//! linear interpolation, with the distribution-free interval whose ends are the order statistics l and u,
-//! P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 % (the smallest or largest where there is none).
+//! Each is of sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
+//! congestion losses, Mw with as many wireless ones. Over networks there are means with Student's
+//! interval, and quantiles: between order statistics by linear interpolation, with the
+//! distribution-free interval whose ends are the order statistics l and u, P(Bin(n, q) < l) ≤ 2.5 %
+//! and P(Bin(n, q) ≥ u) ≤ 2.5 % (the smallest or largest where there is none).
 
 use whyloss::{Cause, Confusion};
 
@@ -80,7 +81,7 @@ impl Tally {
     }
 }
 
-/// What a classifier got in one network; `None` where there was too little to measure it by.
+/// The score of a classifier in one network; `None` where there was too little to measure it by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// Packets delivered, as a share of the oracle's.
@@ -135,7 +136,8 @@ impl Score {
     }
 }
 
-/// The value below which a share `q` of the values lies, and the ends of its 95 % interval; `None` of no value.
+/// The value below which a share `q` of the values lies, and the ends of its 95 % interval; `None`
+/// of no value.
 pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -212,8 +214,8 @@ mod tests {
         assert_eq!(Score::new(&few, &oracle).mc, None);
     }
 
-    /// 1 … 41: a tenth of the way is 5; P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9) = 1.8 %, P(≥ 8) = 4.8 %:
-    /// u = 9.
+    /// 1 … 41: a tenth of the way is 5; P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9) =
+    /// 1.8 %, P(≥ 8) = 4.8 %: u = 9.
     #[test]
     fn quantiles_by_hand() {
         let values: Vec<f64> = (1..=41).rev().map(f64::from).collect();

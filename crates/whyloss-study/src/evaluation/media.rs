@@ -1,4 +1,5 @@
-//! RMCAT's evaluation of congestion control for media (RFC 8867, metrics of RFC 8868), as a program.
+//! RMCAT's evaluation of congestion control for media (RFC 8867, metrics of RFC 8868), as a
+//! program.
 //!
 //! ```text
 //! Case      a scenario file of `evaluation/media/`, whose calls name no estimator
@@ -74,7 +75,7 @@ impl Case {
     }
 }
 
-/// What an estimator came to in a case.
+/// The figures of an estimator in a case.
 #[derive(Clone, Debug)]
 struct Found {
     measures: Vec<Mean>,

@@ -2,7 +2,8 @@
 
 use whyloss_sim::scenario::suggest;
 
-/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what is wrong.
+/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what
+/// is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
     /// From 1.
@@ -11,7 +12,7 @@ pub struct TomlFault {
     pub column: usize,
     /// The key before that place on its line; may be empty.
     pub key: String,
-    /// What is wrong, with the nearest name for a key that nothing knows.
+    /// The fault, with the nearest name for an unknown key.
     pub message: String,
 }
 

@@ -1,4 +1,5 @@
-//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the runs.
+//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the
+//! runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +15,11 @@ pub struct Told {
     pub places: Vec<(String, Value)>,
     /// The number of its scenario.
     pub network: usize,
-    /// What it sets.
+    /// Its settings.
     pub set: Table,
 }
 
-/// What a plan has beside its points.
+/// The parts of a plan beside its points.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// Its name in messages.
@@ -27,7 +28,8 @@ pub struct Beside {
     pub seeds: u64,
     /// As [`crate::Metric::find`] reads them.
     pub metrics: Vec<String>,
-    /// The metric that must be precise, half its interval as a share of the mean, the confidence, and the most seeds.
+    /// The metric that must be precise, half its interval as a share of the mean, the confidence,
+    /// and the most seeds.
     pub until: Option<(String, f64, f64, u64)>,
 }
 
@@ -35,8 +37,8 @@ pub struct Beside {
 const SCENARIO: &str = "\0scenario";
 
 impl Plan {
-    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting hangs on one of them alone;
-    /// else it has one axis, with a place for each run.
+    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting
+    /// hangs on one of them alone; else it has one axis, with a place for each run.
     ///
     /// # Errors
     /// If there is no run or no metric.
@@ -94,7 +96,7 @@ fn taken(metrics: &[String], name: &str) -> bool {
     super::FIXED.contains(&name) || ids.flatten().any(|id| id == name)
 }
 
-/// What a run sets, its scenario included.
+/// Returns the settings of a run, its scenario included.
 fn all(run: &Told) -> Table {
     let mut all = run.set.clone();
     all.insert(SCENARIO.to_owned(), Value::Integer(run.network as i64));
@@ -130,8 +132,8 @@ fn listed(runs: &[Told]) -> Vec<Axis> {
     vec![axis("run".to_owned(), runs.iter().map(place).collect())]
 }
 
-/// What all runs set, and an axis for each column; `None` if the runs are not the product of their columns, or some setting
-/// hangs on two of them.
+/// Returns the settings that all runs share, and an axis for each column; `None` if the runs are
+/// not the product of their columns, or some setting hangs on two of them.
 fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
     let columns: Vec<&str> = runs
         .first()?

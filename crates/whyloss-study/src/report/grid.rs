@@ -162,7 +162,7 @@ pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
     }
 }
 
-/// What is to be said of means without an interval, if there are any.
+/// Returns the note on means without an interval, if there are any.
 pub(super) fn of_certain(cells: &[Cell]) -> Option<&'static str> {
     let certain = cells.iter().any(|cell| cell.half_width == Some(0.0));
     certain.then_some("without ±: the same under every seed")

@@ -90,7 +90,7 @@ fn share((part, whole): (usize, usize)) -> String {
     }
 }
 
-/// What trivial answers would score, if there is anything to score.
+/// Returns the scores of trivial answers, if there is anything to score.
 fn nulls(cells: &Cells) -> String {
     if cells.of == 0 {
         return String::new();
@@ -205,7 +205,7 @@ fn is_turned(block: &Block<'_>) -> bool {
 }
 
 fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
-    // What was fitted agrees with nothing.
+    // A fitted cell agrees with nothing.
     let agrees = cell.within().filter(|_| !cell.fitted);
     let _ = write!(
         page,

@@ -1,4 +1,4 @@
-//! What makes a page answer: scripts within it, and the data of its time series beside their
+//! Makes a page interactive: scripts within it, and the data of its time series beside their
 //! pictures.
 //!
 //! A figure of lines, bands and signs over linear axes becomes a chart with values under the

@@ -187,7 +187,7 @@ impl Page {
         self.html.push_str("</ul>\n");
     }
 
-    /// What a reader must know, one paragraph each.
+    /// Adds notes for the reader, one paragraph each.
     pub fn notes(&mut self, notes: &[String]) {
         if !notes.is_empty() {
             self.heading("Notes");
@@ -221,7 +221,7 @@ impl Page {
         self.html.push_str("</details>\n");
     }
 
-    /// What has been formed elsewhere; the caller escapes it.
+    /// Returns the HTML under construction; the caller escapes additions.
     pub(super) fn raw(&mut self) -> &mut String {
         &mut self.html
     }
@@ -270,13 +270,13 @@ impl Verdict {
 pub struct Statement<'a> {
     /// How it is marked.
     pub verdict: Verdict,
-    /// What is said of it, such as `✓ holds`.
+    /// The verdict on it, such as `✓ holds`.
     pub label: &'a str,
     /// The name it goes by; may be empty.
     pub id: &'a str,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
-    /// What decided it; may be empty.
+    /// The evidence; may be empty.
     pub evidence: &'a str,
 }
 
@@ -328,7 +328,7 @@ impl Table {
     }
 }
 
-/// What stands in one place of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     text: String,
@@ -438,7 +438,7 @@ fn picture_colours() -> String {
     rules
 }
 
-/// What stands between back quotes is code.
+/// Marks the text between back quotes as code.
 fn with_code(text: &str) -> String {
     let mut html = String::new();
     let parts: Vec<&str> = text.split('`').collect();

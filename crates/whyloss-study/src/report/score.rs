@@ -118,7 +118,7 @@ impl Score {
         score
     }
 
-    /// Whatever stands besides cells and claims that count, each with what it is.
+    /// Returns the parts beside the cells and claims that count, each with its kind.
     pub(super) fn besides(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.fitted.of > 0 {

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Without a media stream there is no `frames`, without transfers no `transfers`, without calls no
-//! `calls`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
-//! `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per seed. Metrics whose keys share
-//! what stands before a dot are one object.
+//! `calls`. A metric is a number, or null when there was nothing to measure it by; with several
+//! seeds it is `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per
+//! seed. Metrics whose keys share what stands before a dot are one object.
 
 use std::path::Path;
 

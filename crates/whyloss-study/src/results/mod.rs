@@ -1,8 +1,9 @@
-//! What is said about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
-//! seed.
+//! The figures of a run in every format: one list of metrics for flows, one for links, each with a
+//! value per seed.
 //!
-//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and [`json`] writes them.
-//! [`Metric`]s have the same keys in the command's output, in sweeps and in Python.
+//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and
+//! [`json`] writes them. [`Metric`]s have the same keys in the command's output, in sweeps and in
+//! Python.
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
@@ -45,7 +46,7 @@ pub struct Item {
     pub playout_ms: Option<f64>,
     /// Warm-up or cross traffic.
     pub background: bool,
-    /// What is said about it, in the order of the lists below.
+    /// Its figures, in the order of the lists below.
     pub metrics: Vec<Metric>,
 }
 
@@ -110,7 +111,7 @@ impl Item {
         }
     }
 
-    /// What is said under this key.
+    /// Returns the figure under this key.
     pub fn metric(&self, key: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.key == key)
     }
@@ -209,8 +210,8 @@ impl<'a> Results<'a> {
     }
 }
 
-/// What is said about one seed: 16 bytes a value. A [`Run`] keeps what its delays' quantiles are found by, which is a
-/// hundred times as much.
+/// The figures of one seed: 16 bytes a value. A [`Run`] keeps what its delays' quantiles are found
+/// by, which is a hundred times as much.
 #[derive(Clone, Debug)]
 pub struct Seed {
     number: u64,
@@ -234,7 +235,7 @@ impl Seed {
         FLOW.len() + scenario.flows.len() * flow + scenario.links.len() * LINK.len()
     }
 
-    /// What is said about a run of this scenario.
+    /// Returns the figures of a run of this scenario.
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
         let measured = &run.measurement;
         let window = measured.window;
@@ -320,7 +321,7 @@ const MARKED: &str = "marked";
 /// A list of metrics: the key of each, and its value over a measurement window.
 pub(crate) type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
 
-/// What is printed about a flow.
+/// Figures of a flow.
 pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("sent", |f, _| Value::Count(f.sent)),
     ("received", |f, _| Value::Count(f.received)),
@@ -362,7 +363,7 @@ pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("timeouts", |f, _| Value::Count(f.timeouts)),
 ];
 
-/// What is printed about the delays of a flow.
+/// Figures of a flow's delays.
 pub(crate) const DELAY: Metrics<DelaySummary> = &[
     ("delay.mean_ms", |d, _| Value::Real(d.mean_ms())),
     ("delay.min_ms", |d, _| Value::Real(d.min_ms())),
@@ -377,7 +378,7 @@ pub(crate) const DELAY: Metrics<DelaySummary> = &[
     }),
 ];
 
-/// What is printed about the frames of a flow.
+/// Figures of a flow's frames.
 pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("frames", |f, _| Value::Count(f.frames)),
     ("whole", |f, _| Value::Real(f.share(f.whole))),
@@ -386,7 +387,7 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("never", |f, _| Value::Real(f.share(f.never()))),
 ];
 
-/// What is printed about the transfers of a flow.
+/// Figures of a flow's transfers.
 pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
     ("completed", |t, _| Value::Count(t.times.count())),
     ("unfinished", |t, _| Value::Count(t.unfinished)),
@@ -415,7 +416,7 @@ pub(crate) const CALL: Metrics<CallResult> = &[
     }),
 ];
 
-/// What is printed about a link.
+/// Figures of a link.
 pub(crate) const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
     ("damaged", |l, _| Value::Count(l.damaged)),

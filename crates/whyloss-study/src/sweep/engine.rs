@@ -1,4 +1,4 @@
-//! What a sweep knows, and what it is missing.
+//! Known and missing runs of a sweep.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -23,7 +23,7 @@ use crate::plan::{Network, Plan, description};
 use crate::replicate::Precision;
 
 /// A plan, and the runs that are known of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sweep {
     plan: Plan,
     /// The metrics as tasks and parts have them, with one of each flow where the plan has one for
@@ -32,7 +32,7 @@ pub struct Sweep {
     metrics: Vec<Metric>,
     /// The number of the metric that must be precise, and how precise.
     precision: Option<(usize, Precision)>,
-    /// What the keys of each point's runs are made of.
+    /// The keys of each point's runs begin with these.
     points: Vec<Key>,
     /// How many seeds each point is to have.
     wanted: Vec<u64>,
@@ -40,7 +40,7 @@ pub struct Sweep {
     registry: Registry,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     values: Box<[f64]>,
     error: Option<Box<str>>,
@@ -51,7 +51,7 @@ struct Known {
 pub struct Failed {
     /// How many.
     pub runs: usize,
-    /// What was wrong with the first.
+    /// The error of the first.
     pub first: String,
 }
 
@@ -136,7 +136,7 @@ impl Sweep {
                 metrics[unknown].id
             )))?;
         }
-        // What each flow has a value of is a column for each.
+        // A metric with a value for each flow has a column for each.
         let names: Vec<String> = plan
             .document
             .metrics
@@ -219,7 +219,7 @@ impl Sweep {
         (known.count(), self.wanted.iter().sum::<u64>() as usize)
     }
 
-    /// What each point that lacks runs sets in the scenario, as [`Rows::sets`] has it, and how many
+    /// Returns the settings of each point that lacks runs, as [`Rows::sets`] has them, and how many
     /// runs it lacks.
     pub fn unfinished(&self) -> Vec<(String, usize)> {
         let mut found: Vec<(u64, usize)> = Vec::new();
@@ -307,16 +307,31 @@ impl Sweep {
         }
     }
 
-    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least
-    /// every so often; until `stop` is set.
+    /// Does the missing runs on the threads of the caller's pool, and writes them to `store` at
+    /// least every so often; until `stop` is set.
     ///
     /// # Errors
-    /// If a part cannot be written. What was written before is whole, and known to whoever goes on.
+    /// If a part cannot be written. Parts written before are whole, and the next call knows them.
     pub fn run(
         &mut self,
         store: Option<&Store>,
         every: Duration,
         progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), SweepError> {
+        self.run_watched(store, every, progress, &|_| {}, stop)
+    }
+
+    /// Does as [`Self::run`], and shows `watch` each part as soon as its runs are done.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_watched(
+        &mut self,
+        store: Option<&Store>,
+        every: Duration,
+        progress: &dyn Progress,
+        watch: &(dyn Fn(&Part) + Sync),
         stop: &AtomicBool,
     ) -> Result<(), SweepError> {
         loop {
@@ -342,6 +357,7 @@ impl Sweep {
                     at: self.plan.place(batch[0].0),
                     source: Box::new(source),
                 })?;
+                watch(&part);
                 desk.take(part)
             });
             for part in done.and_then(|()| desk.finish())? {
@@ -350,7 +366,7 @@ impl Sweep {
         }
     }
 
-    /// What failed, if anything did.
+    /// Returns the failed runs, if any.
     pub fn failed(&self) -> Option<Failed> {
         let known = self.runs().filter_map(|(point, seed)| {
             let known = self.known.get(&self.key(point, seed))?;
@@ -412,7 +428,7 @@ struct Desk<'a> {
     written: Mutex<Vec<Part>>,
 }
 
-/// What is not written yet.
+/// Runs that are not written yet.
 struct Waiting {
     part: Option<Part>,
     since: Instant,

@@ -1,4 +1,5 @@
-//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
+//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be
+//! made again.
 //!
 //! ```text
 //! Plan      what is to be run: scenarios, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
@@ -10,8 +11,9 @@
 //! rows      the plan's runs in the plan's order: the same bytes, whoever ran them in whatever order
 //! ```
 //!
-//! A run's key is a hash of everything its row depends on: the version, the scenario as it was read (files that it names
-//! included), the metrics and the seed. Whatever has that key in some part is not run again, in whatever plan.
+//! A run's key is a hash of everything its row depends on: the version, the scenario as it was read
+//! (files that it names included), the metrics and the seed. A run with a known key is not run
+//! again, in any plan.
 
 mod engine;
 mod part;
@@ -53,7 +55,7 @@ pub enum SweepError {
         point: u64,
         /// Where on the axes it is.
         at: String,
-        /// What is wrong.
+        /// The fault.
         source: Box<ScenarioError>,
     },
     /// A part is none.
@@ -61,7 +63,7 @@ pub enum SweepError {
     Part {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         source: PartError,
     },
     /// A file cannot be read or written.
@@ -69,7 +71,7 @@ pub enum SweepError {
     File {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Another sweep is writing there.

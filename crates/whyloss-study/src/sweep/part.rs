@@ -8,7 +8,8 @@
 //! | `error` | why the run has no metrics, if it has none |
 //! | metrics | reals; missing where there was nothing to measure |
 //!
-//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the metrics and the version.
+//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the
+//! metrics and the version.
 
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub struct Part {
 pub struct Row {
     /// Its key.
     pub key: Key,
-    /// What it sets in the scenario, as JSON.
+    /// Its settings in the scenario, as JSON.
     pub set: String,
     /// Its seed.
     pub seed: u64,
@@ -78,7 +79,7 @@ impl Part {
         }
     }
 
-    /// The name of its file: the same runs have the same name, whoever did them.
+    /// Returns the name of its file, which depends on the runs alone.
     pub fn name(&self) -> String {
         let keys: Vec<u8> = self
             .rows

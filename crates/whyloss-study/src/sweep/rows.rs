@@ -10,8 +10,9 @@
 //! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
 //! | `scenario` | the name of the run's scenario, if the plan has several |
 //!
-//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text of each further one
-//! (`whyloss.scenario.FILE`), the version, and the unit of each metric that has one (`NAME.unit`).
+//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text
+//! of each further one (`whyloss.scenario.FILE`), the version, and the unit of each metric that has
+//! one (`NAME.unit`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub struct Rows {
     pub metrics: Vec<(Metric, Vec<f64>)>,
     /// Why there are no metrics.
     pub errors: Vec<Option<String>>,
-    /// What the run sets in the scenario, as JSON.
+    /// The settings of each run in the scenario, as JSON.
     pub sets: Vec<String>,
 }
 

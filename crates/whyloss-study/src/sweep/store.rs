@@ -10,7 +10,8 @@ use super::SweepError;
 use super::part::Part;
 use super::rows::Rows;
 
-/// A directory with `parts/part-….parquet` and `rows.parquet`, held against other sweeps as long as this lives.
+/// A directory with `parts/part-….parquet` and `rows.parquet`, held against other sweeps as long as
+/// this lives.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
@@ -19,7 +20,7 @@ pub struct Store {
 }
 
 const PARTS: &str = "parts";
-/// What names of files that are not whole yet end with: ours, and those of the Python package.
+/// Endings of files that are not whole yet: ours, and those of the Python package.
 const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {
@@ -55,7 +56,8 @@ impl Store {
     /// Reads every part, and hands it to `take`.
     ///
     /// # Errors
-    /// If one cannot be read, or is none: nothing of ours leaves such a file, so that is for people to look at.
+    /// If one cannot be read, or is none: nothing of ours leaves such a file, so that is for people
+    /// to look at.
     pub fn parts(&self, mut take: impl FnMut(&Part)) -> Result<(), SweepError> {
         for path in list(&self.directory.join(PARTS))? {
             if path

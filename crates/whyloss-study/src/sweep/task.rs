@@ -11,7 +11,8 @@ use super::part::{Part, Row};
 use crate::metric::{Metric, Observed};
 use crate::plan::description;
 
-/// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the same names.
+/// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the
+/// same names.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Task {
     pub(super) scenario: String,
@@ -35,8 +36,8 @@ impl Task {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Does them one after the other; algorithms may have the names of `registry`. Those during which `stop` is set are left
-    /// out; `finished` hears of each that was done.
+    /// Does them one after the other; algorithms may have the names of `registry`. Those during
+    /// which `stop` is set are left out; `finished` hears of each that was done.
     ///
     /// # Errors
     /// If the scenario is not what it was when the task was made.
@@ -59,7 +60,7 @@ impl Task {
                 let run = whyloss_sim::Simulation::new(&scenario, seed)
                     .ask(&mut goes_on)
                     .measure(needs);
-                // Whatever set it may have spoilt this run, such as a classifier that failed.
+                // A stop may have spoilt this run, such as a classifier that failed.
                 if stop.load(Ordering::Relaxed) {
                     return Ok(part);
                 }

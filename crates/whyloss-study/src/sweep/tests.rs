@@ -136,7 +136,7 @@ fn a_changed_plan_runs_what_is_new() {
         12
     );
     assert_eq!(missing(&AXES.replace("count = 3", "count = 4")), 8);
-    // What is measured is part of a row.
+    // The metrics are part of a row.
     assert_eq!(missing(&AXES.replace("\"flow.video.mw\", ", "")), 24);
     // The same scenario in other words is the same run, also where it stands twice.
     assert_eq!(
@@ -315,7 +315,7 @@ fn an_axis_has_places_with_scenarios_of_their_own() {
     assert_eq!(files, [false, false, false, true, true, true]);
     let sent = &rows.metrics[0].1;
     assert!(sent[..3].iter().all(|sent| sent.is_nan()) && sent[3..].iter().all(|&sent| sent > 0.0));
-    // Whoever reads the file finds the scenarios.
+    // A reader of the file finds the scenarios.
     let bytes = rows.to_parquet().expect("written");
     let found = |text: &str| {
         bytes

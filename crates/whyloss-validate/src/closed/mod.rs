@@ -1,4 +1,4 @@
-//! What formulas say: queues, channels, RED, and the laws of TCP's and TFRC's throughput.
+//! Laws as formulas: queues, channels, RED, and the throughput of TCP and TFRC.
 //!
 //! | law | measured on | holds |
 //! |---|---|---|
@@ -30,10 +30,10 @@ pub(crate) struct Law {
     kind: &'static str,
     /// Where.
     case: String,
-    /// What is measured, and how far it may be off.
+    /// The metric, and its margin.
     metric: Metric,
-    /// What one replication measures, and what the law says of it: of the same replication where
-    /// the law needs what was measured beside.
+    /// Measures one replication, and evaluates the law: for the same replication where the law
+    /// needs other measurements.
     measure: Measure,
 }
 
@@ -111,7 +111,7 @@ mod tests {
     use super::compare;
     use crate::equivalence::Verdict;
 
-    /// What differs has a reason, and the laws that hold exactly hold.
+    /// Every difference has a reason, and the exact laws hold.
     #[test]
     fn laws_hold() {
         let (rows, failures) = compare(true, &Unwatched, &AtomicBool::new(false));

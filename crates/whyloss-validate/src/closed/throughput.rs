@@ -8,7 +8,7 @@
 //! ```
 //!
 //! One flow over a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100
-//! ms. What is counted is sent, as in the models: retransmissions too, after the first 50 s.
+//! ms. Sent packets count, as in the models: retransmissions too, after the first 50 s.
 //!
 //! Mathis holds where a window is much larger than one and losses come one by one: 1/p packets
 //! between them, up to 1 %. PFTK with independent losses holds where rounds are long enough for its

@@ -14,7 +14,7 @@ use whyloss_sim::scenario::Transport;
 /// Packets that a queue without limit holds in a peer.
 const UNLIMITED: u32 = 1_000_000;
 
-/// What a peer is to do with a case.
+/// A peer's task in a case.
 pub(crate) struct Asked<'a> {
     pub(crate) case: &'a Case,
     /// A run of each.
@@ -96,7 +96,7 @@ impl<'a> Asked<'a> {
         Ok(text)
     }
 
-    /// What each run showed, from the peer's answer. Peers also talk of other things.
+    /// Returns the results of each run, from the peer's answer. Peers also talk of other things.
     ///
     /// # Errors
     /// If the answer is not of the form that the scripts state.

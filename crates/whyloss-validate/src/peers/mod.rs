@@ -6,10 +6,10 @@
 //! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
 //! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
 //!
-//! What drives them in a comparison are the files in `peers/`, embedded here. They read a network,
-//! in words of ours, from standard input, and answer with counts. Others may run scripts of their
-//! own in ns-2 ([`Ns2::script`]), our program for ns-3 ([`Ns3::command`]), and any command under a
-//! time limit ([`run`]).
+//! The files in `peers/`, embedded here, drive them in a comparison. They read a network, in words
+//! of ours, from standard input, and answer with counts. Others may run scripts of their own in
+//! ns-2 ([`Ns2::script`]), our program for ns-3 ([`Ns3::command`]), and any command under a time
+//! limit ([`run`]).
 
 pub(crate) mod description;
 pub(crate) mod ns2;
@@ -63,7 +63,7 @@ impl Peer {
 pub struct Missing {
     /// Which one.
     pub peer: Peer,
-    /// What was not found, or did not work.
+    /// The missing or failing part.
     pub why: String,
 }
 

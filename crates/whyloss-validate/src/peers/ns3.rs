@@ -80,7 +80,7 @@ impl Ns3 {
         Command::new(&self.program)
     }
 
-    /// What the runs showed.
+    /// Returns the results of the runs.
     ///
     /// # Errors
     /// If ns-3 fails or answers something else.

@@ -73,10 +73,10 @@ fn reader(
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut from) = from {
-            // What was read until an error is what there is.
+            // On an error, the bytes read so far are kept.
             let _ = from.read_to_end(&mut bytes);
         }
-        // Nobody listens any more after the time limit.
+        // After the time limit there is no listener.
         let _ = done.send(());
         String::from_utf8_lossy(&bytes).into_owned()
     })

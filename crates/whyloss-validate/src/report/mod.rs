@@ -15,7 +15,7 @@ use crate::suite::Suite;
 use crate::traces::{Sent, Trace};
 use crate::{Report, traces};
 
-/// What a report says of one suite.
+/// The summary of one suite.
 struct Score {
     equivalent: usize,
     different: usize,
@@ -100,7 +100,7 @@ fn metric(row: &Row) -> String {
     }
 }
 
-/// What a trace says, in a sentence.
+/// Describes a trace in a sentence.
 fn trace(trace: &Trace) -> String {
     let of = trace.compared;
     let Some((ours, theirs)) = trace.first else {
@@ -124,7 +124,7 @@ fn trace(trace: &Trace) -> String {
     )
 }
 
-/// What is said above every table of traces.
+/// Returns the caption of every table of traces.
 fn traces_caption() -> String {
     format!(
         "the first {} packets with the same losses; the same time is within {} µs",

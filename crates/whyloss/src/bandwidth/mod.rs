@@ -1,11 +1,11 @@
-//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. What
-//! controllers that measure packet by packet are told (BBR) is in [`delivery_rate`].
+//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. Controllers
+//! that measure packet by packet (BBR) get the events in [`delivery`].
 //!
 //! # Contract
 //!
 //! An estimator is told of every acknowledgement, duplicates included (each stands for one segment
-//! that left the network), in order of arrival. What a controller makes of the estimate is the
-//! controller's business; Westwood's use is `ssthresh = estimate · RTT_min`.
+//! that left the network), in order of arrival. The use of the estimate is the controller's
+//! business; Westwood's use is `ssthresh = estimate · RTT_min`.
 //!
 //! All of them divide bytes by time, in bytes per second, and tell bits per second.
 //! Acknowledgements that arrive at the same instant make one sample: a rate needs time to pass.

@@ -195,7 +195,8 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::PER_ACK, 1000);
         filter.on_ack(&at(5, 1000));
         assert_eq!(filter.estimate(), None);
-        // 1000 bytes in 10 ms are 800 kbit/s: 800/21 = 38.095 238; then twice that rate, (19·38.095 + 1600 + 800)/21.
+        // 1000 bytes in 10 ms are 800 kbit/s: 800/21 = 38.095 238; then twice that rate, (19·38.095 +
+        // 1600 + 800)/21.
         filter.on_ack(&at(15, 1000));
         assert_eq!(bps(&filter), 38_095);
         filter.on_ack(&at(20, 1000));
@@ -236,7 +237,8 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::TIMED, 1000);
         filter.on_ack(&at(0, 1000));
         filter.on_ack(&at(80, 1000));
-        // 205 ms: one virtual sample, 8241.76; b = 8000 bits in 105 ms = 76 190.48; (1.895·8241.76 + 0.105·76 190.48)/2.105.
+        // 205 ms: one virtual sample, 8241.76; b = 8000 bits in 105 ms = 76 190.48; (1.895·8241.76 +
+        // 0.105·76 190.48)/2.105.
         filter.on_ack(&at(285, 1000));
         assert_eq!(bps(&filter), 11_220);
     }

@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn the_kernel_rounds_down() {
         let mut plus = WestwoodPlus::new(Arithmetic::Kernel, 1000);
-        // 2000 bytes in 110 ticks: 18.18 → 18; then 3000 in 110: 27.27 → 27; Bn = (126 + 27)/8 = 19.1 → 19; Bw = 18.1 → 18.
+        // 2000 bytes in 110 ticks: 18.18 → 18; then 3000 in 110: 27.27 → 27; Bn = (126 + 27)/8 =
+        // 19.1 → 19; Bw = 18.1 → 18.
         for (ms, acked) in [(0, 1000), (40, 1000), (100, 1000), (110, 1000)] {
             plus.on_ack(&measured(ms, acked, 100));
         }

@@ -1,8 +1,9 @@
 //! Keeps the packets that were sent and are not settled yet.
 //!
-//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation offload). Entries are in the
-//! order of sending, and so are their times. A stack that names packets by nothing but the time at which they were sent
-//! (quinn) leaves open which of a burst it means. Then
+//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation
+//! offload). Entries are in the order of sending, and so are their times. A stack that names
+//! packets by nothing but the time at which they were sent (quinn) leaves open which of a burst it
+//! means. Then
 //!
 //! ```text
 //! acknowledged   of the packets sent at that time, the last ones up to the largest number acknowledged, which is told at
@@ -11,9 +12,9 @@
 //!                (RFC 9002 §6.1); of those sent at the same time as that one, the first ones
 //! ```
 //!
-//! So a loss is taken for an earlier one than it was if at all, by less than a burst. What no loss comes for, although three
-//! later packets were acknowledged, was none that the stack tells of (an acknowledgement alone, a probe for a larger
-//! MTU): it is settled.
+//! So a loss is taken for an earlier one than it was if at all, by less than a burst. Some packets
+//! get no loss although three later ones were acknowledged: the stack does not tell of an
+//! acknowledgement alone, or of a probe for a larger MTU. Such a packet is settled.
 
 use alloc::boxed::Box;
 use alloc::collections::{TryReserveError, VecDeque};
@@ -28,7 +29,7 @@ pub(super) const PACKET_THRESHOLD: u64 = 3;
 /// Entries that are looked through one by one before all are searched.
 const NEAR: usize = 4;
 
-/// What one `on_sent` told.
+/// The content of one `on_sent`.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     left: Time,
@@ -71,7 +72,8 @@ pub(super) struct Ledger {
     /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent
     /// during a handshake.
     mixed: usize,
-    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
+    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it
+    /// acknowledged so far.
     batch: u64,
     fresh: u64,
     /// Bytes of all entries neither acknowledged nor lost.
@@ -80,7 +82,7 @@ pub(super) struct Ledger {
     most: usize,
 }
 
-/// What a batch of acknowledgements did, in bytes.
+/// The effect of a batch of acknowledgements, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     /// Acknowledged bytes that the edge passed, of this batch and of those before.
@@ -142,8 +144,8 @@ impl Ledger {
         self.last
     }
 
-    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise, and each packet have an
-    /// entry: those of a stack with several spaces of numbers may not.
+    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise,
+    /// and each packet have an entry: those of a stack with several spaces of numbers may not.
     pub(super) fn find(&self, number: u64) -> Option<(usize, Time)> {
         let index = self.entries.partition_point(|entry| entry.last < number);
         let entry = self.entries.get(index)?;
@@ -180,12 +182,13 @@ impl Ledger {
         self.entries.front().map_or(self.sent, |entry| entry.offset)
     }
 
-    /// What measures delivery rates, if that is wanted.
+    /// Returns the meter of delivery rates, if there is one.
     pub(super) fn meter(&mut self) -> Option<&mut DeliveryRate> {
         self.meter.as_deref_mut()
     }
 
-    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset of the first byte.
+    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset
+    /// of the first byte.
     pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
         if self.entries.len() >= self.most {
             self.forget_oldest();
@@ -302,7 +305,7 @@ impl Ledger {
         Some(self.lose(index, bytes))
     }
 
-    /// What [`find`](Self::find) finds is lost.
+    /// Marks the packet that [`find`](Self::find) found as lost.
     pub(super) fn lost_alone(&mut self, found: usize) -> FirstLost {
         self.lose(found, u64::MAX)
     }
@@ -349,7 +352,8 @@ impl Ledger {
         first
     }
 
-    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on record.
+    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on
+    /// record.
     pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;
@@ -363,7 +367,8 @@ impl Ledger {
         }
     }
 
-    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been told.
+    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been
+    /// told.
     pub(super) fn overtake(&mut self, largest: u64) {
         // Of a burst any packet may stand for the one that is lost: it is overtaken as a whole.
         let overtaken = |entry: &Entry| entry.last.saturating_add(PACKET_THRESHOLD) <= largest;
@@ -419,7 +424,8 @@ impl Ledger {
     /// The entries that left at that time.
     #[inline]
     fn at(&self, left: Time) -> Range<usize> {
-        // Packets are acknowledged in the order of sending, most of the time: what is looked for is among the first.
+        // Packets are acknowledged in the order of sending, most of the time: what is looked for is
+        // among the first.
         let near = self.entries.iter().take(NEAR);
         let start = near
             .enumerate()

@@ -1,5 +1,6 @@
-//! A connection by packet numbers: sent, acknowledged and lost packets go in, and out come the window, the pacing rate, and
-//! why packets were lost. Every classifier and controller of the registries works through it.
+//! A connection by packet numbers: sent, acknowledged and lost packets go in, and out come the
+//! window, the pacing rate, and why packets were lost. Every classifier and controller of the
+//! registries works through it.
 //!
 //! ```
 //! use whyloss::connection::Connection;
@@ -23,17 +24,19 @@
 //!
 //! # Contract
 //!
-//! - Numbers rise with each packet that counts towards what is under way; times do not fall. A connection with several
-//!   spaces of numbers (QUIC) counts its packets itself, or has one `Connection` per path after the handshake.
-//! - One call of [`on_packets_acked`](Connection::on_packets_acked) for each acknowledgement that arrives, then one of
-//!   [`on_packets_lost`](Connection::on_packets_lost) for what it reveals as lost, and
-//!   [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
-//! - Send while [`in_flight`](Connection::in_flight) and the next packet fit into [`window`](Connection::window), at most at
-//!   [`pacing_rate`](Connection::pacing_rate) if there is one, no more than a [`send_quantum`](crate::congestion::send_quantum)
-//!   at once.
+//! - Numbers rise with each packet that counts towards what is under way; times do not fall. A
+//!   connection with several spaces of numbers (QUIC) counts its packets itself, or has one
+//!   `Connection` per path after the handshake.
+//! - One call of [`on_packets_acked`](Connection::on_packets_acked) for each acknowledgement that
+//!   arrives, then one of [`on_packets_lost`](Connection::on_packets_lost) for what it reveals as
+//!   lost, and [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
+//! - Send while [`in_flight`](Connection::in_flight) and the next packet fit into
+//!   [`window`](Connection::window), at most at [`pacing_rate`](Connection::pacing_rate) if there
+//!   is one, no more than a [`send_quantum`](crate::congestion::send_quantum) at once.
 //! - A number that is unknown, settled or not above the last one sent does nothing.
-//! - [`MOST_PACKETS`] may be under way, unless [`most_packets`](Connection::most_packets) says otherwise; with one more, the
-//!   oldest is forgotten. Nothing else grows, and nothing is allocated once the ledger has its size.
+//! - [`MOST_PACKETS`] may be under way, unless [`most_packets`](Connection::most_packets) says
+//!   otherwise; with one more, the oldest is forgotten. Nothing else grows, and nothing is
+//!   allocated once the ledger has its size.
 //!
 //! # How it tells the parts
 //!
@@ -134,7 +137,8 @@ struct Recovery {
 }
 
 impl Connection {
-    /// Starts a connection under `scheme`, with packets of at most `mtu` bytes (at least 1) and the initial window of RFC 9002.
+    /// Starts a connection under `scheme`, with packets of at most `mtu` bytes (at least 1) and the
+    /// initial window of RFC 9002.
     pub fn new(scheme: &Scheme, mtu: u32) -> Self {
         let start = Self::start(mtu);
         Self::with(scheme.start_metered(&start), mtu)
@@ -142,8 +146,8 @@ impl Connection {
 }
 
 impl<S: SenderClassifier, C: Controller> Connection<S, C> {
-    /// Where the controller of a connection by packet numbers starts: as [`Start::new`], but its window grows by whole
-    /// windows, since no acknowledgement is cumulative.
+    /// Where the controller of a connection by packet numbers starts: as [`Start::new`], but its
+    /// window grows by whole windows, since no acknowledgement is cumulative.
     pub const fn start(mtu: u32) -> Start {
         Start {
             growth: Growth::PerWindow,
@@ -190,7 +194,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         &self.control
     }
 
-    /// How many bytes may be under way; at least two packets (RFC 9002 §7.2), since with one a stack may wait for ever.
+    /// How many bytes may be under way; at least two packets (RFC 9002 §7.2), since with one a
+    /// stack may wait for ever.
     pub fn window(&self) -> u64 {
         self.control.window().max(2 * u64::from(self.mtu))
     }
@@ -211,8 +216,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.verdict
     }
 
-    /// Packet `number` of `bytes` leaves at `now`. `app_limited`: there is nothing more to send although window and pacing
-    /// would allow it.
+    /// Packet `number` of `bytes` leaves at `now`. `app_limited`: there is nothing more to send
+    /// although window and pacing would allow it.
     pub fn on_packet_sent(&mut self, number: u64, bytes: u64, now: Time, app_limited: bool) {
         if self.ledger.last().is_some_and(|last| number <= last) {
             return;
@@ -281,8 +286,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.told_rtt = None;
     }
 
-    /// These packets are lost: by acknowledgements of later ones or by time. Gives the classifier's verdict if that is a new
-    /// loss event; other losses belong to the one before.
+    /// These packets are lost: by acknowledgements of later ones or by time. Gives the classifier's
+    /// verdict if that is a new loss event; other losses belong to the one before.
     pub fn on_packets_lost(
         &mut self,
         numbers: impl IntoIterator<Item = u64>,
@@ -310,8 +315,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.on_marked(now, self.newest.unwrap_or(now));
     }
 
-    /// The retransmission timer expired. Report the packets given up as lost after this call. (QUIC's probe timeout is none:
-    /// RFC 9002 §6.2.)
+    /// The retransmission timer expired. Report the packets given up as lost after this call.
+    /// (QUIC's probe timeout is none: RFC 9002 §6.2.)
     pub fn on_timeout(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::Timeout, self.ledger.first());
         let loss = loss.repeated(self.timed_out);
@@ -319,7 +324,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.tell_loss(&loss, false)
     }
 
-    /// Everything sent over a long period was lost (RFC 9002 §7.6). What it is has been told as lost before.
+    /// Everything sent over a long period was lost (RFC 9002 §7.6). What it is has been told as
+    /// lost before.
     pub fn on_persistent_congestion(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::PersistentCongestion, self.ledger.first());
         self.tell_loss(&loss, false)
@@ -358,8 +364,9 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
         let edge = self.ledger.edge();
         let mut rest = passed.acked + core::mem::take(&mut self.recovery.held);
-        // As if each packet were acknowledged by itself: windows grow by what is acknowledged (RFC 9002 §7.3.1).
-        // (At most 4,096 steps, or packets far larger than `mtu` would take for ever.)
+        // As if each packet were acknowledged by itself: windows grow by what is acknowledged (RFC
+        // 9002 §7.3.1). (At most 4,096 steps, or packets far larger than `mtu` would take for
+        // ever.)
         let step = u64::from(self.mtu).max(rest / MOST_STEPS);
         while !in_recovery && rest > step {
             rest -= step;
@@ -384,7 +391,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             .min_rtt(self.min_rtt)
     }
 
-    /// Tells of a loss event, which begins a recovery unless the window starts anew. A `single` lost packet holds the edge.
+    /// Tells of a loss event, which begins a recovery unless the window starts anew. A `single`
+    /// lost packet holds the edge.
     fn tell_loss(&mut self, loss: &LossEvent, single: bool) -> Verdict {
         let verdict = Verdict {
             cause: self.control.on_loss(loss),

@@ -211,7 +211,7 @@ fn a_second_loss_lets_go_of_the_edge() {
             }
             stack.ack(ms(107), &[7]);
             let told = acks(&heard);
-            // What came behind the losses is passed, 5 is not settled: a partial acknowledgement.
+            // Packets behind the losses are passed, 5 is not settled: a partial acknowledgement.
             let last = told.last().expect("one");
             let passed = if at_once { 2 } else { 1 };
             assert_eq!(*last, (passed, 1, 5, 4, true), "{numbered} {told:?}");
@@ -380,7 +380,7 @@ fn both_kinds_of_stacks_tell_the_same() {
                         .wrapping_add(1_442_695_040_888_963_407);
                     (random >> 33) % n
                 };
-                // What arrives when, and what is missing so far.
+                // The time of each arrival, and the packets missing so far.
                 let mut arrivals: Vec<u64> = Vec::new();
                 let mut missing: Vec<u64> = Vec::new();
                 for step in 0..3_000_u64 {

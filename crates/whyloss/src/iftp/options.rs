@@ -10,7 +10,7 @@ pub const MOST_PACKETS: u32 = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// τ: how long the sender's link takes to send a data packet. `None`: nobody has said so, and
+    /// τ: how long the sender's link takes to send a data packet. `None`: unknown, and
     /// it counts as nothing.
     pub transmission_time: Option<Duration>,
     /// The slow start threshold at first, in packets. At least 1.

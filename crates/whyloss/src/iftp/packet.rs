@@ -73,14 +73,14 @@ pub enum PacketError {
     Payload(usize),
     /// The length field is not the packet's length.
     Length {
-        /// What the field says.
+        /// The value of the field.
         field: u16,
         /// Bytes there are.
         found: usize,
     },
     /// A coverage that ends inside the header or behind the packet.
     Coverage {
-        /// What the field says.
+        /// The value of the field.
         field: u16,
         /// Bytes of the header.
         header: usize,

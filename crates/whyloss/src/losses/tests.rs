@@ -72,7 +72,7 @@ fn the_end_of_a_stream_tells_what_is_missing() {
     let both = [(8, 1, Cause::Wireless), (10, 2, Cause::Congestion)];
     assert_eq!(end(&[7, 9], Some(11)), both);
     assert_eq!(end(&[65_534], Some(1)), [(65_535, 3, Cause::Congestion)]);
-    // What was the last one, or is out of reach, says nothing.
+    // A repeated or distant number says nothing.
     for last in [9, 8, 40_000] {
         assert_eq!(end(&[8, 9], Some(last)), []);
     }
@@ -170,8 +170,8 @@ fn with_too_many_holes_the_oldest_counts() {
 }
 
 proptest! {
-    /// Whatever arrives in whatever order within the way back, each number is told as new, late or
-    /// lost once, and what is neither lost nor new is what was overtaken in time.
+    /// For arrivals in any order within the way back, each number is told once as new, late or
+    /// lost; the rest was overtaken in time.
     #[test]
     fn everything_is_accounted_for(
         steps in prop::collection::vec((0_u64..4, 0_usize..6), 1..300),

@@ -92,8 +92,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// What it says of a loss after a smallest round trip of 100 ms that is repaired after so many
-    /// ms.
+    /// Returns its verdict on a loss that is repaired after so many ms, after a smallest round trip
+    /// of 100 ms.
     fn repaired(after: u64) -> Cause {
         let mut rule = Episode::default();
         rule.on_ack(&ack(100 * MS as i64, 10_000));

@@ -7,7 +7,7 @@
 //! event ([`SenderClassifier::on_loss`]): when a recovery begins and when the retransmission timer
 //! expires. The acknowledgement that reveals the loss has been told before. It is not asked about
 //! ECN marks, which are congestion. One that knows better when the repair is done may say so then.
-//! What the answer does to the window is not its business: see
+//! The effect of the answer on the window is decided elsewhere: see
 //! [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] puts the two together.
 //!
 //! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An

@@ -239,7 +239,7 @@ mod tests {
             (5_000, Wireless),
         ] {
             vegas.on_ack(&ack(100, window));
-            // Whatever the window is by now.
+            // The window does not matter.
             assert_eq!(vegas.on_loss(&loss(100_000)), expected);
             assert_eq!(vegas.on_loss(&timeout(100_000)), expected);
         }

@@ -37,7 +37,7 @@ fn policy(draws: &mut Draws) -> WirelessPolicy {
     }
 }
 
-/// What a transport of segments of `segment_size` bytes knows.
+/// The state of a transport with segments of `segment_size` bytes.
 struct Transport {
     segment_size: u32,
     now: u64,

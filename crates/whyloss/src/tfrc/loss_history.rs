@@ -244,7 +244,8 @@ mod tests {
     }
 
     /// The discount of an event stays on what was old then: eight of 10, one of 60 (DF 1/3), one of 30.
-    /// closed: (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3) = 31.
+    /// closed: (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3)
+    /// = 31.
     #[test]
     fn discounts_stay() {
         let (mut history, start) = history(&Options::rfc5348(), 10.0, &[10; 7]);

@@ -52,7 +52,7 @@ pub struct Sender {
     receive_rates: ReceiveRates,
     /// When the rate last rose in slow start (tld), or changed at all.
     changed: Time,
-    /// What is left of a rise in slow start that [`SlowStart::Ramp`] spreads over one R.
+    /// The rest of a rise in slow start that [`SlowStart::Ramp`] spreads over one R.
     ramp: Option<Ramp>,
     /// Feedbacks received and no-feedback timers expired.
     round: u32,

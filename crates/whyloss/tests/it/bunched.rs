@@ -1,4 +1,5 @@
-//! Shows how late stamps and a full socket buffer change verdicts, for a receiver that reads many packets at a time.
+//! Shows how late stamps and a full socket buffer change verdicts, for a receiver that reads many
+//! packets at a time.
 //!
 //! ```text
 //! path     10 Mbit/s, a queue of 60 packets of 1000 bytes, a radio that corrupts one packet in 200
@@ -112,7 +113,8 @@ impl Reader {
     }
 }
 
-/// Losses called wireless by who lost the packet: queue, radio, buffer; and how many there were of each.
+/// Losses called wireless by who lost the packet: queue, radio, buffer; and how many there were of
+/// each.
 fn judge(classifier: &str, reader: Reader) -> ([usize; 3], [usize; 3]) {
     let (arrivals, mut lost) = path();
     let read = reader.read(&arrivals, &mut lost);
@@ -169,7 +171,8 @@ fn late_stamps_make_trees_cautious_and_zbs_wrong() {
     }
 }
 
-/// Drops of the socket's buffer look like the radio's to a classifier, the more the better the stamps.
+/// Drops of the socket's buffer look like the radio's to a classifier, the more the better the
+/// stamps.
 #[test]
 fn a_full_socket_buffer_looks_like_the_radio() {
     let full = Reader {

@@ -1,4 +1,5 @@
-//! What holds for every algorithm of the registries, whatever the order of events. One program, which is linked once.
+//! Properties of every algorithm of the registries, for any order of events. One program, which is
+//! linked once.
 
 mod bunched;
 mod iftp;

@@ -1,4 +1,4 @@
-//! What holds for every receiver classifier of the registry, whatever the order of events.
+//! Properties of every receiver classifier of the registry, for any order of events.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,8 +7,9 @@ use whyloss::receiver::{Classifier, REGISTRY, ReceiverClassifier, find};
 use whyloss::testing::Raw;
 use whyloss::testing::receiver::{arrivals, check, properties};
 
-/// Any events; or only what a network does, with delays of a few ns, or of a few hundredths of the inter-arrival time
-/// (ZBS3's bound), so that decisions are near their bounds and a clock offset that is not cancelled exactly shows.
+/// Any events; or only what a network does, with delays of a few ns, or of a few hundredths of the
+/// inter-arrival time (ZBS3's bound), so that decisions are near their bounds and a clock offset
+/// that is not cancelled exactly shows.
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
     prop_oneof![
         vec(any::<Raw>(), 0..200),
@@ -55,7 +56,7 @@ proptest! {
         );
     }
 
-    /// What mBiaz calls wireless, Biaz does too: the window only grows with c.
+    /// Biaz calls each loss wireless that mBiaz does: the window only grows with c.
     #[test]
     fn biaz_is_the_more_patient(operations in operations()) {
         let (narrow, wide) = (build("mbiaz", &[]), build("biaz", &[]));
@@ -64,7 +65,8 @@ proptest! {
         }
     }
 
-    /// The order of update and decision is no matter to Biaz: a new minimum is too early either way.
+    /// The order of update and decision is no matter to Biaz: a new minimum is too early either
+    /// way.
     #[test]
     fn biaz_has_no_order(operations in operations()) {
         prop_assert_eq!(

@@ -99,8 +99,7 @@ impl Half {
         });
     }
 
-    /// What the delays were when a gap showed: the packet that showed it was behind what is
-    /// missing.
+    /// Returns the delays when a gap showed; the packet that showed it was behind the missing ones.
     fn around_gap(&self) -> Around {
         let around = self.one_way.around(self.order);
         Around {

@@ -1,4 +1,4 @@
-//! What chance allows: intervals of differences, and counts that should be binomial.
+//! Statistical tests: intervals of differences, and counts that should be binomial.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -27,8 +27,9 @@ impl Scope<'_> {
         holds && !listed.is_empty()
     }
 
-    /// Whether counts are binomial: of k, n, p, and so on, at every place of k. Each is compared with both tails, at 5 %
-    /// over the number of comparisons (Clopper and Pearson's interval, Bonferroni's correction).
+    /// Whether counts are binomial: of k, n, p, and so on, at every place of k. Each is compared
+    /// with both tails, at 5 % over the number of comparisons (Clopper and Pearson's interval,
+    /// Bonferroni's correction).
     pub(super) fn binomial(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         let lines = self.each_line(of, text)?;
         let mut comparisons = Vec::new();

@@ -66,7 +66,7 @@ pub(crate) fn short(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// What was looked at, in the order of the text.
+/// The lines looked at, in the order of the text.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence(Vec<Entry>);
 

@@ -1,4 +1,5 @@
-//! A host from outside at one end of a flow, and the datagrams that it sent and that are still under way.
+//! A host from outside at one end of a flow, and the datagrams that it sent and that are still
+//! under way.
 
 use std::fmt;
 
@@ -29,7 +30,8 @@ pub(crate) struct End {
     host: Box<dyn Host>,
     /// The truth about what this end sends, and what was said of it, if this is a source.
     judge: Option<Judge>,
-    /// Transfers that this source has to send, and how many of them the host was offered; `None`: it always has something.
+    /// Transfers that this source has to send, and how many of them the host was offered; `None`:
+    /// it always has something.
     backlog: Option<Backlog>,
     offered: u64,
     sent: u64,
@@ -40,7 +42,7 @@ pub(crate) struct End {
     copied: Vec<u32>,
     /// Bytes that were counted of what the application was given.
     delivered: u64,
-    /// What the last event made the judge say, and the datagrams that it spoke about.
+    /// The judge's verdict after the last event, and the datagrams it is about.
     said: Option<Judgement>,
     packets: Vec<(u64, Cause)>,
 }

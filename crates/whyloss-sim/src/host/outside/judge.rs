@@ -1,7 +1,9 @@
-//! What a host from outside asks for the causes of its losses: the flow's classifier, or a reference that knows the truth.
+//! The judge that a host from outside asks for causes: the flow's classifier, or a reference that
+//! knows the truth.
 //!
-//! The path knows datagrams by their numbers, the host its packets by offsets ([`whyloss::event`]). What leaves while the
-//! engine polls the host is the next datagram, so the offsets that [`SenderClassifier::on_sent`] tells find their numbers.
+//! The path knows datagrams by their numbers, the host its packets by offsets ([`whyloss::event`]).
+//! A departure while the engine polls the host is the next datagram, so the offsets that
+//! [`SenderClassifier::on_sent`] tells find their numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +18,10 @@ use crate::host::judge::{self, Judgement};
 
 /// The sender classifier of a host from outside.
 ///
-/// It is told what every classifier is told, and of every packet that leaves ([`SenderClassifier::on_sent`]) while the
-/// engine polls the host for the datagram that carries it. Its answers are those of the flow's `classifier`, and they are
-/// scored against the truth; of several answers in one event of the engine the last one counts. A copy is the same judge.
+/// It is told what every classifier is told, and of every packet that leaves
+/// ([`SenderClassifier::on_sent`]) while the engine polls the host for the datagram that carries
+/// it. Its answers are those of the flow's `classifier`, and they are scored against the truth; of
+/// several answers in one event of the engine the last one counts. A copy is the same judge.
 #[derive(Clone, Debug)]
 pub struct Judge(Arc<Mutex<Bench>>);
 
@@ -54,7 +57,7 @@ impl Judge {
         })))
     }
 
-    /// Whatever leaves now is in this datagram.
+    /// Data that leaves now is in this datagram.
     pub(super) fn leaves(&self, number: u64) {
         self.bench().leaving = number;
     }
@@ -68,7 +71,7 @@ impl Judge {
         }
     }
 
-    /// What was said since this was asked last, and the lost datagrams that it spoke about.
+    /// Returns the verdicts since the last call, and the lost datagrams they are about.
     pub(super) fn said(&self, packets: &mut Vec<(u64, Cause)>) -> Option<Judgement> {
         let mut bench = self.bench();
         let said = bench.said.take()?;

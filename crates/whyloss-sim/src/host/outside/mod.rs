@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //!
-//! A [`Host`] is sans-I/O: it has no clock and no socket. The engine calls it, in virtual time that never runs backwards,
-//! and after each call does what the host then wants:
+//! A [`Host`] is sans-I/O: it has no clock and no socket. The engine calls it, in virtual time that
+//! never runs backwards, and after each call does what the host then wants:
 //!
 //! ```text
 //! at the flow's start (the source), and after every call of receive or wake
@@ -11,13 +11,15 @@
 //!     next_timeout                                             when wake is to be called, unless a datagram comes before
 //! ```
 //!
-//! A call may come at the very time of the one before. [`Host::poll_transmit`] must come to an end, and a deadline that
-//! [`Host::wake`] was called for must move on: a host that always has something to do now stops the clock of everybody.
-//! The two hosts of a flow share nothing but their datagrams: the engine may work out what happens at one end ahead of the
-//! other's time. A datagram is carried with 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at all.
+//! A call may come at the very time of the one before. [`Host::poll_transmit`] must come to an end,
+//! and a deadline that [`Host::wake`] was called for must move on: a host that always has something
+//! to do now stops the clock of everybody. The two hosts of a flow share nothing but their
+//! datagrams: the engine may work out what happens at one end ahead of the other's time. A datagram
+//! is carried with 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at all.
 //!
-//! The source hears nothing of the truth. What it may ask for causes is the [`Judge`] it was given, a sender classifier
-//! like any other: it answers as the flow's `classifier` does (an oracle too), and every answer is scored.
+//! The source hears nothing of the truth. For causes it may ask the [`Judge`] it was given, a
+//! sender classifier like any other. It answers as the flow's `classifier` does (an oracle too),
+//! and every answer is scored.
 //!
 //! # Example
 //!
@@ -106,11 +108,12 @@ pub trait Host {
     /// When it must be woken; [`Time::MAX`]: never.
     fn next_timeout(&self) -> Time;
 
-    /// Writes the next datagram that may leave at `now` into `datagram`, which is empty. Answers whether there is one.
+    /// Writes the next datagram that may leave at `now` into `datagram`, which is empty. Answers
+    /// whether there is one.
     fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool;
 
-    /// The application at the source has one more transfer, of so many bytes, to send after those before it. Only called if
-    /// [`Beginning::endless`] is false.
+    /// The application at the source has one more transfer, of so many bytes, to send after those
+    /// before it. Only called if [`Beginning::endless`] is false.
     fn offer(&mut self, now: Time, bytes: u64) {
         let _ = (now, bytes);
     }
@@ -125,7 +128,8 @@ pub trait Host {
         0
     }
 
-    /// Bytes that the application at this end has been given so far; asked of sinks, for the flow's goodput.
+    /// Bytes that the application at this end has been given so far; asked of sinks, for the flow's
+    /// goodput.
     fn delivered(&self) -> u64 {
         0
     }
@@ -135,7 +139,7 @@ pub trait Host {
         None
     }
 
-    /// What congestion control knows and allows, for traces and pictures; asked of sources.
+    /// Returns the state of congestion control for traces and pictures; asked of sources.
     fn state(&self) -> SourceState {
         SourceState::default()
     }
@@ -149,19 +153,21 @@ pub struct Hosts {
     pub sink: Box<dyn Host>,
 }
 
-/// What hosts are told when they are made, for each run of each flow.
+/// The parameters of a host, for each run of each flow.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Beginning {
     /// When the source starts.
     pub start: Time,
-    /// Bytes of the largest datagram, without the [headers](HEADERS) below it: what the flow's `packet` leaves.
+    /// Bytes of the largest datagram, without the [headers](HEADERS) below it: what the flow's
+    /// `packet` leaves.
     pub datagram: u32,
-    /// What to seed random numbers with: it follows from the run's seed and the flow's number.
+    /// The seed for random numbers: it follows from the run's seed and the flow's number.
     pub seed: [u64; 4],
-    /// What the source may ask for the causes of losses.
+    /// The judge of the source's losses.
     pub judge: Judge,
-    /// Whether the source always has something to send. If not, it sends what it is [offered](Host::offer).
+    /// Whether the source always has something to send. If not, it sends what it is
+    /// [offered](Host::offer).
     pub endless: bool,
     /// The measurement window, until the flow stops at most.
     pub measured: (Time, Time),
@@ -174,7 +180,7 @@ pub struct Beginning {
 pub struct Outside(Arc<dyn Fn(Beginning) -> Hosts + Send + Sync>);
 
 impl Outside {
-    /// What `make` makes.
+    /// Wraps `make`, which makes the hosts.
     pub fn new(make: impl Fn(Beginning) -> Hosts + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }

@@ -1,5 +1,5 @@
-//! A small transport of this file's own between the engine's hosts: judged, of datagrams of any size, with timers at both
-//! ends, the same in both engines.
+//! A small transport of this file's own between the engine's hosts: judged, of datagrams of any
+//! size, with timers at both ends, the same in both engines.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -16,7 +16,8 @@ use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
 use crate::scenario::{Scenario, Transport};
 use crate::{Measurement, Simulation};
 
-/// Keeps eight datagrams under way; one is lost when three later ones were answered, or nothing came for a second.
+/// Keeps eight datagrams under way; one is lost when three later ones were answered, or nothing
+/// came for a second.
 struct Sender {
     judge: Judge,
     sizes: u64,
@@ -147,7 +148,8 @@ fn hosts() -> Outside {
     })
 }
 
-/// `flows` of them beside a flow of TCP, over a last hop that loses `loss` of the packets behind a queue of `queue`.
+/// `flows` of them beside a flow of TCP, over a last hop that loses `loss` of the packets behind a
+/// queue of `queue`.
 fn scenario(loss: f64, queue: u32, flows: usize, classifier: &SenderDecider) -> Scenario {
     let text = format!(
         r#"
@@ -217,7 +219,7 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
     assert_eq!(gaps.mc(), Some(0.0));
 }
 
-/// What was under way finds its place again, whether it came, was dropped or was lost, in either direction.
+/// A datagram under way finds its place again after arrival, drop or loss, in either direction.
 #[test]
 fn datagrams_leave_nothing_behind() {
     let scenario = scenario(0.2, 6, 1, &oracle());
@@ -234,11 +236,12 @@ fn datagrams_leave_nothing_behind() {
         Hosts { source, sink }
     });
     counted(Simulation::new(&counting, 1).run());
-    // Each new buffer is one that was never given before: no more of them than were under way at once.
+    // Each new buffer is one that was never given before: no more of them than were under way at
+    // once.
     assert!(count.load(Ordering::Relaxed) <= 24);
 }
 
-/// What waits at the last hop at 3 s comes twice, in either direction.
+/// Datagrams that wait at the last hop at 3 s come twice, in either direction.
 fn copy(scenario: &mut Scenario) {
     for connection in &mut scenario.links[1..] {
         connection.link.handovers = vec![Handover {

@@ -1,22 +1,26 @@
-//! TCP as two sans-I/O state machines: a [`Sender`] with an endless (or bounded) supply of full segments, and a
-//! [`Receiver`] that acknowledges them.
+//! TCP as two sans-I/O state machines: a [`Sender`] with an endless (or bounded) supply of full
+//! segments, and a [`Receiver`] that acknowledges them.
 //!
 //! # Contract
 //!
-//! Both are told the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and once at the start,
-//! call [`Sender::poll_transmit`] until it answers `None`; every segment it gives has been sent. [`Receiver::on_segment`]
-//! and [`Receiver::on_timeout`] answer with an acknowledgement to be sent at once, if any. Timers are deadlines: call
-//! `on_timeout` when [`Sender::next_timeout`] or [`Receiver::next_timeout`] has come. A call that comes too early does
-//! nothing, so an event queue may hold one entry per flow that is behind the deadline and put it off when it fires.
+//! Both are told the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and
+//! once at the start, call [`Sender::poll_transmit`] until it answers `None`; every segment it
+//! gives has been sent. [`Receiver::on_segment`] and [`Receiver::on_timeout`] answer with an
+//! acknowledgement to be sent at once, if any. Timers are deadlines: call `on_timeout` when
+//! [`Sender::next_timeout`] or [`Receiver::next_timeout`] has come. A call that comes too early
+//! does nothing, so an event queue may hold one entry per flow that is behind the deadline and put
+//! it off when it fires.
 //!
-//! Sequence numbers count whole segments from 0. Anything may arrive in any order, also acknowledgements that no honest
-//! receiver would send; they are ignored. With a pacing rate [`Sender::poll_transmit`] may answer `None` although the
-//! window is open; [`Sender::next_timeout`] then says when to poll again.
+//! Sequence numbers count whole segments from 0. Anything may arrive in any order, also
+//! acknowledgements that no honest receiver would send; they are ignored. With a pacing rate
+//! [`Sender::poll_transmit`] may answer `None` although the window is open;
+//! [`Sender::next_timeout`] then says when to poll again.
 //!
 //! # Where ns-2 departs from the RFCs
 //!
-//! The RFCs are the default. [`Dialect::Ns2`] does what ns-2 2.35 (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`,
-//! `tcp-sack1.cc`) does with its defaults; [`Options::ns2`] sets it together with ns-2's timers and windows.
+//! The RFCs are the default. [`Dialect::Ns2`] does what ns-2 2.35 (`tcp.cc`, `tcp-reno.cc`,
+//! `tcp-newreno.cc`, `tcp-sack1.cc`) does with its defaults; [`Options::ns2`] sets it together with
+//! ns-2's timers and windows.
 //!
 //! | | [`Dialect::Rfc`] | [`Dialect::Ns2`] |
 //! |---|---|---|
@@ -37,14 +41,16 @@
 //! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
-//! With a controller that wants delivery rates (BBR, Copa, SCReAM), segments are paced, and a retransmission that three later segments
-//! have overtaken is repeated: see `sender/metered_pacer.rs`.
+//! With a controller that wants delivery rates (BBR, Copa, SCReAM), segments are paced, and a
+//! retransmission that three later segments have overtaken is repeated: see
+//! `sender/metered_pacer.rs`.
 //!
-//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent. [`Recovery::Rack`] alone
-//! has D-SACK (RFC 2883), and knows no dialect. The table of rules and scripts is
-//! `crates/whyloss-sim/tests/it/recovery/README.md`.
+//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent.
+//! [`Recovery::Rack`] alone has D-SACK (RFC 2883), and knows no dialect. The table of rules and
+//! scripts is `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
-//! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
+//! [`Decrease::Window`](whyloss::congestion::Decrease) holds the difference of ns-2's window
+//! arithmetic.
 
 mod ranges;
 mod receiver;
@@ -80,12 +86,13 @@ pub struct Ack {
     pub next: u64,
     /// The stamp of the segment it answers: see [`Echo`].
     pub echo: Time,
-    /// What has arrived beyond `next`.
+    /// Segments that have arrived beyond `next`.
     pub sack: SackBlocks,
 }
 
 impl Ack {
-    /// The blocks of the option in their order: the most recent first (RFC 2018 §4), or [what came twice](Self::duplicate).
+    /// The blocks of the option in their order: the most recent first (RFC 2018 §4), or [what came
+    /// twice](Self::duplicate).
     pub fn sacked(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.sack.0.iter().map_while(|&(offset, len)| {
             let below = u64::from(offset) & BELOW;
@@ -95,8 +102,8 @@ impl Ack {
         })
     }
 
-    /// The D-SACK block: segments that had arrived before this acknowledgement's did (RFC 2883 §4). It comes first, below
-    /// `next` or within the second block.
+    /// The D-SACK block: segments that had arrived before this acknowledgement's did (RFC 2883 §4).
+    /// It comes first, below `next` or within the second block.
     pub fn duplicate(&self) -> Option<Range<u64>> {
         let mut blocks = self.sacked();
         let first = blocks.next()?;
@@ -105,11 +112,12 @@ impl Ack {
     }
 }
 
-/// The bit of an offset from [`Ack::next`] that says that it is less than nothing, two's complement; no window is so large.
+/// The bit of an offset from [`Ack::next`] that says that it is less than nothing, two's
+/// complement; no window is so large.
 const BELOW: u64 = 1 << 31;
 
-/// Up to three SACK blocks (RFC 2018; a time stamp leaves room for no more), stored as offset from [`Ack::next`] and
-/// length, the most recent first. See [`Ack::sacked`].
+/// Up to three SACK blocks (RFC 2018; a time stamp leaves room for no more), stored as offset from
+/// [`Ack::next`] and length, the most recent first. See [`Ack::sacked`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks([(u32, u32); 3]);
 
@@ -117,7 +125,8 @@ impl SackBlocks {
     /// No block.
     pub const NONE: Self = Self([(0, 0); 3]);
 
-    /// The first three of `ranges` that lie beyond `next`; an empty or unrepresentable range is left out.
+    /// The first three of `ranges` that lie beyond `next`; an empty or unrepresentable range is
+    /// left out.
     pub fn new(next: u64, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         let mut blocks = Self::NONE;
         let fitting = ranges.into_iter().filter_map(|range| {
@@ -131,7 +140,8 @@ impl SackBlocks {
         blocks
     }
 
-    /// These blocks behind one that says that `sequence` came twice (RFC 2883 §4); the last of three gives way.
+    /// These blocks behind one that says that `sequence` came twice (RFC 2883 §4); the last of
+    /// three gives way.
     #[must_use]
     pub fn with_duplicate(self, next: u64, sequence: u64) -> Self {
         match i32::try_from(i128::from(sequence) - i128::from(next)) {
@@ -155,20 +165,24 @@ impl SackBlocks {
 /// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recovery {
-    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new acknowledgement ends a recovery.
+    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new acknowledgement ends a
+    /// recovery.
     Reno,
     /// NewReno (RFC 6582): partial acknowledgements each repair one more loss.
     NewReno,
     /// Selective acknowledgements and the pipe algorithm (RFC 6675).
     #[default]
     Sack,
-    /// Fast retransmit alone, as UCLA's Westwood module for ns-2 has it: every third duplicate retransmits and counts as a
-    /// loss, also while an earlier window is repaired; nothing inflates the window, and the next new acknowledgement grows it.
+    /// Fast retransmit alone, as UCLA's Westwood module for ns-2 has it: every third duplicate
+    /// retransmits and counts as a loss, also while an earlier window is repaired; nothing inflates
+    /// the window, and the next new acknowledgement grows it.
     FastRetransmit,
-    /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo & Peterson 1995).
+    /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo
+    /// & Peterson 1995).
     Vegas,
-    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails; windows are cut by
-    /// proportional rate reduction (RFC 9937). What kernels do. The receiver reports what came twice (RFC 2883).
+    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails;
+    /// windows are cut by proportional rate reduction (RFC 9937). The rule of kernels. The receiver
+    /// reports what came twice (RFC 2883).
     Rack,
 }
 
@@ -185,7 +199,8 @@ pub enum Dialect {
 /// Which round trips are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RttSampling {
-    /// One new segment at a time is timed, and forgotten when it may have been retransmitted (Karn's rule).
+    /// One new segment at a time is timed, and forgotten when it may have been retransmitted
+    /// (Karn's rule).
     OncePerWindow,
     /// Every acknowledgement of new data measures one, by the stamp it echoes (RFC 7323).
     #[default]
@@ -195,18 +210,20 @@ pub enum RttSampling {
 /// The segment whose time stamp an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Echo {
-    /// The earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the receiver delays.
+    /// The earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the
+    /// receiver delays.
     #[default]
     Earliest,
-    /// The segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004; that
-    /// of 2.35 is true).
+    /// The segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004;
+    /// that of 2.35 is true).
     Latest,
 }
 
-/// What a scenario says about a TCP connection.
+/// A scenario's settings of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a unit.
+    /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a
+    /// unit.
     pub segment_size: u32,
     /// How losses are found and repaired.
     pub recovery: Recovery,
@@ -224,27 +241,30 @@ pub struct Options {
     pub receive_window: u32,
     /// How many segments there are to send; `None`: without end.
     pub segments: Option<u64>,
-    /// Whether segment 0 stands for the connection's SYN: nothing else is sent until it is acknowledged, it is
-    /// acknowledged at once, and it does not open the window (ns-2's `syn_` and `delay_growth_`).
+    /// Whether segment 0 stands for the connection's SYN: nothing else is sent until it is
+    /// acknowledged, it is acknowledged at once, and it does not open the window (ns-2's `syn_` and
+    /// `delay_growth_`).
     pub handshake: bool,
     /// Whether the first two duplicates each release a new segment (RFC 3042; ns-2's `singledup_`).
     pub limited_transmit: bool,
     /// Which round trips are measured.
     pub rtt_sampling: RttSampling,
-    /// The tick of the clock that measures round trips, which are whole ticks, at least one: 1 ms or 10 ms where time stamps
-    /// are coarse. At most 1 s (RFC 7323, 5.4).
+    /// The tick of the clock that measures round trips, which are whole ticks, at least one: 1 ms
+    /// or 10 ms where time stamps are coarse. At most 1 s (RFC 7323, 5.4).
     pub rtt_tick: Duration,
     /// The segment whose time stamp an acknowledgement echoes.
     pub echo: Echo,
-    /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements left (RFC 7323 §5.4:
-    /// 1 ms to 1 s); `None`: acknowledgements carry no stamp of the receiver's.
+    /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements
+    /// left (RFC 7323 §5.4: 1 ms to 1 s); `None`: acknowledgements carry no stamp of the
+    /// receiver's.
     pub timestamp_tick: Option<Duration>,
     /// The retransmission timer.
     pub rto: RtoOptions,
-    /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment is acknowledged.
+    /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment
+    /// is acknowledged.
     pub delayed_ack: Option<Duration>,
-    /// Segments in order that one acknowledgement answers at most, if it may wait; more than two are stretch
-    /// acknowledgements, which RFC 5681 §4.2 forbids and offloading makes.
+    /// Segments in order that one acknowledgement answers at most, if it may wait; more than two
+    /// are stretch acknowledgements, which RFC 5681 §4.2 forbids and offloading makes.
     pub ack_every: u8,
     /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
     pub ecn: bool,
@@ -258,8 +278,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// TCP as the RFCs have it: SACK, limited transmit, time stamps, acknowledgements delayed by up to 100 ms (RFC 9293
-    /// §3.8.6.3 allows 500 ms), the initial window of RFC 5681 §3.1, a receiver's window that never limits.
+    /// TCP as the RFCs have it: SACK, limited transmit, time stamps, acknowledgements delayed by up
+    /// to 100 ms (RFC 9293 §3.8.6.3 allows 500 ms), the initial window of RFC 5681 §3.1, a
+    /// receiver's window that never limits.
     pub fn rfc(segment_size: u32) -> Self {
         Self {
             segment_size,
@@ -298,8 +319,8 @@ impl Options {
         self
     }
 
-    /// `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `window_` of `window` segments, and a `DelAck` sink;
-    /// a plain sink is `delayed_ack: None`.
+    /// `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `window_` of `window`
+    /// segments, and a `DelAck` sink; a plain sink is `delayed_ack: None`.
     pub fn ns2(recovery: Recovery, segment_size: u32, window: u32) -> Self {
         let vegas = recovery == Recovery::Vegas;
         Self {

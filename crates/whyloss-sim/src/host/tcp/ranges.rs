@@ -1,8 +1,8 @@
 //! A set of sequence numbers as a sorted list of disjoint ranges `[start, end)` that do not touch.
 //!
-//! The receiver keeps what arrived ahead of a hole in one, the sender what was acknowledged selectively. There are as
-//! many ranges as holes, so a short vector beats any tree; the most common change, growth at the end, touches only the
-//! last range.
+//! The receiver keeps what arrived ahead of a hole in one, the sender what was acknowledged
+//! selectively. There are as many ranges as holes, so a short vector beats any tree; the most
+//! common change, growth at the end, touches only the last range.
 
 use std::ops::Range;
 

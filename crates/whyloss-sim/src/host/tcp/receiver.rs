@@ -1,4 +1,5 @@
-//! The receiver: cumulative, delayed and selective acknowledgements (RFC 5681 §4.2, RFC 2018, RFC 7323 §4.3).
+//! The receiver: cumulative, delayed and selective acknowledgements (RFC 5681 §4.2, RFC 2018, RFC
+//! 7323 §4.3).
 //!
 //! ```text
 //! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment (or more) or the delay
@@ -7,8 +8,8 @@
 //! SACK blocks                               the block of the segment that arrived, then those reported before
 //! ```
 //!
-//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP what came twice is reported first (RFC 2883,
-//! one segment in a block); to others it is not.
+//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP what came twice is
+//! reported first (RFC 2883, one segment in a block); to others it is not.
 
 use std::ops::Range;
 
@@ -52,7 +53,8 @@ pub struct Receiver {
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
-    /// One segment of each block reported last, the most recent first. Those below the hole no longer count.
+    /// One segment of each block reported last, the most recent first. Those below the hole no
+    /// longer count.
     latest: [u64; 3],
 }
 
@@ -101,8 +103,8 @@ impl Receiver {
         segment.sequence == self.next && self.ahead == 0
     }
 
-    /// [`Self::on_segment`] of one that is [expected](Self::expects), whose acknowledgement needs only the next number and
-    /// an echo.
+    /// [`Self::on_segment`] of one that is [expected](Self::expects), whose acknowledgement needs
+    /// only the next number and an echo.
     #[inline]
     pub(crate) fn on_expected(&mut self, now: Time, segment: &Segment) -> Option<(u64, Time)> {
         self.note(segment);
@@ -123,8 +125,8 @@ impl Receiver {
         }
     }
 
-    /// A segment arrives that is marked or not, and says CWR or not: to be told before [`Self::on_segment`] of a connection with
-    /// ECN (RFC 3168 §6.1.3).
+    /// A segment arrives that is marked or not, and says CWR or not: to be told before
+    /// [`Self::on_segment`] of a connection with ECN (RFC 3168 §6.1.3).
     pub fn on_marks(&mut self, marked: bool, cwr: bool) {
         self.echoes = marked || (self.echoes && !cwr);
     }
@@ -139,7 +141,8 @@ impl Receiver {
         self.deadline
     }
 
-    /// Tells that [`Receiver::next_timeout`] has come; answers with the acknowledgement that waited.
+    /// Tells that [`Receiver::next_timeout`] has come; answers with the acknowledgement that
+    /// waited.
     pub fn on_timeout(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline <= now && self.deadline != Time::MAX;
         due.then(|| self.acknowledge(SackBlocks::NONE))
@@ -308,7 +311,7 @@ mod tests {
         assert_eq!(arrive(&mut receiver, 20, 4, 9), None);
         assert_eq!(arrive(&mut receiver, 50, 5, 9), None);
         assert_eq!(next(receiver.on_timeout(ms(120))), Some(6));
-        // What is out of order is answered at once, and the next four count anew.
+        // A segment out of order is answered at once, and the next four count anew.
         assert_eq!(next(arrive(&mut receiver, 130, 7, 9)), Some(6));
         assert_eq!(next(arrive(&mut receiver, 131, 6, 9)), Some(8));
         for k in 8..11 {

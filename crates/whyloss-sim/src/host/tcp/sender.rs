@@ -1,4 +1,5 @@
-//! The sender: the window, the timer, and the path that every acknowledgement takes while nothing is lost.
+//! The sender: the window, the timer, and the path that every acknowledgement takes while nothing
+//! is lost.
 //!
 //! ```text
 //! una ≤ nxt ≤ max        acknowledged, to be sent next, one past the highest sent
@@ -6,9 +7,10 @@
 //! timeout                nxt = una: everything is sent again as the window opens (go-back-N)
 //! ```
 //!
-//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip sample, one call of the
-//! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `sender/recovery.rs`
-//! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
+//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip
+//! sample, one call of the controller, one new edge and one new deadline. Any other event makes the
+//! sender alert. `sender/recovery.rs` handles it until all is well again. When a loss is found,
+//! `judge.rs` gives it a cause.
 
 mod ecn;
 mod held;
@@ -52,7 +54,7 @@ pub struct Sender {
     una: u64,
     nxt: u64,
     max: u64,
-    /// What the window lets leave, whether there is so much or not.
+    /// The end of the window, whether there is so much data or not.
     edge: u64,
     /// How many segments there are.
     segments: u64,
@@ -66,7 +68,7 @@ pub struct Sender {
     /// Whether the last event found a loss: see [`Sender::judgement`].
     judged: bool,
     judge: Box<Judge>,
-    /// What the judge said last.
+    /// The last verdict of the judge.
     judgement: Option<Judgement>,
     latest_rtt: Duration,
     min_rtt: Duration,
@@ -104,11 +106,11 @@ pub struct Sender {
     una_at_timeout: u64,
     scoreboard: Option<Box<Scoreboard>>,
     meter: Option<Box<MeteredPacer>>,
-    /// What only Vegas keeps.
+    /// State of Vegas alone.
     vegas: Option<Box<Vegas>>,
-    /// What only RACK-TLP keeps.
+    /// State of RACK-TLP alone.
     by_time: Option<Box<RackTlp>>,
-    /// What only an ECN-capable sender keeps.
+    /// State of an ECN-capable sender alone.
     ecn: Option<Box<Cuts>>,
     retransmitted: u32,
     timeouts: u32,
@@ -131,8 +133,8 @@ impl Sender {
         Self::with_decider(options, SenderDecider::unaware(), random, now)
     }
 
-    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random` draws the errors of an
-    /// erring one.
+    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random`
+    /// draws the errors of an erring one.
     pub fn with_decider(
         options: &Options,
         decider: SenderDecider,
@@ -216,8 +218,8 @@ impl Sender {
         sender
     }
 
-    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call [`Sender::poll_transmit`]
-    /// until it answers `None`.
+    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call
+    /// [`Sender::poll_transmit`] until it answers `None`.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -235,8 +237,9 @@ impl Sender {
         self.on_foreseen_ack(now, ack, stamped);
     }
 
-    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at `at` only moves the
-    /// window on: it finds no loss, lets nothing leave again, and the timer does not expire before it.
+    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at
+    /// `at` only moves the window on: it finds no loss, lets nothing leave again, and the timer
+    /// does not expire before it.
     #[inline]
     pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
         !self.alert
@@ -246,7 +249,8 @@ impl Sender {
             && at <= self.deadline
     }
 
-    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window on.
+    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window
+    /// on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -258,7 +262,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: it is always alert.
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees
+    /// nothing: it is always alert.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
         let sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
@@ -269,7 +274,8 @@ impl Sender {
         .needs_attention()
     }
 
-    /// The application has produced `segments` in all; there were none if [`Options::segments`] was zero.
+    /// The application has produced `segments` in all; there were none if [`Options::segments`] was
+    /// zero.
     pub(crate) fn supply(&mut self, segments: u64) {
         self.segments = segments;
     }
@@ -306,8 +312,8 @@ impl Sender {
         })
     }
 
-    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back may leave; [`Time::MAX`]
-    /// if nothing is outstanding.
+    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back
+    /// may leave; [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         let mut next = self.deadline;
@@ -323,7 +329,8 @@ impl Sender {
         next
     }
 
-    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
+    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it
+    /// answers `None`.
     pub fn on_timeout(&mut self, now: Time) {
         self.judged = false;
         if self.on_timers_by_time(now) || now < self.deadline || self.una == self.max {
@@ -375,13 +382,13 @@ impl Sender {
         self.judge.held()
     }
 
-    /// The path lost this segment. Only the oracle, and whoever scores verdicts, makes use of it.
+    /// The path lost this segment. Only the oracle and the scores use it.
     pub fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.judge.on_lost(sequence, cause, self.una);
     }
 
-    /// What the classifier said about the loss that the last event found, if it found one, and the segments that it
-    /// spoke about: those of the window that were lost and had no verdict yet, with their true causes.
+    /// Returns the classifier's verdict on the loss that the last event found, if any. With it come
+    /// the lost segments of the window that had no verdict yet, and their true causes.
     #[inline]
     pub fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         if !self.judged {
@@ -400,7 +407,7 @@ impl Sender {
         self.control.ssthresh()
     }
 
-    /// What congestion control knows and allows.
+    /// Returns the state of congestion control.
     pub(crate) fn state(&self) -> SourceState {
         let controller = self.control.controller();
         let pacing = controller.pacing_rate();
@@ -476,7 +483,8 @@ impl Sender {
         u64::from(self.fast_recoveries)
     }
 
-    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller learn from it.
+    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller
+    /// learn from it.
     #[inline]
     fn advance(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64, in_recovery: bool) {
         let rtt = self.measure(now, ack);
@@ -506,7 +514,8 @@ impl Sender {
             .app_limited(self.nxt >= self.segments || self.handshaking)
             .in_recovery(in_recovery);
         if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
-            // Reno asks for no more, and what a compiler works out but nobody reads is worked out all the same.
+            // Reno asks for no more, and what a compiler works out but nobody reads is worked out
+            // all the same.
             self.control.on_ack(&event);
         } else {
             let event = event
@@ -530,7 +539,7 @@ impl Sender {
         self.control.on_ack(ack);
     }
 
-    /// What the receiver's time stamp clock said at `at`.
+    /// Returns the receiver's time stamp clock at `at`.
     #[inline]
     fn stamp(&self, at: Time) -> Option<Time> {
         let tick = self.timestamp_tick.as_nanos() as u64;
@@ -541,8 +550,8 @@ impl Sender {
         }
     }
 
-    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or SACK blocks say have
-    /// left it. What a long recovery sent meanwhile can exceed the window several times.
+    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or
+    /// SACK blocks say have left it. A long recovery can send several windows meanwhile.
     fn outstanding(&self) -> u64 {
         let sacked = self
             .scoreboard
@@ -580,7 +589,8 @@ impl Sender {
         said.verdict
     }
 
-    /// A recovery has ended: a verdict that waited for this is final, and what a loss called wireless did is undone.
+    /// A recovery has ended: a verdict that waited for this is final, and what a loss called
+    /// wireless did is undone.
     fn conclude(&mut self, now: Time) {
         let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
             return;
@@ -683,7 +693,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// What the clock that measures round trips shows at both ends of one.
+    /// Returns the ticks of the clock that measures round trips, at both ends of one.
     #[inline]
     fn ticks(&self, sent: Time, now: Time) -> (Time, Time) {
         let tick = u64::from(self.rtt_tick);

@@ -1,4 +1,4 @@
-//! What a flow's application must satisfy.
+//! Conditions on a flow's application.
 
 use whyloss::Duration;
 

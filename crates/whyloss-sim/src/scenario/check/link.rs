@@ -1,4 +1,4 @@
-//! What a link must satisfy, its ends not among it.
+//! Conditions on a link, but for its ends.
 
 use whyloss::Duration;
 use whyloss_link::arq::MOST_TRIES;
@@ -92,7 +92,7 @@ fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked 
     Ok(())
 }
 
-/// What a link that follows a trace cannot have.
+/// Refuses settings that a link with a trace cannot have.
 fn check_traced(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
     let refused = |key, what| fail(place(key), Problem::Traced(what));
     if !spec.delay_changes.is_empty() {

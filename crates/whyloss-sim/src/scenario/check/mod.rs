@@ -1,7 +1,7 @@
-//! What a scenario must satisfy before it is run, whoever built it.
+//! Conditions on a scenario before it is run, from a file or from code.
 //!
-//! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what measures nothing (an
-//! empty window), or what a slip would make so large that it eats the memory.
+//! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what
+//! measures nothing (an empty window), or what a slip would make so large that it eats the memory.
 
 mod application;
 mod link;
@@ -34,8 +34,8 @@ pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
 pub const MOST_WAITING: u32 = 10_000_000;
 /// Largest packet, with its headers: what IP carries.
 pub const LARGEST_PACKET: u32 = 65_535;
-/// The shortest section of a packet that a checksum may cover: without the headers of IPv4 and UDP (20 and 8 bytes) nobody
-/// could tell whose the packet is.
+/// The shortest section of a packet that a checksum may cover: without the headers of IPv4 and UDP
+/// (20 and 8 bytes) nobody could tell whose the packet is.
 pub const LEAST_COVERAGE: u32 = 28;
 
 /// Least and most noise of receivers' clocks.

@@ -1,4 +1,4 @@
-//! What a check finds wrong, and where.
+//! Faults that a check finds, with their place.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a [`Scenario`](crate::Scenario).
+/// A fault of a [`Scenario`](crate::Scenario).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -94,9 +94,9 @@ pub enum Problem {
     /// An interval of times in the wrong order.
     #[error("{first} comes after {second}")]
     Backwards {
-        /// What should be the earlier time.
+        /// The name of the earlier time.
         first: String,
-        /// What should be the later one.
+        /// The name of the later time.
         second: String,
     },
     /// A flow that starts after the run.

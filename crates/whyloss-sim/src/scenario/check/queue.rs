@@ -1,4 +1,4 @@
-//! What a link's queue must satisfy.
+//! Conditions on a link's queue.
 
 use whyloss::{Duration, Rate};
 use whyloss_link::QueueSpec;

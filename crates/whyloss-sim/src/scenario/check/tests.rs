@@ -1,4 +1,4 @@
-//! What the checks refuse, and where they say it is.
+//! Refusals of the checks, and the places that they name.
 
 use super::*;
 use crate::host::datagrams::{Law, Pattern};
@@ -52,7 +52,7 @@ fn the_good_one_passes() {
     assert_eq!(good().check(), Ok(()));
 }
 
-/// What a file cannot say but code can.
+/// Code can say things that a file cannot.
 #[test]
 fn code_can_be_wrong_too() {
     type Spoil = fn(&mut Scenario);

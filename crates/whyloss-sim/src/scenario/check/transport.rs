@@ -1,4 +1,4 @@
-//! What a flow's transport must satisfy.
+//! Conditions on a flow's transport.
 
 use whyloss::{Duration, Rate, iftp, tfrc};
 

@@ -12,7 +12,7 @@ pub(super) const TRANSFERS: [&str; 3] = ["size", "arrivals", "per_second"];
 pub(super) const VIDEO: [&str; 4] = ["fps", "rate", "patience", "playout"];
 pub(super) const VOICE: [&str; 3] = ["interval", "patience", "playout"];
 
-/// What a flow of packets of `packet` bytes carries.
+/// Reads the application of a flow with packets of `packet` bytes.
 pub(in crate::scenario) fn application(
     field: &Field<'_>,
     packet: u32,

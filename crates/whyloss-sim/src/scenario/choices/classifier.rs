@@ -6,7 +6,8 @@ use crate::registry::{Labelled, Registry};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-/// What `known` calls by the name that is given; without a name, what a transport without a classifier does.
+/// Returns the entry of `known` with the given name; without a name, the default of a transport
+/// without a classifier.
 pub(super) fn decider<C: Unaware, O, X: Labelled>(
     field: Option<&Field<'_>>,
     known: &Known<'_, C, O, X>,

@@ -1,7 +1,7 @@
 //! The parts of a scenario that come in kinds: channels, transports, classifiers.
 //!
-//! Each is given by its name alone (`channel = "none"`) or by a table with the name and its parameters
-//! (`channel = { kind = "bernoulli", loss = 0.01 }`).
+//! Each is given by its name alone (`channel = "none"`) or by a table with the name and its
+//! parameters (`channel = { kind = "bernoulli", loss = 0.01 }`).
 
 mod application;
 mod channel;

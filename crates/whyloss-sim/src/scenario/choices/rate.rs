@@ -13,7 +13,7 @@ use crate::scenario::fields::Field;
 use crate::scenario::recorded;
 use crate::scenario::schema::Shape;
 
-/// What is expected.
+/// The expected form.
 pub(in crate::scenario) const RATE: &str = r#"how fast bits leave, such as "150 kbit/s", "trace:FILE", "recorded:NAME" or { rates = [ … ], means = [ … ] }"#;
 
 /// Most bytes of a trace's file.

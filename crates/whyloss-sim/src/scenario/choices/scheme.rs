@@ -23,7 +23,7 @@ pub(super) struct Windowed {
     pub(super) spec: ControllerSpec,
     /// A controller from outside, in place of the other.
     pub(super) outside: Option<OutsideController>,
-    /// What decides the causes of losses.
+    /// The decider of the causes of losses.
     pub(super) classifier: SenderDecider,
 }
 

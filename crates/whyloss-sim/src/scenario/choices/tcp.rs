@@ -53,11 +53,13 @@ pub(super) const POLICIES: [&str; 6] = [
 pub(super) const HEADER: u32 = 40;
 /// The largest window, in segments, that is not a slip.
 const LARGEST_WINDOW: u64 = 1 << 20;
-/// What `window` is with `base = "ns2"` if it is not given: large enough not to limit (ns-2's own default is 20).
+/// The default of `window` with `base = "ns2"`: large enough not to limit (ns-2's own default is
+/// 20).
 const NS2_WINDOW: u32 = 1_000;
 
-/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with
-/// their headers. A controller from outside takes the place of the options' own.
+/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet`
+/// bytes are full segments with their headers. A controller from outside takes the place of the
+/// options' own.
 pub(super) fn options(
     choice: &Choice<'_>,
     scheme: Option<&Windowed>,
@@ -209,7 +211,8 @@ fn controller(field: &Field<'_>, ns2: bool, registry: &Registry) -> Result<Contr
     Ok(if ns2 { kind.of_ns2() } else { kind })
 }
 
-/// What a loss called wireless does: a name, or a table with a policy and its parameter.
+/// Reads the reaction to a loss called wireless: a name, or a table with a policy and its
+/// parameter.
 pub(super) fn wireless(field: &Field<'_>) -> Result<WirelessPolicy, Fault> {
     let expected = r#"a policy, such as "keep" or { kind = "percent", percent = 80 }"#;
     let choice = Choice::of(field, "wireless", expected, &POLICIES)?;

@@ -1,4 +1,4 @@
-//! What happens to packets between a link's queue and its far end: jitter, aggregation, handovers.
+//! Effects on packets between a link's queue and its far end: jitter, aggregation, handovers.
 
 use whyloss_link::bursts::{BurstSpec, MOST_PACKETS};
 use whyloss_link::{Backlog, Handover, JitterLaw, JitterSpec};

@@ -1,9 +1,10 @@
-//! A sender and a receiver over a path that loses or delays given segments: every departure over several round trips,
-//! derived by hand.
+//! A sender and a receiver over a path that loses or delays given segments: every departure over
+//! several round trips, derived by hand.
 //!
-//! Each way takes 50 ms and the path has no rate, so that time goes by round trips of 100 ms: what leaves together arrives
-//! together, in order. Ten segments leave at 0; nothing but the script takes anything away; every segment is acknowledged
-//! unless a script says otherwise, and limited transmit is off.
+//! Each way takes 50 ms and the path has no rate, so that time goes by round trips of 100 ms: what
+//! leaves together arrives together, in order. Ten segments leave at 0; nothing but the script
+//! takes anything away; every segment is acknowledged unless a script says otherwise, and limited
+//! transmit is off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,7 +16,7 @@ use crate::script::{ms, options};
 
 const ONE_WAY: Duration = Duration::from_millis(50);
 
-/// What happens to one departure of a segment.
+/// The fate of one departure of a segment.
 enum Fate {
     Lost,
     /// This much later, in milliseconds.
@@ -27,9 +28,10 @@ use Fate::{Late, Lost};
 struct Exchange {
     sender: Sender,
     receiver: Receiver,
-    /// What happens to (segment, departure of it, from 0).
+    /// The fate of (segment, departure of it, from 0).
     data: Vec<(u64, usize, Fate)>,
-    /// How much later, in milliseconds, acknowledgements sent from the first time to the second are.
+    /// How much later, in milliseconds, acknowledgements sent from the first time to the second
+    /// are.
     acks: (Time, Time, i64),
     /// By time, then by order of departure.
     data_under_way: BinaryHeap<Reverse<(Time, usize)>>,
@@ -59,7 +61,7 @@ impl Exchange {
         exchange
     }
 
-    /// What leaves until `end`: milliseconds, and the segments of that moment in order.
+    /// Returns the departures until `end`: milliseconds, and the segments of that moment in order.
     fn run(&mut self, end: u64) -> Vec<(u64, Vec<u64>)> {
         let mut now = Time::ZERO;
         self.transmit(now);
@@ -149,8 +151,9 @@ fn at(millis: u64, segments: impl IntoIterator<Item = u64>) -> (u64, Vec<u64>) {
     (millis, segments.into_iter().collect())
 }
 
-/// The first two moments of all exchanges that lose 3 and any later ones: 0, 1 and 2 open the window to 13 from 3, and the
-/// third duplicate, at the same moment, sends 3 again. FlightSize 13 makes it 6.5; 16 is one past what was sent.
+/// The first two moments of all exchanges that lose 3 and any later ones: 0, 1 and 2 open the
+/// window to 13 from 3, and the third duplicate, at the same moment, sends 3 again. FlightSize 13
+/// makes it 6.5; 16 is one past what was sent.
 fn begun() -> [(u64, Vec<u64>); 2] {
     [at(0, 0..10), at(100, (10..16).chain([3]))]
 }
@@ -161,13 +164,15 @@ fn one_loss() {
         let mut exchange = Exchange::losing(&prompt(recovery), &[3]);
         let log = exchange.run(300);
         assert_eq!(log[..2], begun(), "{recovery:?}");
-        // At 100 there were six duplicates, from 4 to 9; at 200 come six more, from 10 to 15, and what answers 3: all up to
-        // 15. Reno and NewReno: 6 + 8 = 14 from 3 with the eighth, so the eighth to the twelfth release 16 to 20.
-        // SACK: with the eighth, 11, L = 9 and pipe = (16 − 9 − 3) + 1 = 5 of 6; each later one leaves it there.
-        // The end: Reno and SACK 6.5 from 16, NewReno min(6.5, 5 + 1): 21 for all.
+        // At 100 there were six duplicates, from 4 to 9; at 200 come six more, from 10 to 15, and
+        // what answers 3: all up to
+        // 15. Reno and NewReno: 6 + 8 = 14 from 3 with the eighth, so the eighth to the twelfth
+        //     release 16 to 20. SACK: with the eighth, 11, L = 9 and pipe = (16 − 9 − 3) + 1 = 5 of
+        //     6; each later one leaves it there. The end: Reno and SACK 6.5 from 16, NewReno
+        //     min(6.5, 5 + 1): 21 for all.
         assert_eq!(log[2], at(200, 16..22), "{recovery:?}");
-        // Six acknowledgements. From 6500 bytes they add 153, 151, 147 and 143, which makes 7094: two with the fourth.
-        // NewReno's first is slow start, 7000 bytes: two with that one.
+        // Six acknowledgements. From 6500 bytes they add 153, 151, 147 and 143, which makes 7094:
+        // two with the fourth. NewReno's first is slow start, 7000 bytes: two with that one.
         assert_eq!(log[3..], [at(300, 22..29)], "{recovery:?}");
         assert_eq!(exchange.sender.ssthresh(), 6500);
         assert_eq!(exchange.sender.fast_recoveries(), 1);
@@ -182,9 +187,11 @@ fn two_losses_reno() {
     let log = exchange.run(500);
     assert_eq!(log[..2], begun());
     let rest = [
-        // Duplicates 6 to 11: 6 + 8 from 3 are sixteen with the eighth. Then 3's answer, 6, ends the recovery: six from 6.
+        // Duplicates 6 to 11: 6 + 8 from 3 are sixteen with the eighth. Then 3's answer, 6, ends
+        // the recovery: six from 6.
         at(200, 16..20),
-        // Four duplicates of 6: another loss. FlightSize 14, to the letter of RFC 5681 all not acknowledged, makes 7.
+        // Four duplicates of 6: another loss. FlightSize 14, to the letter of RFC 5681 all not
+        // acknowledged, makes 7.
         at(300, [6]),
         // Everything up to 19. Seven from 20.
         at(400, 20..27),
@@ -202,10 +209,11 @@ fn two_losses_newreno() {
     let log = exchange.run(400);
     assert_eq!(log[..2], begun());
     let rest = [
-        // As Reno's, but 6 acknowledges three in part: 6.5 + 11 − 3 + 1 = 15.5 from 6. 6 again, then 20.
+        // As Reno's, but 6 acknowledges three in part: 6.5 + 11 − 3 + 1 = 15.5 from 6. 6 again,
+        // then 20.
         at(200, [16, 17, 18, 19, 6, 20]),
-        // Four duplicates: up to 19.5 from 6. 6's answer, 20, is the end: five are under way, so six from 20; the next
-        // acknowledgement is slow start's: seven from 21.
+        // Four duplicates: up to 19.5 from 6. 6's answer, 20, is the end: five are under way, so
+        // six from 20; the next acknowledgement is slow start's: seven from 21.
         at(300, 21..28),
         // Seven in congestion avoidance from 7000 bytes.
         at(400, 28..35),
@@ -221,8 +229,9 @@ fn two_losses_sack() {
     let log = exchange.run(400);
     assert_eq!(log[..2], begun());
     let rest = [
-        // 10: L = 8, pipe = 5 + 1. 11: L = 9, pipe = (16 − 9 − 3) + 1 = 5, and 6 is lost. 12 to 15: two were sent again and
-        // three to four are above, 5 each. 6, acknowledged: 16 to 19 and segment 6 are 5.
+        // 10: L = 8, pipe = 5 + 1. 11: L = 9, pipe = (16 − 9 − 3) + 1 = 5, and 6 is lost. 12 to 15:
+        // two were sent again and three to four are above, 5 each. 6, acknowledged: 16 to 19 and
+        // segment 6 are 5.
         at(200, [6, 16, 17, 18, 19, 20]),
         // 16 is the end: 6500 bytes from 16. 17 to 21 add 153, 151, 147, 143 (two leave), 141.
         at(300, 21..28),
@@ -245,8 +254,8 @@ fn three_losses_reno() {
         at(200, 16..19),
         // Three duplicates of 6: FlightSize 13 makes 6.5.
         at(300, [6]),
-        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven under way, and nothing will come to tell of 8. A
-        // second later the timer expires: ssthresh = 11/2.
+        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven under way, and nothing will
+        // come to tell of 8. A second later the timer expires: ssthresh = 11/2.
         at(1400, [8]),
         // All up to 18: slow start from two, four, to 5.5.
         at(1500, 19..21),
@@ -268,11 +277,11 @@ fn three_losses_newreno() {
     let rest = [
         // 6: 6.5 + 10 − 3 + 1 = 14.5 from 6.
         at(200, [16, 17, 18, 6, 19]),
-        // Three duplicates, from 16 to 18, make it 17.5. 8 in part: − 2 + 1 = 16.5 from 8: 8 again and 23. The duplicate
-        // of 19: 24.
+        // Three duplicates, from 16 to 18, make it 17.5. 8 in part: − 2 + 1 = 16.5 from 8: 8 again
+        // and 23. The duplicate of 19: 24.
         at(300, [20, 21, 22, 8, 23, 24]),
-        // Three duplicates, from 20 to 22: 20.5 from 8. 8's answer, 23, is the end with five under way: six from 23; slow
-        // start to seven from 24; seven from 25.
+        // Three duplicates, from 20 to 22: 20.5 from 8. 8's answer, 23, is the end with five under
+        // way: six from 23; slow start to seven from 24; seven from 25.
         at(400, 25..32),
     ];
     assert_eq!(log[2..], rest);
@@ -286,8 +295,9 @@ fn three_losses_sack() {
     let log = exchange.run(300);
     assert_eq!(log[..2], begun());
     let rest = [
-        // 10: L = 7, pipe = 6 + 1. 11: L = 9, 4 + 1, and 6 and 8 are lost: 6. 12: L = 10, 3 + 2: 8. 13 to 15: two to three
-        // above and three sent again, 5 each. 6, acknowledged: 16 to 18, 6 and 8.
+        // 10: L = 7, pipe = 6 + 1. 11: L = 9, 4 + 1, and 6 and 8 are lost: 6. 12: L = 10, 3 + 2: 8.
+        // 13 to 15: two to three above and three sent again, 5 each. 6, acknowledged: 16 to 18, 6
+        // and 8.
         at(200, [6, 8, 16, 17, 18, 19]),
         // 8, acknowledged: 16 to 19 and 8 are 5: 20. 16 is the end: as with two losses.
         at(300, 20..27),
@@ -299,8 +309,9 @@ fn three_losses_sack() {
 
 #[test]
 fn a_stalled_path_sends_everything_again() {
-    // The ten arrive together at 1200, and behind them the copy of segment 0 that the timer sent at 1000. At 1250 come
-    // ten acknowledgements and a duplicate; the nine copies of 1 to 9 bring nine more at 1350. See `spurious`.
+    // The ten arrive together at 1200, and behind them the copy of segment 0 that the timer sent at 1000.
+    // At 1250 come ten acknowledgements and a duplicate; the nine copies of 1 to 9 bring nine more
+    // at 1350. See `spurious`.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut exchange = Exchange::new(&prompt(recovery));
         exchange.data.extend((0..10).map(|s| (s, 0, Late(1150))));
@@ -310,12 +321,14 @@ fn a_stalled_path_sends_everything_again() {
         assert_eq!(log[..3], spike, "{recovery:?}");
         assert_eq!(exchange.receiver.duplicates(), 10);
         if recovery == Recovery::Reno {
-            // With the second of the nine 10 is taken for lost: FlightSize 6 makes 3. Three duplicates and three are
-            // the six under way; the seven others release one each; 11 to 16 then deflate.
+            // With the second of the nine 10 is taken for lost: FlightSize 6 makes 3. Three
+            // duplicates and three are the six under way; the seven others release one each; 11 to
+            // 16 then deflate.
             assert_eq!(log[3..], [at(1350, [10].into_iter().chain(16..23))]);
             assert_eq!(exchange.sender.fast_recoveries(), 1);
         } else {
-            // Six acknowledgements from 6099.3 bytes: 6263, 6423, 6578, 6730, 6879, 7024: two with the last.
+            // Six acknowledgements from 6099.3 bytes: 6263, 6423, 6578, 6730, 6879, 7024: two with
+            // the last.
             assert_eq!(log[3..], [at(1350, 16..23)], "{recovery:?}");
             assert_eq!(exchange.sender.fast_recoveries(), 0);
             assert_eq!(exchange.sender.ssthresh(), 5000);
@@ -325,8 +338,8 @@ fn a_stalled_path_sends_everything_again() {
 
 #[test]
 fn acknowledgements_overtaken_spare_the_copies() {
-    // The ten acknowledgements of 50 take 1150 ms longer, to 1250. The copy of segment 0, sent at 1000, is answered on a
-    // good path: 10, at 1100. What was overtaken says nothing any more.
+    // The ten acknowledgements of 50 take 1150 ms longer, to 1250. The copy of segment 0, sent at
+    // 1000, is answered on a good path: 10, at 1100. An overtaken acknowledgement says nothing new.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut exchange = Exchange::new(&prompt(recovery));
         exchange.acks = (ms(50), ms(51), 1150);
@@ -347,8 +360,9 @@ fn acknowledgements_overtaken_spare_the_copies() {
 
 #[test]
 fn delayed_acknowledgements_slow_slow_start() {
-    // Every second segment is acknowledged: half as many acknowledgements of one segment of growth each. 4, 6, 9 segments
-    // a round trip; of the ninth's, 18, the acknowledgement waits for 19, and so 13 + 13/2 follow by twos and threes.
+    // Every second segment is acknowledged: half as many acknowledgements of one segment of growth
+    // each. 4, 6, 9 segments a round trip; of the ninth's, 18, the acknowledgement waits for 19,
+    // and so 13 + 13/2 follow by twos and threes.
     let mut exchange = Exchange::new(&Options {
         initial_window: 4,
         segments: Some(31),

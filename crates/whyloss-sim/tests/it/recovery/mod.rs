@@ -1,9 +1,11 @@
-//! Loss recovery in the manner of packetdrill: given these acknowledgements at these times, these segments leave. Each
-//! script names the rule that it pins. `crates/whyloss-sim/tests/it/recovery/README.md` lists the
-//! rules, their scripts and where we depart.
+//! Loss recovery in the manner of packetdrill: given these acknowledgements at these times, these
+//! segments leave. Each script names the rule that it pins.
+//! `crates/whyloss-sim/tests/it/recovery/README.md` lists the rules, their scripts and where we
+//! depart.
 //!
-//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments unless it says bytes,
-//! and every expected number is derived in the comment above it from the text of the RFC.
+//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments
+//! unless it says bytes, and every expected number is derived in the comment above it from the text
+//! of the RFC.
 
 mod exchanges;
 mod newreno;
@@ -18,7 +20,8 @@ use whyloss_sim::host::tcp::{Ack, SackBlocks};
 
 use crate::script::{Script, ms};
 
-/// What leaves on an acknowledgement at `at` that echoes the stamp of a segment sent at `sent`.
+/// Returns the departures on an acknowledgement at `at` that echoes the stamp of a segment sent at
+/// `sent`.
 fn echoing(script: &mut Script, at: u64, next: u64, sent: u64) -> Vec<u64> {
     let ack = Ack {
         next,

@@ -33,7 +33,8 @@ fn rfc6582_3_2_step_2_begins_once_per_window_of_data() {
         assert_eq!(script.ack(at, 10), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 1);
-    // With 10 acknowledged they do. Slow start to ssthresh, 5: three from 11; FlightSize 3 makes 2 + 3 from 11.
+    // With 10 acknowledged they do. Slow start to ssthresh, 5: three from 11; FlightSize 3 makes 2 +
+    // 3 from 11.
     assert_eq!(script.ack(300, 11), [12, 13]);
     assert_eq!(script.ack(400, 11), []);
     assert_eq!(script.ack(401, 11), []);
@@ -43,8 +44,8 @@ fn rfc6582_3_2_step_2_begins_once_per_window_of_data() {
 
 #[test]
 fn rfc6582_3_2_step_3_a_full_acknowledgement_does_not_burst() {
-    // The receiver's window keeps anything new from leaving, so that nothing is under way at the end:
-    // min(ssthresh, max(FlightSize, SMSS) + SMSS) = min(5, 1 + 1).
+    // The receiver's window keeps anything new from leaving, so that nothing is under way at the
+    // end: min(ssthresh, max(FlightSize, SMSS) + SMSS) = min(5, 1 + 1).
     let mut script = Script::new(&Options {
         receive_window: 10,
         ..newreno()
@@ -83,8 +84,9 @@ fn rfc6582_3_2_step_3_deflates_by_what_a_partial_acknowledgement_acknowledges() 
 
 #[test]
 fn rfc6582_3_2_step_3_is_impatient() {
-    // Losses of 0 to 8, one repaired per 100 ms. The timer restarts with the fast retransmit of 102 and with the partial
-    // acknowledgement of 202, and not again: at 202 + 1000 it expires, and all is sent again as slow start opens.
+    // Losses of 0 to 8, one repaired per 100 ms. The timer restarts with the fast retransmit of 102
+    // and with the partial acknowledgement of 202, and not again: at 202 + 1000 it expires, and all
+    // is sent again as slow start opens.
     let mut script = Script::new(&Options {
         initial_window: 30,
         ..newreno()
@@ -98,7 +100,8 @@ fn rfc6582_3_2_step_3_is_impatient() {
         assert_eq!(script.sender.next_timeout(), ms(1202));
     }
     assert_eq!(script.timeout(1202), [10]);
-    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, whatever had been sent again meanwhile.
+    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, whatever had been sent again
+    // meanwhile.
     assert!(!script.sender.in_recovery());
     assert_eq!(script.ack(1302, 11), [11, 12]);
 }
@@ -119,15 +122,15 @@ fn rfc6582_3_2_step_4_after_a_timeout_recover_is_all_that_was_sent() {
         assert_eq!(script.ack(at, 14), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 1);
-    // … and neither are those of a real one at just this place: RFC 6582 §4's heuristics, which would tell, are not there.
-    // The timer repairs it.
+    // … and neither are those of a real one at just this place: RFC 6582 §4's heuristics, which
+    // would tell, are not there. The timer repairs it.
     assert_eq!(script.timeout(2202), [14]);
 }
 
 #[test]
 fn a_timeout_in_a_recovery_halves_what_is_in_the_network() {
-    // RFC 5681 §2's FlightSize is all that is not acknowledged, 14 segments. Nine duplicates say that nine have left the
-    // network: we halve 5, which is less than to the letter.
+    // RFC 5681 §2's FlightSize is all that is not acknowledged, 14 segments. Nine duplicates say
+    // that nine have left the network: we halve 5, which is less than to the letter.
     let mut script = recovering();
     for at in 103..109 {
         script.ack(at, 0);

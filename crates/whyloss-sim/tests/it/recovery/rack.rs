@@ -1,7 +1,8 @@
 //! Recovery by time: RACK-TLP (RFC 8985) and proportional rate reduction (RFC 9937).
 //!
-//! All round trips measured are 100 ms, so min_RTT = SRTT = 100 and the reordering window is 25 where there is one. Ten
-//! segments leave at 0, at once: which of them left first is a matter of their numbers.
+//! All round trips measured are 100 ms, so min_RTT = SRTT = 100 and the reordering window is 25
+//! where there is one. Ten segments leave at 0, at once: which of them left first is a matter of
+//! their numbers.
 
 use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks};
 
@@ -11,7 +12,7 @@ fn rack() -> Options {
     options(Recovery::Rack)
 }
 
-/// What leaves on an acknowledgement at `at` that reports that `sequence` came twice.
+/// Returns the departures on an acknowledgement at `at` that reports that `sequence` came twice.
 fn twice(script: &mut Script, at: u64, next: u64, sequence: u64) -> Vec<u64> {
     let ack = Ack {
         next,
@@ -22,8 +23,8 @@ fn twice(script: &mut Script, at: u64, next: u64, sequence: u64) -> Vec<u64> {
     script.leave(at)
 }
 
-/// 0 is found lost at 102. FlightSize 10 makes ssthresh 5; RecoverFS = 10; three are delivered, and 10 − 3 − 1 = 6 in
-/// flight: ⌈3 · 5/10⌉ = 2 leave.
+/// 0 is found lost at 102. FlightSize 10 makes ssthresh 5; RecoverFS = 10; three are delivered, and
+/// 10 − 3 − 1 = 6 in flight: ⌈3 · 5/10⌉ = 2 leave.
 fn found() -> Script {
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.sack(102, 0, &[1..4]), [0, 10]);
@@ -33,7 +34,8 @@ fn found() -> Script {
 
 /// The rest of the window arrives. In flight before each answer's departures, and what leaves:
 ///
-/// 4: 7, ⌈4/2⌉ − 2 = 0. 5: 6, ⌈5/2⌉ − 2 = 1. 6: 6, ⌈6/2⌉ − 3 = 0. 7: 5 of 5. 8: 4, and 1 is room. 9: again 4.
+/// 4: 7, ⌈4/2⌉ − 2 = 0. 5: 6, ⌈5/2⌉ − 2 = 1. 6: 6, ⌈6/2⌉ − 3 = 0. 7: 5 of 5. 8: 4, and 1 is room.
+/// 9: again 4.
 fn reduced() -> Script {
     let mut script = found();
     let leave: [&[u64]; 6] = [&[], &[11], &[], &[], &[12], &[13]];
@@ -55,8 +57,8 @@ fn rfc9937_6_reduces_by_the_ratio_and_ends_at_ssthresh() {
 
 #[test]
 fn rfc8985_6_2_step_5_finds_a_lost_retransmission() {
-    // 10 left with 0's retransmission, behind it, and arrives a round trip later: 0 is lost again, at 102 + 100. Four are
-    // in flight with 0, three without: CRB has 10 − 5 for room of two.
+    // 10 left with 0's retransmission, behind it, and arrives a round trip later: 0 is lost again,
+    // at 102 + 100. Four are in flight with 0, three without: CRB has 10 − 5 for room of two.
     let mut script = reduced();
     assert_eq!(script.sack(202, 0, &[1..11]), [0, 14]);
     // No second cut, and no timeout.
@@ -72,14 +74,15 @@ fn rfc8985_6_2_step_5_finds_a_lost_retransmission() {
 
 #[test]
 fn what_is_lost_of_what_left_in_a_recovery_begins_another() {
-    // 10, which left with 0's retransmission, is lost as well as that: only 12 and 13 are in flight, so there is room for three.
+    // 10, which left with 0's retransmission, is lost as well as that: only 12 and 13 are in
+    // flight, so there is room for three.
     let mut script = reduced();
     assert_eq!(script.sack(204, 0, &[11..12, 1..10]), [0, 10, 14]);
     assert_eq!(script.sack(207, 0, &[11..13, 1..10]), [15]);
     assert_eq!(script.sack(208, 0, &[11..14, 1..10]), [16]);
     assert_eq!(script.windows(), (5000, 5000));
-    // 0 arrives: the recovery of 0 to 9 ends, and the loss of 10, which left after the first cut, cuts once more. FlightSize
-    // is 7, from 10 to 16.
+    // 0 arrives: the recovery of 0 to 9 ends, and the loss of 10, which left after the first cut,
+    // cuts once more. FlightSize is 7, from 10 to 16.
     script.sack(304, 10, &[11..14]);
     assert_eq!(script.windows(), (3500, 3500));
     assert_eq!(script.sender.fast_recoveries(), 2);
@@ -96,8 +99,9 @@ fn rfc8985_6_2_step_4_reordering_within_the_window_sends_nothing_again() {
     assert_eq!(script.sender.next_timeout(), ms(128));
     assert_eq!(script.ack(110, 4), [12, 13, 14, 15]);
     assert_eq!(script.sender.retransmitted(), 0);
-    // Reordering has been seen: three sacked segments are no proof any longer, and 4 is lost when its time is over. Of twelve
-    // segments three have arrived and it is lost: eight, and the one that the entry allows.
+    // Reordering has been seen: three sacked segments are no proof any longer, and 4 is lost when
+    // its time is over. Of twelve segments three have arrived and it is lost: eight, and the one
+    // that the entry allows.
     assert_eq!(script.sack(112, 4, &[5..8]), []);
     assert_eq!(script.timeout(137), [4]);
     assert_eq!(script.windows(), (6000, 6000));
@@ -114,8 +118,8 @@ fn rfc8985_6_2_step_4_three_sacked_segments_are_proof_while_no_reordering_was_se
 
 #[test]
 fn rfc8985_7_2_and_7_3_a_lost_tail_is_probed_for() {
-    // 8 and 9 of ten are lost. 2 · SRTT after the last answer the last segment leaves again; RACK does the rest: 9 left at
-    // 300 and has arrived, so 8 is lost.
+    // 8 and 9 of ten are lost. 2 · SRTT after the last answer the last segment leaves again; RACK
+    // does the rest: 9 left at 300 and has arrived, so 8 is lost.
     let mut script = Script::new(&Options {
         segments: Some(10),
         ..rack()
@@ -151,7 +155,8 @@ fn rfc8985_7_3_a_new_segment_is_the_better_probe() {
     assert_eq!(script.sender.timeouts(), 0);
 }
 
-/// One segment at a time; 1's answer has not come by 400, 2 · SRTT and the receiver's 100 ms after it left: it leaves again.
+/// One segment at a time; 1's answer has not come by 400, 2 · SRTT and the receiver's 100 ms after
+/// it left: it leaves again.
 fn probed() -> Script {
     let mut script = Script::new(&Options {
         receive_window: 1,
@@ -196,7 +201,8 @@ fn rfc8985_7_4_a_needless_probe_is_no_loss() {
 
 #[test]
 fn rfc8985_7_3_one_probe_at_a_time() {
-    // No answer to the probe: no second one, but the retransmission timer, which started anew with the first.
+    // No answer to the probe: no second one, but the retransmission timer, which started anew with
+    // the first.
     let mut script = probed();
     assert_eq!(script.timeout(1400), [1]);
     assert_eq!(script.sender.timeouts(), 1);
@@ -211,7 +217,8 @@ fn rfc8985_6_3_a_timeout_sends_the_first_again_and_slow_start_the_rest() {
     // The window is two, then three.
     assert_eq!(script.ack(1100, 1), [1, 2]);
     assert_eq!(script.ack(1200, 2), [3, 4]);
-    // 2's answer says that 3 to 9 came before: nothing of them leaves again, and 10 begins a new window.
+    // 2's answer says that 3 to 9 came before: nothing of them leaves again, and 10 begins a new
+    // window.
     assert_eq!(script.ack(1201, 10), [10, 11, 12, 13]);
     assert_eq!(script.sender.timeouts(), 1);
 }

@@ -10,7 +10,7 @@ use crate::script::{MSS, ms};
 /// A receiver whose segments took 20 ms.
 struct Arrivals(Receiver);
 
-/// What an acknowledgement says.
+/// The content of an acknowledgement.
 type Said = (u64, Vec<Range<u64>>);
 
 fn said(ack: Option<Ack>) -> Option<Said> {
@@ -97,7 +97,8 @@ fn rfc1122_a_receiver_need_not_delay() {
 fn rfc5681_4_2_at_once_out_of_order() {
     let mut receiver = Arrivals::new(&delaying());
     assert_eq!(receiver.at(20, 0), None);
-    // 1 is missing. The duplicate takes with it the acknowledgement of 0 that waited, so that no timer runs.
+    // 1 is missing. The duplicate takes with it the acknowledgement of 0 that waited, so that no
+    // timer runs.
     assert_eq!(receiver.at(21, 2), Some((1, vec![2..3])));
     assert_eq!(receiver.0.next_timeout(), Time::MAX);
     // Every one of them, so that three make a fast retransmit.

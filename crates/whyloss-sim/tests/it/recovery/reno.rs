@@ -1,4 +1,5 @@
-//! Slow start, congestion avoidance, fast retransmit and fast recovery (RFC 5681), limited transmit (RFC 3042).
+//! Slow start, congestion avoidance, fast retransmit and fast recovery (RFC 5681), limited transmit
+//! (RFC 3042).
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
@@ -63,10 +64,12 @@ fn rfc5681_3_2_step_by_step() {
     assert_eq!(script.ack(103, 3), []);
     assert_eq!(script.ack(104, 3), []);
     assert_eq!(script.windows(), (13_000, u64::MAX));
-    // Steps 2 and 3: ssthresh = 13/2, segment 3 again; 6.5 + 3 = 9.5 from 3 are fewer than the 13 under way.
+    // Steps 2 and 3: ssthresh = 13/2, segment 3 again; 6.5 + 3 = 9.5 from 3 are fewer than the 13
+    // under way.
     assert_eq!(script.ack(105, 3), [3]);
     assert_eq!(script.windows().1, 6500);
-    // Step 4: each duplicate is one more; 6 + 7 = 13 are none too many with the seventh. Step 5: the eighth lets one go.
+    // Step 4: each duplicate is one more; 6 + 7 = 13 are none too many with the seventh. Step 5:
+    // the eighth lets one go.
     for at in 106..110 {
         assert_eq!(script.ack(at, 3), []);
     }
@@ -101,7 +104,8 @@ fn a_lost_retransmission_waits_for_the_timer() {
         for i in 0..9 {
             script.sack(100 + i, 0, &[1..2 + i]);
         }
-        // Five of ten are the window; what left since are 10 to 13, whose duplicates release more, but never 0.
+        // Five of ten are the window; what left since are 10 to 13, whose duplicates release more,
+        // but never 0.
         for i in 0..4 {
             let left = script.sack(200 + i, 0, &[1..11 + i]);
             assert!(!left.contains(&0), "{recovery:?}");

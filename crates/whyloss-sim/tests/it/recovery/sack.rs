@@ -1,7 +1,7 @@
 //! Recovery by selective acknowledgements (RFC 6675).
 //!
-//! L is the third highest sacked segment: what is not sacked below it is lost. pipe counts what is not sacked from L up,
-//! and what was sent again.
+//! L is the third highest sacked segment: what is not sacked below it is lost. pipe counts what is
+//! not sacked from L up, and what was sent again.
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
@@ -55,7 +55,8 @@ fn rfc6675_5_step_3_limited_transmit_fills_the_window_by_the_pipe() {
 
 #[test]
 fn rfc6675_5_step_4_5_sends_at_once_what_the_pipe_allows() {
-    // Seven of ten are sacked in one: L = 7, 0 is lost, pipe = 1 after 0: rule 1 has 1 and 2, rule 2 has 10, 11.
+    // Seven of ten are sacked in one: L = 7, 0 is lost, pipe = 1 after 0: rule 1 has 1 and 2, rule
+    // 2 has 10, 11.
     let mut script = Script::after_ten(&sack());
     assert_eq!(script.sack(100, 0, &[3..10]), [0, 1, 2, 10, 11]);
 }
@@ -69,7 +70,8 @@ fn rfc6675_4_next_seg_rules_1_and_2() {
     assert_eq!(script.sack(103, 0, &[5..6, 1..4]), []);
     // 7: L = 3; pipe = (10 − 3 − 3) + 1 = 5.
     assert_eq!(script.sack(104, 0, &[7..8, 5..6, 1..4]), []);
-    // 8: L = 5; pipe = (10 − 5 − 3) + 1 = 3. Rule 1: 4 is lost. 6 is not: only two lie above it. Rule 2: 10.
+    // 8: L = 5; pipe = (10 − 5 − 3) + 1 = 3. Rule 1: 4 is lost. 6 is not: only two lie above it.
+    // Rule 2: 10.
     assert_eq!(script.sack(105, 0, &[7..9, 5..6, 1..4]), [4, 10]);
     // 9: L = 7; pipe = (11 − 7 − 3) + 2 = 3. Now 6 is; then 11.
     assert_eq!(script.sack(106, 0, &[7..10, 5..6, 1..4]), [6, 11]);
@@ -88,7 +90,8 @@ fn rfc6675_4_next_seg_rule_3_when_there_is_nothing_new() {
     // 0 and 7 are lost.
     let mut script = ten();
     found(&mut script);
-    // 4, 5, 6: pipe falls to {7, 8, 9} + 1 = 4 with the last. Neither a hole below 6 nor anything new.
+    // 4, 5, 6: pipe falls to {7, 8, 9} + 1 = 4 with the last. Neither a hole below 6 nor anything
+    // new.
     for i in 0..3 {
         assert_eq!(script.sack(103 + i, 0, &[1..5 + i]), []);
     }
@@ -101,7 +104,8 @@ fn rfc6675_4_next_seg_rule_3_when_there_is_nothing_new() {
 
 #[test]
 fn rfc6675_4_next_seg_rule_4_not_before_the_first_retransmission_was_passed() {
-    // 0, 8 and 9 are lost. Step 4.3 sets RescueRxt to segment 0, and the rule wants HighACK above it.
+    // 0, 8 and 9 are lost. Step 4.3 sets RescueRxt to segment 0, and the rule wants HighACK above
+    // it.
     let mut script = ten();
     found(&mut script);
     // 4 to 7: pipe = {8, 9} + 1 = 3 in the end, but nothing says that the tail is lost.

@@ -1,8 +1,8 @@
 //! Spurious timeouts: nothing was lost, but the acknowledgements came later than the timer.
 //!
-//! Neither F-RTO (RFC 5682) nor Eifel (RFC 3522, RFC 4015) nor D-SACK (RFC 2883) is there to notice. These scripts pin what
-//! happens without: everything is sent again (go-back-N), the window stays cut, and whether the duplicates that come back
-//! cut it once more depends on the recovery.
+//! Neither F-RTO (RFC 5682) nor Eifel (RFC 3522, RFC 4015) nor D-SACK (RFC 2883) is there to
+//! notice. These scripts pin what happens without: everything is sent again (go-back-N), the window
+//! stays cut, and whether the duplicates that come back cut it once more depends on the recovery.
 
 use whyloss::Duration;
 use whyloss_sim::host::tcp::{Options, Recovery};
@@ -10,12 +10,13 @@ use whyloss_sim::host::tcp::{Options, Recovery};
 use super::echoing;
 use crate::script::{Script, ms, options};
 
-/// After the spike: the timer of segment 0 expires at 1000, and the acknowledgements of the ten originals, whose stamps
-/// say 0, come from 1201 on.
+/// After the spike: the timer of segment 0 expires at 1000, and the acknowledgements of the ten
+/// originals, whose stamps say 0, come from 1201 on.
 ///
-/// ssthresh = 5, the window 1. Slow start opens two per acknowledgement: 1 and 2, 3 and 4, 5 and 6, 7 and 8, and is over
-/// at five. Congestion avoidance: from 5 the fifth sends 9, the sixth to ninth one new segment each. The increments are
-/// 200, 192.3, 185.5, 179.2, 173.6, 168.7 bytes: 6099.3, so the tenth sends two.
+/// ssthresh = 5, the window 1. Slow start opens two per acknowledgement: 1 and 2, 3 and 4, 5 and 6,
+/// 7 and 8, and is over at five. Congestion avoidance: from 5 the fifth sends 9, the sixth to ninth
+/// one new segment each. The increments are 200, 192.3, 185.5, 179.2, 173.6, 168.7 bytes: 6099.3,
+/// so the tenth sends two.
 fn after_the_spike(options: &Options) -> Script {
     let mut script = Script::after_ten(options);
     assert_eq!(script.timeout(1000), [0]);
@@ -42,7 +43,8 @@ fn after_the_spike(options: &Options) -> Script {
 
 #[test]
 fn newreno_and_sack_take_the_duplicates_for_what_they_are() {
-    // The ten needless copies are answered with ten duplicates. NewReno: RFC 6582 §3.2 step 4. SACK: there is no news.
+    // The ten needless copies are answered with ten duplicates. NewReno: RFC 6582 §3.2 step 4.
+    // SACK: there is no news.
     for recovery in [Recovery::NewReno, Recovery::Sack] {
         let mut script = after_the_spike(&options(recovery));
         for at in 1301..1311 {
@@ -93,8 +95,9 @@ fn the_spike_is_measured_where_stamps_tell_it() {
 
 #[test]
 fn rfc5682_and_rfc3522_are_absent() {
-    // F-RTO would answer the first acknowledgement with two new segments, 10 and 11, and take the second for proof; Eifel
-    // would see at the first that its echo, 0, is older than the retransmission of 1000. Ours sends 1 and 2 again.
+    // F-RTO would answer the first acknowledgement with two new segments, 10 and 11, and take the
+    // second for proof; Eifel would see at the first that its echo, 0, is older than the
+    // retransmission of 1000. Ours sends 1 and 2 again.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut script = Script::after_ten(&options(recovery));
         script.timeout(1000);

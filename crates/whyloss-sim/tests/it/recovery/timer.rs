@@ -33,8 +33,8 @@ fn rfc6298_2_2_and_2_3_the_formula() {
     // R = 100: SRTT = 100, RTTVAR = 50, RTO = 100 + 4·50.
     echoing(&mut script, 100, 1, 0);
     assert_eq!(script.sender.next_timeout(), ms(100 + 300));
-    // R' = 140: RTTVAR = ¾·50 + ¼·|100 − 140| = 47.5 by the SRTT before, SRTT = ⅞·100 + ⅛·140 = 105, RTO = 105 + 190. By
-    // the SRTT after it would be 290.
+    // R' = 140: RTTVAR = ¾·50 + ¼·|100 − 140| = 47.5 by the SRTT before, SRTT = ⅞·100 + ⅛·140 =
+    // 105, RTO = 105 + 190. By the SRTT after it would be 290.
     echoing(&mut script, 140, 2, 0);
     assert_eq!(script.sender.next_timeout(), ms(140 + 295));
     // R" = 60: RTTVAR = ¾·47.5 + ¼·45 = 46.875, SRTT = ⅞·105 + ⅛·60 = 99.375, RTO = 99.375 + 187.5.
@@ -69,7 +69,8 @@ fn rfc6298_3_nothing_is_measured_on_what_was_sent_again_without_stamps() {
         ..bare(Recovery::NewReno, 4)
     });
     assert_eq!(script.leave(0), [0, 1, 2, 3]);
-    // Segment 0 is timed. By fast retransmit, too, it is sent again: nothing is known of the round trip.
+    // Segment 0 is timed. By fast retransmit, too, it is sent again: nothing is known of the round
+    // trip.
     for at in 100..102 {
         assert_eq!(script.ack(at, 0), []);
     }
@@ -91,7 +92,8 @@ fn rfc6298_5_1_starts_when_it_does_not_run() {
     assert_eq!(script.sender.next_timeout(), Time::MAX);
     assert_eq!(script.leave(30), [0]);
     assert_eq!(script.sender.next_timeout(), ms(1030));
-    // Nothing is outstanding at 130; what leaves 20 ms later starts it, what leaves after that does not.
+    // Nothing is outstanding at 130; what leaves 20 ms later starts it, what leaves after that does
+    // not.
     let ack = Ack {
         next: 1,
         echo: ms(30),
@@ -140,8 +142,8 @@ fn rfc6298_5_3_restarts_with_new_data_acknowledged_and_with_nothing_else() {
 
 #[test]
 fn a_fast_retransmit_restarts_the_timer() {
-    // RFC 6298 has no such rule; RFC 6675 §6 lets SACK do so. Ours do all, as BSD does, so that a retransmission has the
-    // whole timeout to arrive.
+    // RFC 6298 has no such rule; RFC 6675 §6 lets SACK do so. Ours do all, as BSD does, so that a
+    // retransmission has the whole timeout to arrive.
     for recovery in ALL {
         let mut script = Script::after_ten(&options(recovery));
         for (i, at) in (500..503).enumerate() {
@@ -173,8 +175,8 @@ fn rfc6298_5_5_and_5_6_backs_off_until_a_measurement() {
             assert_eq!(script.timeout(at), [1], "{recovery:?}");
         }
         assert_eq!(script.sender.next_timeout(), ms(2200 + 2400));
-        // An acknowledgement of the retransmission of 2200 that echoes its stamp measures 100 ms: RTTVAR = ¾·50, and the
-        // RTO collapses to 100 + 150.
+        // An acknowledgement of the retransmission of 2200 that echoes its stamp measures 100 ms:
+        // RTTVAR = ¾·50, and the RTO collapses to 100 + 150.
         echoing(&mut script, 2300, 2, 2200);
         assert_eq!(script.sender.next_timeout(), ms(2300 + 250));
     }
@@ -198,9 +200,9 @@ fn rfc6298_5_clears_the_estimate_after_four_expiries() {
 
 #[test]
 fn rfc6298_5_7_is_not_followed() {
-    // The timer of segment 0, which stands for the SYN, expires; one segment follows (RFC 5681 §3.1). RFC 6298 §5.7 wants
-    // 3 s for it. With stamps the handshake measured the round trip, so that the RTO is 1 s; without, it is what the
-    // back-off left, 2 s.
+    // The timer of segment 0, which stands for the SYN, expires; one segment follows (RFC 5681
+    // §3.1). RFC 6298 §5.7 wants 3 s for it. With stamps the handshake measured the round trip, so
+    // that the RTO is 1 s; without, it is what the back-off left, 2 s.
     for (rtt_sampling, rto) in [
         (RttSampling::EveryAck, 1000),
         (RttSampling::OncePerWindow, 2000),

@@ -199,16 +199,32 @@
   };
 
   const plots = [];
-  // Draws what has room and no chart yet: a folded part has none.
+  const make = ({ data, figure, group }) => {
+    const width = figure.clientWidth;
+    if (width === 0 || figure.classList.contains("live") || !figure.isConnected) return;
+    figure.classList.add("live");
+    for (const panel of JSON.parse(data.textContent)) plots.push({ figure, group, plot: chart(figure, panel, group, width) });
+  };
+  // Draws a chart wherever there is room and none yet; a folded part has no room. Charts within
+  // sight come at once, the others while the page is idle: their pictures stand until then.
+  const waiting = [];
+  const later = window.requestIdleCallback ?? ((call) => setTimeout(call, 20));
+  const drawNext = () => {
+    const next = waiting.shift();
+    if (next) make(next);
+    if (waiting.length > 0) later(drawNext);
+  };
   const draw = () => {
-    for (const data of document.querySelectorAll("figure > script[type='application/json']")) {
+    const wanted = [...document.querySelectorAll("figure:not(.live) > script[type='application/json']")].map((data) => {
       const figure = data.parentElement;
+      const { top, bottom, width } = figure.getBoundingClientRect();
       const group = figure.closest("details[id], section")?.id ?? "page";
-      const width = figure.clientWidth;
-      if (width === 0 || figure.classList.contains("live")) continue;
-      figure.classList.add("live");
-      for (const panel of JSON.parse(data.textContent)) plots.push({ figure, group, plot: chart(figure, panel, group, width) });
-    }
+      return { data, figure, group, width, seen: bottom > 0 && top < innerHeight };
+    }).filter(({ width }) => width > 0);
+    const idle = waiting.length === 0;
+    waiting.splice(0, waiting.length, ...wanted.filter(({ seen }) => !seen));
+    wanted.filter(({ seen }) => seen).forEach(make);
+    if (idle && waiting.length > 0) later(drawNext);
   };
   if (typeof uPlot === "undefined") return;
   moment = linked();

@@ -1,6 +1,5 @@
-//! What tells one series from another: colour, marker and dash, so that any two of the three may be
-//! lost (a copy in black and white, a reader who does not see red from green, a line that crosses
-//! nine others).
+//! Styles that tell series apart: colour, marker and dash. Any two of the three may be lost: in
+//! black and white, for colour-blind readers, or where lines cross.
 //!
 //! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their
 //! yellow, and orange and sky blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2,
@@ -88,7 +87,7 @@ impl Style {
         }
     }
 
-    /// What a sign looks like.
+    /// Returns the style of a sign.
     pub(super) fn of(sign: Sign) -> Self {
         let style = Self::new(sign.colour, None);
         Self {

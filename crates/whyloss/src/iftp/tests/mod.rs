@@ -319,8 +319,8 @@ fn a_timeout_by_hand() {
     assert_eq!(pair.sender.timeouts(), 3);
 }
 
-/// What leaves the sender under the name of B is (4) with its own n and R: 10 packets, RTT_base 100
-/// ms; then 180 ms makes R 110, and B = (10/100 − 10/110)·100 = 10/11.
+/// The sender's B is (4) with its own n and R: 10 packets, RTT_base 100 ms; then 180 ms makes R
+/// 110, and B = (10/100 − 10/110)·100 = 10/11.
 #[test]
 fn the_backlog_is_equation_4() {
     let mut sender = Sender::new(

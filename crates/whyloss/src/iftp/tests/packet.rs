@@ -157,8 +157,8 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
     );
 }
 
-/// What UDP-Lite cannot find either: the coverage 12 becomes 14, and the two bytes more that are
-/// then covered are just what the field has become too large by, in one's complement.
+/// UDP-Lite cannot find this either. The coverage 12 becomes 14, and the two bytes more that it
+/// then covers equal the error of the field, in one's complement.
 #[test]
 fn a_flipped_coverage_field_can_go_unnoticed() {
     let mut packet = [0; 14];

@@ -1,4 +1,4 @@
-//! What [`Trees`](super::Trees) looks at: numbers about a gap, of what an end host sees.
+//! The input of [`Trees`](super::Trees): numbers about a gap, as an end host sees it.
 //!
 //! ```text
 //! T       ns, between this arrival and the one before;  S likewise between their departures;  n packets are missing between

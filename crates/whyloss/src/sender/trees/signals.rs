@@ -1,4 +1,5 @@
-//! What [`Trees`](super::Trees) of senders look at: numbers about a loss event, of what acknowledgements say.
+//! The input of [`Trees`](super::Trees) of senders: numbers about a loss event, from
+//! acknowledgements.
 //!
 //! ```text
 //! R       ns, the last round-trip time;  R′ the one before it;  w  segments, the window
@@ -14,8 +15,9 @@
 //!                it, and ten segments of the overall rate are added
 //! ```
 //!
-//! Round-trip times of zero or less are left out. Only differences of times count, so an offset of the clock cancels. A segment
-//! is lost where an event is found, and where an acknowledgement of its recovery is partial.
+//! Round-trip times of zero or less are left out. Only differences of times count, so an offset of
+//! the clock cancels. A segment is lost where an event is found, and where an acknowledgement of
+//! its recovery is partial.
 
 use super::super::rounds::Rounds;
 use crate::event::{AckEvent, LossEvent};
@@ -97,7 +99,7 @@ pub struct Signals {
     by_delay: Density,
     /// The same by class of the window.
     by_window: Density,
-    /// What the latest segment counts there: growing weights, so that older ones count less.
+    /// The weight of the latest segment: weights grow, so that older ones count less.
     weight: f32,
     /// The recovery is over when all before this is acknowledged.
     recover: Option<u64>,
@@ -236,7 +238,8 @@ impl Signals {
         }
     }
 
-    /// Begins new buckets of extrema where the old ones are over. Returns whether the long time's was.
+    /// Begins new buckets of extrema where the old ones are over. Returns whether the long time's
+    /// was.
     #[inline]
     fn turn(&mut self, now: Time) -> bool {
         if (now - self.since[0]).as_nanos() >= SHORT {
@@ -355,7 +358,7 @@ impl Signals {
     }
 }
 
-/// What an acknowledgement that moves the left edge brought.
+/// The effect of an acknowledgement that moves the left edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
     /// A new bucket of the long time.
@@ -385,7 +388,8 @@ impl Density {
         lost: [0.0; CLASSES],
     };
 
-    /// Losses per segment in a class, as a share of those in all; the latest segment counts `weight`.
+    /// Losses per segment in a class, as a share of those in all; the latest segment counts
+    /// `weight`.
     fn at(&self, class: usize, weight: f32) -> f64 {
         let (came, lost): (f32, f32) = (self.came.iter().sum(), self.lost.iter().sum());
         let overall = (lost + weight) / (came + lost + 20.0 * weight);
@@ -430,8 +434,9 @@ mod tests {
         }
     }
 
-    /// Acknowledgements every 10 ms at a window of ten segments, whose delay rises by 1 ms each, from 100 ms; then three duplicates,
-    /// the first 20 ms after the last of them, each 10 ms after the one before.
+    /// Acknowledgements every 10 ms at a window of ten segments, whose delay rises by 1 ms each,
+    /// from 100 ms; then three duplicates, the first 20 ms after the last of them, each 10 ms after
+    /// the one before.
     #[test]
     fn described_by_hand() {
         let mut signals = Signals::new();
@@ -471,7 +476,8 @@ mod tests {
             let place = NAMES.iter().position(|(known, _)| *known == name);
             assert_eq!(described[place.expect("a signal")], expected, "{name}");
         }
-        // The event, and what a partial acknowledgement shows: 1/20, and 1/20 of the rest after a segment that forgets 1/20 of it.
+        // The event, and what a partial acknowledgement shows: 1/20, and 1/20 of the rest after a
+        // segment that forgets 1/20 of it.
         signals.on_ack(&at(
             350,
             ack(0, 10_000).acknowledged(25_000).in_recovery(true),
@@ -498,7 +504,8 @@ mod tests {
         assert!(rates.iter().all(|rate| *rate <= 0.0));
     }
 
-    /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.
+    /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred
+    /// at the largest alone.
     #[test]
     fn losses_that_look_at_the_delay_are_dense_there() {
         let mut density = Density::NONE;
@@ -506,7 +513,8 @@ mod tests {
         density.lost = [2.0; CLASSES];
         assert!((density.at(15, 1.0) - 1.0).abs() < 0.1);
         density.lost[15] += 100.0;
-        // 102 of 164.5 there, 132 of 1132 at all: 0.62 and 0.117, both a little nearer to each other by what is added.
+        // 102 of 164.5 there, 132 of 1132 at all: 0.62 and 0.117, both a little nearer to each
+        // other by what is added.
         assert!((density.at(15, 1.0) - 5.1).abs() < 0.1);
         assert!(density.at(3, 1.0) < 0.5);
     }

@@ -1,4 +1,4 @@
-//! What holds for an IFTP sender, whatever the order of events.
+//! Properties of an IFTP sender, for any order of events.
 
 mod operation;
 

@@ -1,13 +1,14 @@
 //! Any order of events for an IFTP sender, and what must hold along it.
 //!
-//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that either can draw them.
+//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that
+//! either can draw them.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{Ack, Data, Judge, Options, Reaction, Receiver, Sender, WindowMode};
 use whyloss::rto::RtoOptions;
 use whyloss::{Duration, Time};
 
-/// What a fuzzer or a property test draws for one operation.
+/// The draw of a fuzzer or a property test for one operation.
 pub(crate) type Raw = (u8, u64, u64);
 
 /// Answers by the time, and checks what it is told.
@@ -69,7 +70,7 @@ pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
     let most = f64::from(options.max_window.clamp(1, 1024));
     for &(kind, a, b) in operations {
         match kind % 5 {
-            // What is due happens, in order, up to a number of times.
+            // Due events happen in order, up to a number of times.
             0 => {
                 for _ in 0..a % 64 {
                     let at = sender.next_timeout();
@@ -111,7 +112,7 @@ pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
         assert!((1.0..=most).contains(&sender.n()), "{}", sender.n());
         assert!(sender.ssthresh() >= 1.0);
         assert!(sender.gap() >= Duration::ZERO);
-        // Whatever happened, it goes on.
+        // It always goes on.
         assert!(sender.next_timeout() < Time::MAX || judge.now > Time::MAX - Duration::MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for every sender classifier of the registry, whatever the order of events.
+//! Properties of every sender classifier of the registry, for any order of events.
 
 mod parameters;
 
@@ -36,7 +36,8 @@ fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<
 const WIRELESS: Option<Cause> = Some(Wireless);
 
 proptest! {
-    /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a decision.
+    /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a
+    /// decision.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -45,7 +46,7 @@ proptest! {
     ) {
         for entry in REGISTRY {
             check(&entry.build(&[]).unwrap(), &operations, offset);
-            // What is in range may still not go together.
+            // Values in range may still not go together.
             if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &chosen)) {
                 check(&classifier, &operations, offset);
             }
@@ -111,7 +112,8 @@ proptest! {
         prop_assert_eq!(told(build("ndg", &[]), scaled()), verdicts(build("ndg", &[]), &operations));
     }
 
-    /// The first round-trip time is the smallest, so nothing waits: what was assumed before is forgotten.
+    /// The first round-trip time is the smallest, so nothing waits: what was assumed before is
+    /// forgotten.
     #[test]
     fn the_first_sample_ends_what_was_assumed(operations in operations()) {
         let first = (0, 0, 0);

@@ -20,7 +20,8 @@ pub(crate) fn in_range(
     })
 }
 
-/// Values for some of `parameters`: which one, modulo their number, and what `value` makes of the other number.
+/// Values for some of `parameters`: which one, modulo their number, and what `value` makes of the
+/// other number.
 pub(crate) fn overrides<T: Copy>(
     parameters: &'static [Parameter],
     chosen: &[(usize, T)],

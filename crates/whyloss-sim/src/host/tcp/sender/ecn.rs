@@ -12,23 +12,24 @@
 //!                 timeout does
 //! ```
 //!
-//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one segment is not held back by
-//! the timer (§6.1.2, end), since no controller here goes below two but at a timeout.
+//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one
+//! segment is not held back by the timer (§6.1.2, end), since no controller here goes below two but
+//! at a timeout.
 //!
-//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before it *retransmits* with a cut
-//! (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
+//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before
+//! it *retransmits* with a cut (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
 
 use super::Sender;
 use crate::host::tcp::{Ack, Segment};
 use whyloss::Time;
 use whyloss::event::{Detection, MarkEvent};
 
-/// What an ECN-capable sender remembers.
+/// The memory of an ECN-capable sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
     /// Whether the acknowledgement at hand says ECE.
     echoed: bool,
-    /// What had been sent when the window was last cut, or a recovery began.
+    /// The highest sequence sent when the window was last cut, or a recovery began.
     until: u64,
     /// The same, if a mark cut it.
     by_mark: u64,
@@ -77,7 +78,8 @@ impl Sender {
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no more.
+    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no
+    /// more.
     pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
         if let Some(cuts) = &mut self.ecn {
@@ -85,14 +87,15 @@ impl Sender {
             cuts.owed = true;
             match detection {
                 None => cuts.by_mark = sent,
-                // What is lost of what is sent again says something new.
+                // A lost retransmission says something new.
                 Some(Detection::Timeout) => cuts.by_mark = 0,
                 _ => {}
             }
         }
     }
 
-    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it says CWR.
+    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it
+    /// says CWR.
     pub fn marking(&mut self, segment: &Segment) -> (bool, bool) {
         let syn = self.is_handshaking() && segment.sequence == 0;
         match &mut self.ecn {

@@ -1,5 +1,5 @@
-//! A controller where senders are many: Reno in place, since it is small and the most common; any other behind a pointer
-//! and a virtual call, since the largest takes 25 times the room.
+//! A controller where senders are many: Reno in place, since it is small and the most common; any
+//! other behind a pointer and a virtual call, since the largest takes 25 times the room.
 
 use std::ops::{Deref, DerefMut};
 

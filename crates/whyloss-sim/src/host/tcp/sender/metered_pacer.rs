@@ -1,14 +1,17 @@
-//! What a sender does for a controller that measures delivery rates and paces (BBR, Copa, SCReAM); no other has one of these.
+//! The part of a sender that measures delivery rates and paces, for BBR, Copa and SCReAM; no other
+//! has one.
 //!
-//! It remembers each segment of the window as it left, tells the controller what every acknowledgement delivers and which
-//! segments are lost, and holds back what the pacing rate does not allow yet. A sender with a meter is always alert, so
-//! that others need not ask.
+//! It remembers each segment of the window as it left, tells the controller what every
+//! acknowledgement delivers and which segments are lost, and holds back what the pacing rate does
+//! not allow yet. A sender with a meter is always alert, so that others need not ask.
 //!
-//! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted although neither
-//! acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP, when time says so. A retransmission is lost, and repeated at once, when
-//! a segment that left three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
-//! which no controller that shrugs off losses can afford). Whether the controller hears of a loss depends on the verdict
-//! about the loss event that goes on ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
+//! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted
+//! although neither acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP,
+//! when time says so. A retransmission is lost, and repeated at once, when a segment that left
+//! three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
+//! which no controller that shrugs off losses can afford). Whether the controller hears of a loss
+//! depends on the verdict about the loss event that goes on
+//! ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -127,7 +130,8 @@ impl MeteredPacer {
         self.lose_range(now, range, control);
     }
 
-    /// Retransmissions that three later segments have overtaken are lost. Answers whether there are any.
+    /// Retransmissions that three later segments have overtaken are lost. Answers whether there are
+    /// any.
     fn lose_retransmissions(&mut self, now: Time, control: &mut UnderPolicy<Held>) -> bool {
         let overtaken = self
             .path
@@ -174,7 +178,8 @@ impl MeteredPacer {
     }
 }
 
-/// The snapshots of the segments in `range`, as far as they are known; `first` is the sequence number of the first.
+/// The snapshots of the segments in `range`, as far as they are known; `first` is the sequence
+/// number of the first.
 fn within(
     first: u64,
     segments: &mut VecDeque<Snapshot>,

@@ -1,4 +1,5 @@
-//! The tail loss probe (RFC 8985 §7): if nothing has come back for two round trips, one segment asks what has arrived.
+//! The tail loss probe (RFC 8985 §7): if nothing has come back for two round trips, one segment
+//! asks what has arrived.
 //!
 //! ```text
 //! PTO       2 · SRTT, + the receiver's delay of acknowledgements if one segment is out; no later than the retransmission
@@ -10,7 +11,8 @@
 //!           acknowledgement beyond: the probe has repaired a loss, which is a loss like any (§7.4)
 //! ```
 //!
-//! The timer does not run while no probe could leave: by the text it would expire, and put off the retransmission timer.
+//! The timer does not run while no probe could leave: by the text it would expire, and put off the
+//! retransmission timer.
 
 use whyloss::{Duration, Time};
 
@@ -45,7 +47,8 @@ impl Probe {
         }
     }
 
-    /// Starts the timer (§7.2): `lone`: one segment is out; `rto`: when the retransmission timer expires.
+    /// Starts the timer (§7.2): `lone`: one segment is out; `rto`: when the retransmission timer
+    /// expires.
     pub(super) fn schedule(&mut self, now: Time, srtt: Duration, lone: bool, rto: Time) {
         if self.end.is_none() && self.measured {
             let delay = if lone { self.ack_delay } else { Duration::ZERO };
@@ -83,7 +86,8 @@ impl Probe {
         self.end = None;
     }
 
-    /// An acknowledgement. Answers with the segment that the probe has repaired, if it says that there was one.
+    /// An acknowledgement. Answers with the segment that the probe has repaired, if it says that
+    /// there was one.
     pub(super) fn on_ack(&mut self, ack: &Ack, repeated: bool) -> Option<u64> {
         let end = self.end.filter(|&end| ack.next >= end)?;
         let needless = !self.retransmits

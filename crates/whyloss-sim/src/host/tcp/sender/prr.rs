@@ -1,4 +1,5 @@
-//! Proportional rate reduction (RFC 9937 §6): how many segments may leave for each acknowledgement of a recovery.
+//! Proportional rate reduction (RFC 9937 §6): how many segments may leave for each acknowledgement
+//! of a recovery.
 //!
 //! ```text
 //! begin      delivered = out = 0;  RecoverFS = what was under way before the acknowledgement that began it
@@ -11,8 +12,9 @@
 //!            cwnd  = inflight + count: so much may be in flight until the next one
 //! ```
 //!
-//! The unit is the segment, as in Linux; the RFC's is the byte. ssthresh is the controller's window after it heard of the
-//! loss, which a loss called wireless may have left as it was: then nothing is reduced, and the bounds alone hold.
+//! The unit is the segment, as in Linux; the RFC's is the byte. ssthresh is the controller's window
+//! after it heard of the loss, which a loss called wireless may have left as it was: then nothing
+//! is reduced, and the bounds alone hold.
 
 /// One recovery.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,8 +35,8 @@ impl Prr {
         }
     }
 
-    /// An acknowledgement, or the reordering timer, which delivers nothing, with so many segments in flight after it. `safe`: the
-    /// left edge moves, and no loss is found.
+    /// An acknowledgement, or the reordering timer, which delivers nothing, with so many segments
+    /// in flight after it. `safe`: the left edge moves, and no loss is found.
     pub(super) fn on_ack(&mut self, delivered: u64, safe: bool, in_flight: u64, ssthresh: u64) {
         if delivered == 0 && self.out > 0 {
             return;
@@ -65,7 +67,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// What leaves for each of these acknowledgements: (delivered, safe, in flight), all that may.
+    /// Returns the segments that leave for each of these acknowledgements: (delivered, safe, in
+    /// flight), all that may.
     fn sent(prr: &mut Prr, ssthresh: u64, acks: &[(u64, bool, u64)]) -> Vec<u64> {
         let leave = |&(delivered, safe, in_flight): &(u64, bool, u64)| {
             prr.on_ack(delivered, safe, in_flight, ssthresh);
@@ -93,7 +96,8 @@ mod tests {
 
     #[test]
     fn what_leaves_is_bounded_while_less_is_in_flight() {
-        // Sixteen of twenty were lost: three are in flight, ten may be. CRB: no more than is delivered.
+        // Sixteen of twenty were lost: three are in flight, ten may be. CRB: no more than is
+        // delivered.
         let mut prr = Prr::begin(20);
         let acks = [(1, false, 3), (1, false, 3), (2, false, 2)];
         assert_eq!(sent(&mut prr, 10, &acks), [1, 1, 2]);
@@ -122,7 +126,8 @@ mod tests {
 
     #[test]
     fn the_first_loss_is_repaired_at_once() {
-        // The reordering timer begins a recovery: nothing is delivered, then or as it finds another loss, whose place is free.
+        // The reordering timer begins a recovery: nothing is delivered, then or as it finds another
+        // loss, whose place is free.
         let mut prr = Prr::begin(20);
         assert_eq!(sent(&mut prr, 10, &[(0, false, 19)]), [1]);
         prr.on_ack(0, false, 18, 10);

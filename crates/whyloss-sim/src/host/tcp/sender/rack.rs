@@ -1,4 +1,5 @@
-//! RACK (RFC 8985 §6): a segment is lost when one that left later has arrived and time enough for reordering has passed.
+//! RACK (RFC 8985 §6): a segment is lost when one that left later has arrived and time enough for
+//! reordering has passed.
 //!
 //! ```text
 //! step 2  xmit_ts, end_seq   of the most recently sent segment among those that arrived; rtt: what it took
@@ -10,13 +11,15 @@
 //!                            reordering timer waits for the last of those of whom only time is lacking
 //! ```
 //!
-//! Each segment of the window is under way, lost or arrived, and what is under way is the pipe. Departures are kept in
-//! their order, so that step 5 looks at what left before `xmit_ts` and has not arrived, and at nothing else.
+//! Each segment of the window is under way, lost or arrived, and what is under way is the pipe.
+//! Departures are kept in their order, so that step 5 looks at what left before `xmit_ts` and has
+//! not arrived, and at nothing else.
 //!
-//! Departs from the text in two places. *Step 2* does not count a retransmission if the stamp that is echoed is older;
-//! here this holds for cumulative acknowledgements alone, since a receiver that misses something echoes the stamp of what
-//! came before the gap (RFC 7323 §4.3), and the sender would be blind to the arrival of its own probe behind other losses
-//! of the tail. *`min_RTT`* is the smallest of the whole connection, not of a window of time.
+//! Departs from the text in two places. *Step 2* does not count a retransmission if the stamp that
+//! is echoed is older; here this holds for cumulative acknowledgements alone, since a receiver that
+//! misses something echoes the stamp of what came before the gap (RFC 7323 §4.3), and the sender
+//! would be blind to the arrival of its own probe behind other losses of the tail. *`min_RTT`* is
+//! the smallest of the whole connection, not of a window of time.
 
 use std::collections::VecDeque;
 
@@ -54,19 +57,20 @@ struct Arrival {
     sacked: bool,
 }
 
-/// What is known of the segments' times.
+/// The times of segments.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The first segment that is not acknowledged.
     first: u64,
     segments: VecDeque<Sent>,
-    /// Departures in their order. Those of segments that have left again, arrived or are lost mean nothing.
+    /// Departures in their order. Those of segments that have left again, arrived or are lost mean
+    /// nothing.
     departures: VecDeque<(Time, u64)>,
     /// Segments that were found lost and may not have left again.
     lost: Ranges,
-    /// What the acknowledgement at hand says has arrived.
+    /// Segments that the acknowledgement at hand reports as arrived.
     arrivals: Vec<Arrival>,
-    /// What the last search found lost.
+    /// Segments that the last search found lost.
     pub(super) found: Vec<u64>,
     /// Segments in the network, as far as can be told.
     pub(super) pipe: u64,
@@ -111,7 +115,7 @@ impl Default for Rack {
     }
 }
 
-/// What step 4 asks of the connection.
+/// The state of the connection that step 4 needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conditions {
     pub(super) min_rtt: Duration,
@@ -141,7 +145,8 @@ impl Rack {
         self.departures.push_back((now, sequence));
     }
 
-    /// Takes note of what an acknowledgement says has arrived, before the scoreboard does. Answers how many segments.
+    /// Takes note of what an acknowledgement says has arrived, before the scoreboard does. Answers
+    /// how many segments.
     pub(super) fn arrive(&mut self, ack: &Ack, board: &Scoreboard, max: u64) -> u64 {
         self.arrivals.clear();
         while self.first < ack.next
@@ -197,8 +202,8 @@ impl Rack {
         }
     }
 
-    /// The first half of step 4: whether an acknowledgement of all before `una` reports a duplicate while `nxt` is the
-    /// next segment.
+    /// The first half of step 4: whether an acknowledgement of all before `una` reports a duplicate
+    /// while `nxt` is the next segment.
     pub(super) fn adapt(&mut self, duplicate: bool, una: u64, nxt: u64) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;
@@ -264,8 +269,8 @@ impl Rack {
         };
     }
 
-    /// The retransmission timer has expired (§6.3): segment `una` is lost, and what left long enough ago. If the receiver
-    /// has `reneged`, what had arrived is lost, too.
+    /// The retransmission timer has expired (§6.3): segment `una` is lost, and what left long
+    /// enough ago. If the receiver has `reneged`, what had arrived is lost, too.
     pub(super) fn on_timeout(&mut self, now: Time, una: u64, reneged: bool) {
         self.found.clear();
         let oldest = self.rtt + self.reo_wnd;
@@ -454,14 +459,15 @@ mod tests {
 
     #[test]
     fn a_timeout_spares_what_left_lately() {
-        // 100 ms is what 4 took; the window was 25: at 160, what left by 35 is lost, and the first in any case.
+        // 100 ms is what 4 took; the window was 25: at 160, what left by 35 is lost, and the first
+        // in any case.
         let mut rack = ten();
         sack(&mut rack, 140, 4);
         rack.leave(0, ms(145));
         rack.detect(ms(140), &conditions());
         rack.on_timeout(ms(160), 0, false);
         assert_eq!(rack.found, [0, 2, 3]);
-        // What had arrived is gone, too, if the receiver reneged.
+        // Segments that had arrived are gone, too, if the receiver reneged.
         rack.on_timeout(ms(160), 0, true);
         assert_eq!(rack.found, [4]);
     }

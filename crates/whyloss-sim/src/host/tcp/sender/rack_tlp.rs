@@ -1,4 +1,5 @@
-//! Recovery by time: RACK finds losses, probes uncover lost tails, PRR says what leaves meanwhile (RFC 8985, RFC 9937).
+//! Recovery by time: RACK finds losses, probes uncover lost tails, PRR says what leaves meanwhile
+//! (RFC 8985, RFC 9937).
 //!
 //! ```text
 //! acknowledgement  what arrived → `rack.rs` → lost segments; the first of them begins a recovery
@@ -6,7 +7,8 @@
 //! timers           reordering, probe, retransmission; the last counts as lost what left long ago, and sends `una` again
 //! ```
 //!
-//! What is lost of what left after a recovery began, or after a timeout, begins another one when that ends.
+//! A loss among segments that left after a recovery or a timeout began starts another recovery when
+//! that ends.
 
 use super::Sender;
 use super::probe::Probe;
@@ -17,7 +19,7 @@ use crate::host::tcp::Ack;
 use whyloss::event::Detection;
 use whyloss::{Duration, Time};
 
-/// What only recovery by time keeps.
+/// State of recovery by time alone.
 #[derive(Clone, Debug)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
@@ -28,7 +30,7 @@ pub(super) struct RackTlp {
 }
 
 impl RackTlp {
-    /// What it keeps of a connection whose receiver delays acknowledgements by up to so much.
+    /// Creates the state for a receiver that delays acknowledgements by up to so much.
     pub(super) fn new(ack_delay: Option<Duration>) -> Self {
         Self {
             rack: Rack::default(),
@@ -189,8 +191,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Looks for losses after an acknowledgement that delivered so many segments, or none: the reordering timer. Begins a
-    /// recovery if there are any, and none goes on.
+    /// Looks for losses after an acknowledgement that delivered so many segments, or none: the
+    /// reordering timer. Begins a recovery if there are any, and none goes on.
     fn find_losses(&mut self, now: Time, delivered: u64, advances: bool) {
         let sacked = self.scoreboard.as_deref().map_or(0, Scoreboard::count);
         let (min_rtt, srtt) = (self.min_rtt, self.srtt());
@@ -241,7 +243,8 @@ impl Sender {
         }
     }
 
-    /// A probe has repaired the loss of this segment: a loss event without a recovery (RFC 8985 §7.4).
+    /// A probe has repaired the loss of this segment: a loss event without a recovery (RFC 8985
+    /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);
         // From it on: what was under way as it was sent again.

@@ -1,4 +1,5 @@
-//! Loss recovery: what a sender does about duplicates, selective acknowledgements and partial acknowledgements.
+//! Loss recovery: what a sender does about duplicates, selective acknowledgements and partial
+//! acknowledgements.
 //!
 //! ```text
 //! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each further
@@ -11,9 +12,10 @@
 //! RACK-TLP        by the times at which segments left: see `rack_tlp.rs`
 //! ```
 //!
-//! After a timeout, `recover` is the highest segment sent: NewReno and SACK begin no recovery before it is acknowledged,
-//! since the duplicates may answer needless retransmissions (RFC 6582 §4.1, RFC 6675 §5.1). The timer restarts when a
-//! recovery begins; NewReno restarts it for the first partial acknowledgement only (RFC 6582 §4, "impatient").
+//! After a timeout, `recover` is the highest segment sent: NewReno and SACK begin no recovery
+//! before it is acknowledged, since the duplicates may answer needless retransmissions (RFC 6582
+//! §4.1, RFC 6675 §5.1). The timer restarts when a recovery begins; NewReno restarts it for the
+//! first partial acknowledgement only (RFC 6582 §4, "impatient").
 
 use super::Sender;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
@@ -94,7 +96,7 @@ impl Sender {
                 scoreboard.next_segment(self.dialect, window, self.una, self.nxt, limit)?
             }
             Some(scoreboard) if self.dialect == Dialect::Rfc && !scoreboard.is_empty() => {
-                // What was sacked needs no sending and is no longer under way.
+                // A sacked segment needs no sending and is no longer under way.
                 let next = scoreboard.hole_from(self.nxt);
                 let spares = self.limited_transmit || next < self.max;
                 let spared = scoreboard.count_from(next) * u64::from(spares);
@@ -216,7 +218,8 @@ impl Sender {
     fn on_partial_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let acked = u32::try_from(ack.next - self.una).unwrap_or(u32::MAX);
         self.advance(now, ack, stamped, 0, true);
-        // The window loses what was acknowledged, but for one segment: first what duplicates had added, …
+        // The window loses what was acknowledged, but for one segment: first what duplicates had
+        // added, …
         let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
         self.inflation -= from_inflation;
         // … then of its own.
@@ -255,8 +258,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself, but not off one that was spared
-    /// (MIL-2, MAR-3).
+    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself, but not
+    /// off one that was spared (MIL-2, MAR-3).
     pub(super) fn apply_deflation(&mut self, now: Time) {
         if self.dialect == Dialect::Ns2 {
             let at_most = if self.control.spares_losses() {

@@ -7,9 +7,10 @@
 //!            3. the first hole from HighRxt below the highest sacked segment   4. once, the highest segment not sacked
 //! ```
 //!
-//! Everything is computed from the list of sacked ranges; the window is never scanned, nor is the list: who loses much has a hole for
-//! every other segment, so how many are sacked below a place is counted from where that was asked last. RFC 6675's other test for IsLost,
-//! three discontiguous ranges above s, follows from the one above when sequence numbers count segments.
+//! Everything is computed from the list of sacked ranges; the window is never scanned, nor is the
+//! list: who loses much has a hole for every other segment, so how many are sacked below a place is
+//! counted from where that was asked last. RFC 6675's other test for IsLost, three discontiguous
+//! ranges above s, follows from the one above when sequence numbers count segments.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ use crate::host::tcp::{Ack, Dialect};
 /// DupThresh: duplicates, or sacked segments above, that make a loss (RFC 6675 §2).
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// What is known about the segments between the cumulative acknowledgement and the highest one sent.
+/// The state of segments between the cumulative acknowledgement and the highest one sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Ranges,
@@ -68,8 +69,9 @@ impl Scoreboard {
         self.sacked.hole_from(sequence)
     }
 
-    /// Takes the blocks of `ack`, as far as they lie between the segment it asks for and `max`, and forgets what it
-    /// acknowledges cumulatively. Gives the number of segments sacked for the first time.
+    /// Takes the blocks of `ack`, as far as they lie between the segment it asks for and `max`, and
+    /// forgets what it acknowledges cumulatively. Gives the number of segments sacked for the first
+    /// time.
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
         let (place, below) = &mut self.counted;
         let removed = self.sacked.remove_below(ack.next);
@@ -93,7 +95,7 @@ impl Scoreboard {
         new
     }
 
-    /// What of `block` has not been sacked yet.
+    /// Returns the parts of `block` that have not been sacked yet.
     pub(super) fn news(&self, block: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let some = !self.sacked.holds(&block);
         some.then(|| self.sacked.gaps(block)).into_iter().flatten()
@@ -105,7 +107,8 @@ impl Scoreboard {
         self.counted = (0, 0);
     }
 
-    /// Whether the receiver has gone back on its word: the segment it asks for is one that it had sacked (RFC 2018 §8).
+    /// Whether the receiver has gone back on its word: the segment it asks for is one that it had
+    /// sacked (RFC 2018 §8).
     pub(super) fn reneged(&self, una: u64) -> bool {
         self.sacked.first().is_some_and(|range| range.start <= una)
     }
@@ -140,7 +143,8 @@ impl Scoreboard {
         self.pipe = unsettled + retransmitted as i64;
     }
 
-    /// NextSeg (RFC 6675 §4) if `window` has room for it: a retransmission, or `nxt` if that lies below `limit`.
+    /// NextSeg (RFC 6675 §4) if `window` has room for it: a retransmission, or `nxt` if that lies
+    /// below `limit`.
     pub(super) fn next_segment(
         &mut self,
         dialect: Dialect,
@@ -166,7 +170,8 @@ impl Scoreboard {
         Some(next)
     }
 
-    /// The first hole that was not retransmitted and lies below `limit`; it counts as retransmitted from now on.
+    /// The first hole that was not retransmitted and lies below `limit`; it counts as retransmitted
+    /// from now on.
     fn retransmit_below(&mut self, una: u64, limit: u64) -> Option<u64> {
         let hole = self.sacked.hole_from(self.high_rxt.max(una));
         (hole < limit).then(|| {
@@ -175,8 +180,8 @@ impl Scoreboard {
         })
     }
 
-    /// NextSeg rule 4: once in a recovery, and not before what was sent again at its beginning has arrived, the highest
-    /// segment sent that is not sacked.
+    /// NextSeg rule 4: once in a recovery, and not before what was sent again at its beginning has
+    /// arrived, the highest segment sent that is not sacked.
     fn rescue(&mut self, una: u64, max: u64) -> Option<u64> {
         if una <= self.rescue_beyond {
             return None;

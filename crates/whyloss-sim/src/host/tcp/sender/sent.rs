@@ -1,6 +1,8 @@
-//! When each outstanding segment left last, and how often it has left: for senders whose algorithms ask (Vegas).
+//! When each outstanding segment left last, and how often it has left: for senders whose algorithms
+//! ask (Vegas).
 //!
-//! One entry per segment of the window, in a ring; nothing is allocated once the ring has held the largest window.
+//! One entry per segment of the window, in a ring; nothing is allocated once the ring has held the
+//! largest window.
 
 use std::collections::VecDeque;
 
@@ -43,8 +45,8 @@ impl SentLog {
         self.departures.get(index).copied()
     }
 
-    /// All segments before `next` are acknowledged. Answers the round trip of the last of them, unless it left more
-    /// than once (Karn's rule).
+    /// All segments before `next` are acknowledged. Answers the round trip of the last of them,
+    /// unless it left more than once (Karn's rule).
     pub(super) fn acknowledge(&mut self, now: Time, next: u64) -> Option<Duration> {
         let last = next.checked_sub(1).and_then(|last| self.of(last));
         let count = next.saturating_sub(self.first) as usize;

@@ -1,5 +1,5 @@
-//! Vegas's recovery (Brakmo & Peterson 1995, section 3.1): losses are found by a fine-grained timeout besides the third
-//! duplicate.
+//! Vegas's recovery (Brakmo & Peterson 1995, section 3.1): losses are found by a fine-grained
+//! timeout besides the third duplicate.
 //!
 //! ```text
 //! each duplicate                        una is lost if it left longer ago than the fine-grained timeout, or at the
@@ -9,9 +9,10 @@
 //! after a retransmission                if it is not, the second is not looked at. The window does not change again
 //! ```
 //!
-//! There are no partial acknowledgements: each new one ends a recovery. The controller hears of every loss found at a
-//! duplicate, with the time the segment left and how often it had, and cuts the window for those that left after the
-//! last cut. After a timeout duplicates of what was sent before it are no sign of a loss.
+//! There are no partial acknowledgements: each new one ends a recovery. The controller hears of
+//! every loss found at a duplicate, with the time the segment left and how often it had, and cuts
+//! the window for those that left after the last cut. After a timeout duplicates of what was sent
+//! before it are no sign of a loss.
 
 use super::Sender;
 use super::scoreboard::DUP_THRESH;
@@ -20,7 +21,7 @@ use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::Detection;
 
-/// What only Vegas keeps.
+/// State of Vegas alone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vegas {
     pub(super) sent: SentLog,

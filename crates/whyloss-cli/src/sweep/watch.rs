@@ -1,0 +1,66 @@
+//! `whyloss sweep --live`: the page of a sweep while it runs.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use whyloss_study::sweep::{Part, Sweep};
+
+use super::page::{self, State};
+use crate::error::CliError;
+use crate::live::{self, Live};
+
+/// A page that follows a sweep.
+pub(super) struct Watch {
+    live: Live,
+    name: String,
+    /// Learns each part as soon as its runs are done.
+    sweep: Mutex<Sweep>,
+    changed: AtomicBool,
+}
+
+impl Watch {
+    /// Begins to serve the page of a sweep as far as it is.
+    pub(super) fn start(sweep: &Sweep, name: &str) -> Result<Self, CliError> {
+        Ok(Self {
+            live: Live::start()?,
+            name: name.to_owned(),
+            sweep: Mutex::new(sweep.clone()),
+            changed: AtomicBool::new(true),
+        })
+    }
+
+    /// Runs `run` with a function that takes finished parts, and shows them meanwhile.
+    pub(super) fn follow<T>(&self, run: impl FnOnce(&(dyn Fn(&Part) + Sync)) -> T) -> T {
+        let learn = |part: &Part| {
+            let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+            sweep.learn(part);
+            self.changed.store(true, Ordering::Relaxed);
+        };
+        live::follow(|| self.show(), || run(&learn))
+    }
+
+    fn show(&self) {
+        if !self.changed.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let state = {
+            let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+            // Where a mean must be precise, the runs so far may ask for more.
+            sweep.missing(usize::MAX);
+            State {
+                rows: sweep.rows(),
+                unfinished: sweep.unfinished(),
+                count: sweep.count(),
+            }
+        };
+        self.live.show(&page::render(&state, &self.name));
+    }
+
+    /// Shows the page that was written.
+    pub(super) fn end(self, dir: &Path) {
+        if let Ok(page) = std::fs::read_to_string(dir.join("index.html")) {
+            self.live.show(&page);
+        }
+    }
+}
