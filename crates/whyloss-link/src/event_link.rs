@@ -26,7 +26,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use whyloss::{Cause, Duration, Rate, Time};
+use whyloss::{Cause, Duration, Time};
 
 use crate::arq::ArqSpec;
 use crate::bursts::BurstSpec;
@@ -35,7 +35,7 @@ use crate::ecn::Ecn;
 use crate::handover::{Backlog, Handover};
 use crate::jitter::Jitter;
 use crate::link::{Fate, LinkSpec};
-use crate::markov::RateProcess;
+use crate::pace::Pace;
 use crate::queue::{Discipline, Early, Limit, QueueSpec, Turns, Verdict, Waiting};
 use crate::random::Streams;
 
@@ -108,34 +108,6 @@ struct Server {
     last_arrival: Time,
 }
 
-/// How fast bits leave.
-#[derive(Clone, Debug)]
-enum Pace {
-    /// At a rate, with what the size sent last took: most are of one size.
-    Steady(Rate, (u32, Duration)),
-    Drawn(Box<RateProcess>),
-}
-
-impl Pace {
-    fn steady(rate: Rate) -> Self {
-        Self::Steady(rate, (0, rate.transmission_time(0)))
-    }
-
-    /// When a packet of `size` bytes that begins at `start` has left. Starts never decrease.
-    #[inline]
-    fn departure(&mut self, start: Time, size: u32) -> Time {
-        match self {
-            Self::Steady(rate, last) => {
-                if last.0 != size {
-                    *last = (size, rate.transmission_time(size));
-                }
-                start.later(last.1)
-            }
-            Self::Drawn(process) => process.departure(start, size),
-        }
-    }
-}
-
 impl EventLink {
     /// Whether a link of this kind needs events.
     pub fn is_needed(spec: &LinkSpec) -> bool {
@@ -161,13 +133,7 @@ impl EventLink {
             early: Early::new(&spec.queue.discipline, spec.rate, spec.delay, random),
             turns: Turns::new(&spec.queue.discipline),
             server: Server {
-                pace: match &spec.rates {
-                    None => Pace::steady(spec.rate),
-                    Some(rates) => {
-                        let random = streams.stream("rate", index);
-                        Pace::Drawn(Box::new(RateProcess::new(rates, random)))
-                    }
-                },
+                pace: Pace::new(spec, streams, index),
                 delay: spec.delay.max(Duration::ZERO),
                 delay_changes: spec.delay_changes.iter().rev().copied().collect(),
                 arq: spec.arq.unwrap_or(ArqSpec {
@@ -236,9 +202,11 @@ impl EventLink {
         }
         let idle = self.busy_until <= now;
         let room = idle || self.has_room(size);
+        let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            let waiting = (self.turns.len() as u64, self.turns.bytes());
-            early.judges(now, self.busy_until, waiting, size, room)
+            // Retries and accesses come on top: nobody knows how many there will be.
+            let free = self.busy_until.later(self.server.pace.span(bytes));
+            early.judges(now, free, (packets, bytes), size, room)
         });
         let marked = verdict == Verdict::Mark && ecn.is_capable();
         let refused = verdict != Verdict::Admit && !marked;
@@ -524,7 +492,7 @@ impl EventLink {
             }
         }
         if let Some(rate) = handover.rate {
-            self.server.pace = Pace::steady(rate);
+            self.server.pace = Pace::fixed(rate);
         }
         if let Some(delay) = handover.delay {
             self.server.delay = delay.max(Duration::ZERO);
@@ -583,7 +551,7 @@ impl Server {
         let (mut begin, mut late) = (start, Duration::ZERO);
         let mut tries = 1;
         loop {
-            let departure = self.pace.departure(begin, size);
+            let departure = self.pace.send(begin, size).1;
             let harm = self.channel.harms(departure, size);
             if harm == Harm::Lost && tries < self.arq.tries {
                 tries += 1;
@@ -606,7 +574,7 @@ impl Server {
     /// The same of a packet that met the channel before the queue.
     fn pass(&mut self, start: Time, packet: &Waiting) -> Sent {
         Sent {
-            departure: self.pace.departure(start, packet.size),
+            departure: self.pace.send(start, packet.size).1,
             late: Duration::ZERO,
             harm: packet.damaged.map_or(Harm::None, Harm::Damaged),
         }

@@ -31,6 +31,7 @@ pub mod handover;
 pub mod jitter;
 mod link;
 pub mod markov;
+mod pace;
 pub mod queue;
 pub mod random;
 pub mod traced;

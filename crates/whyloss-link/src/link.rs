@@ -9,9 +9,10 @@ use crate::event_link::EventLink;
 use crate::handover::Handover;
 use crate::jitter::JitterSpec;
 use crate::markov::MarkovRates;
+use crate::pace::Pace;
 use crate::queue::{Queue, QueueSpec, Verdict};
 use crate::random::Streams;
-use crate::traced::{Opportunities, TracedLink};
+use crate::traced::Opportunities;
 
 /// What a scenario says about a link.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,7 +95,7 @@ pub struct Link {
     reason = "independent facts, not one state"
 )]
 struct Rest {
-    rate: Rate,
+    pace: Pace,
     /// Delay of the last packet: longer than `settled` while a packet would overtake others.
     delay: Duration,
     /// The delay in force.
@@ -103,13 +104,11 @@ struct Rest {
     delay_changes: Vec<(Time, Duration)>,
     /// `delay` is that of all departures before this time.
     delay_until: Time,
-    /// The last size asked about and its transmission time.
-    transmission: (u32, Duration),
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
-    /// The link that does the work where packets leave at opportunities.
-    traced: Option<Box<TracedLink>>,
+    /// Whether packets leave at opportunities.
+    traced: bool,
     /// Whether anything but room decides who enters the queue.
     gated: bool,
     /// Whether it cannot answer at once.
@@ -126,20 +125,23 @@ struct Rest {
 
 /// A packet that a queue dropped and would have marked.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pardonable {
+struct Pardonable {
     /// The first bit that was damaged before the queue.
-    pub(crate) damaged: Option<u32>,
+    damaged: Option<u32>,
 }
 
 impl Link {
     /// The idle link number `index`, whose channel and queue each draw from their own stream.
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
-        let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
+        let pace = Pace::new(spec, streams, index);
+        let mut queue = Queue::new(&spec.queue, pace.rate(), spec.delay, random);
+        let traced = pace.is_traced();
+        if traced {
+            queue.let_all_wait();
+        }
         let held = EventLink::is_needed(spec);
-        let traced = spec.trace.as_ref();
-        let traced = traced.map(|trace| Box::new(TracedLink::new(trace, spec, streams, index)));
-        let gated = held || traced.is_some() || spec.channel_before_queue || queue.is_selective();
+        let gated = held || traced || spec.channel_before_queue || queue.is_selective();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
@@ -150,12 +152,11 @@ impl Link {
             transmission: Duration::ZERO,
             crossing: Duration::ZERO,
             rest: Box::new(Rest {
-                rate: spec.rate,
+                pace,
                 delay,
                 settled: delay,
                 delay_changes: spec.delay_changes.iter().rev().copied().collect(),
                 delay_until: first_change.map_or(Time::MAX, |first| first.0),
-                transmission: (0, Duration::ZERO),
                 queue,
                 channel: spec.channel.build(streams.stream("channel", index)),
                 channel_before_queue: spec.channel_before_queue,
@@ -217,9 +218,6 @@ impl Link {
         if self.rest.held {
             return Fate::Held;
         }
-        if let Some(traced) = &mut self.rest.traced {
-            return traced.offer(now, size);
-        }
         match self.rest.admits(now, self.busy_until, size) {
             Ok(first) => self.admit(now, size, first),
             Err(cause) => Fate::Lost(cause, now),
@@ -230,7 +228,12 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admit(&mut self, now: Time, size: u32, damaged: Option<u32>) -> Fate {
-        match (self.transmit(now, size), damaged) {
+        let fate = if self.rest.traced {
+            self.transmit_traced(now, size)
+        } else {
+            self.transmit(now, size)
+        };
+        match (fate, damaged) {
             (Fate::Delivered(arrival), Some(first)) => Fate::Damaged(arrival, first),
             (fate, _) => fate,
         }
@@ -242,9 +245,6 @@ impl Link {
     /// Who sends nothing that is ECN-capable never calls this; who does calls it at once.
     #[cold]
     pub fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
-        if let Some(traced) = &mut self.rest.traced {
-            return traced.mark_instead(now, size);
-        }
         let packet = self.rest.pardonable.take()?;
         Some(self.admit(now, size, packet.damaged))
     }
@@ -253,14 +253,11 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn transmit(&mut self, now: Time, size: u32) -> Fate {
-        let rest = &mut *self.rest;
-        if rest.transmission.0 != size {
-            rest.transmission = (size, rest.rate.transmission_time(size));
-        } else if rest.opens && self.size != size {
+        let (transmission, again) = self.rest.pace.transmission(size);
+        if again && self.rest.opens && self.size != size {
             self.open_short_cut(size);
         }
         let rest = &mut *self.rest;
-        let transmission = rest.transmission.1;
         let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
             return Fate::Lost(Cause::Congestion, now);
         };
@@ -269,20 +266,26 @@ impl Link {
             rest.change_delay(departure, self.busy_until);
         }
         self.busy_until = departure;
-        if rest.noisy {
-            match rest.channel.harms(departure, size) {
-                Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
-                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
-            }
+        rest.arrive(departure, size)
+    }
+
+    /// [`Self::transmit`] at the opportunities of a trace.
+    #[inline(never)]
+    fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
+        let rest = &mut *self.rest;
+        if !rest.queue.has_room(now, self.busy_until, size) {
+            return Fate::Lost(Cause::Congestion, now);
         }
-        Fate::Delivered(departure.later(rest.delay))
+        let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
+        rest.queue.enter_at(start, size);
+        self.busy_until = departure;
+        rest.arrive(departure, size)
     }
 
     /// Lets the packets of the size that was asked about last take the short cut.
     #[cold]
     fn open_short_cut(&mut self, size: u32) {
-        let transmission = self.rest.transmission.1;
+        let (transmission, _) = self.rest.pace.transmission(size);
         let crossing = transmission + self.rest.delay;
         // Or the sum would be out of range.
         if crossing < Duration::MAX {
@@ -303,35 +306,22 @@ impl Link {
     /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
     /// far as that.
     pub fn damaged_bits(&self) -> &[u32] {
-        match &self.rest.traced {
-            Some(traced) => traced.damaged_bits(),
-            None => self.rest.channel.damaged_bits(),
-        }
+        self.rest.channel.damaged_bits()
     }
 
     /// Whether the last packet met the bad state of a channel with two, if it came as far as that; `None` for other channels.
     pub fn channel_is_bad(&self) -> Option<bool> {
-        match &self.rest.traced {
-            Some(traced) => traced.channel_is_bad(),
-            None => self.rest.channel.is_bad(),
-        }
+        self.rest.channel.is_bad()
     }
 
     /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is refused by the discipline.
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
-        if let Some(traced) = &mut self.rest.traced {
-            return traced.has_room(now, size);
-        }
-        self.rest.queue.len(now);
-        self.busy_until <= now || self.rest.queue.has_room(size)
+        self.rest.queue.has_room(now, self.busy_until, size)
     }
 
     /// Packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        match &mut self.rest.traced {
-            Some(traced) => traced.queue_len(now),
-            None => self.rest.queue.len(now),
-        }
+        self.rest.queue.len(now)
     }
 }
 
@@ -362,6 +352,20 @@ impl Rest {
             Verdict::Admit => Ok(damaged),
             Verdict::Drop | Verdict::Mark => Err(Cause::Congestion),
         }
+    }
+
+    /// What becomes of a packet whose last bit leaves at `departure`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn arrive(&mut self, departure: Time, size: u32) -> Fate {
+        if self.noisy {
+            match self.channel.harms(departure, size) {
+                Harm::None => {}
+                Harm::Damaged(first) => return Fate::Damaged(departure + self.delay, first),
+                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
+            }
+        }
+        Fate::Delivered(departure.later(self.delay))
     }
 
     /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.

@@ -1,4 +1,4 @@
-//! What a [`Link`](crate::Link) does that sends when a recorded trace lets it: mahimahi's packet-delivery files.
+//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's packet-delivery files.
 //!
 //! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send 1500 bytes. Whoever waits
 //! then is sent, in order: several small packets share an opportunity, a large one spans several, and what nobody uses is
@@ -9,17 +9,11 @@
 //! opportunity i    at ⌊i/n⌋·T + t_(i mod n);  T = t_(n−1)
 //! ```
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
-use whyloss::{Cause, Duration, Rate, Time};
-
-use crate::channel::{Channel, ChannelSpec, Harm};
-use crate::link::{Fate, LinkSpec, Pardonable};
-use crate::queue::{Early, Limit, Verdict};
-use crate::random::Streams;
+use whyloss::{Rate, Time};
 
 /// Bytes that an opportunity sends.
 pub const OPPORTUNITY: u32 = 1_500;
@@ -110,106 +104,30 @@ impl Opportunities {
     }
 }
 
-/// A link whose packets leave at opportunities; everything else is as at a [`Link`](crate::Link).
+/// A trace as one link replays it.
 #[derive(Clone, Debug)]
-pub(crate) struct TracedLink {
+pub(crate) struct Replay {
     opportunities: Opportunities,
     /// The opportunity in use, and what is left of it.
     current: u64,
     left: u32,
-    delay: Duration,
-    limit: Limit,
-    early: Option<Box<Early>>,
-    channel: Channel,
-    channel_before_queue: bool,
-    /// When each waiting packet's first byte leaves, and its size.
-    waiting: VecDeque<(Time, u32)>,
-    bytes: u64,
-    /// When the last admitted packet's last byte leaves.
-    busy_until: Time,
-    /// The packet last offered, if it was dropped for not being ECN-capable.
-    pardonable: Option<Pardonable>,
 }
 
-impl TracedLink {
-    /// The idle link number `index`. Of `spec` its rate and its changes of delay do not count.
-    pub(crate) fn new(
-        opportunities: &Opportunities,
-        spec: &LinkSpec,
-        streams: Streams,
-        index: u64,
-    ) -> Self {
-        let random = streams.stream("queue", index);
-        let rate = opportunities.rate();
-        let early = Early::new(&spec.queue.discipline, rate, spec.delay, random);
+impl Replay {
+    pub(crate) fn new(opportunities: &Opportunities) -> Self {
         Self {
             opportunities: opportunities.clone(),
             current: 0,
             left: OPPORTUNITY,
-            delay: spec.delay.max(Duration::ZERO),
-            limit: spec.queue.limit,
-            early,
-            channel: spec.channel.build(streams.stream("channel", index)),
-            channel_before_queue: spec.channel_before_queue && spec.channel != ChannelSpec::None,
-            waiting: VecDeque::new(),
-            bytes: 0,
-            busy_until: Time::ZERO,
-            pardonable: None,
         }
     }
 
-    /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
-    pub(crate) fn offer(&mut self, now: Time, size: u32) -> Fate {
-        let mut damaged = None;
-        self.pardonable = None;
-        if self.channel_before_queue {
-            match self.channel.harms(now, size) {
-                Harm::None => {}
-                Harm::Damaged(first) => damaged = Some(first),
-                Harm::Lost => return Fate::Lost(Cause::Wireless, now),
-            }
-        }
-        let room = self.has_room(now, size);
-        let (packets, bytes, free) = (self.waiting.len() as u64, self.bytes, self.busy_until);
-        let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            early.judges(now, free, (packets, bytes), size, room)
-        });
-        if verdict == Verdict::Mark {
-            self.pardonable = Some(Pardonable { damaged });
-        }
-        if verdict != Verdict::Admit || !room {
-            return Fate::Lost(Cause::Congestion, now);
-        }
-        self.admit(now, size, damaged)
-    }
-
-    /// See [`Link::mark_instead`](crate::Link::mark_instead).
-    pub(crate) fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
-        let packet = self.pardonable.take()?;
-        Some(self.admit(now, size, packet.damaged))
-    }
-
-    /// What becomes of a packet for which there is room, with this bit damaged before.
-    fn admit(&mut self, now: Time, size: u32, mut damaged: Option<u32>) -> Fate {
-        let departure = self.send(now, size);
-        if !self.channel_before_queue {
-            match self.channel.harms(departure, size) {
-                Harm::None => {}
-                Harm::Damaged(first) => damaged = Some(first),
-                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
-            }
-        }
-        let arrival = departure + self.delay;
-        damaged.map_or(Fate::Delivered(arrival), |first| {
-            Fate::Damaged(arrival, first)
-        })
-    }
-
-    /// Gives the packet its opportunities; answers when the last byte leaves.
-    fn send(&mut self, now: Time, size: u32) -> Time {
-        if self.left == 0 || self.opportunities.at(self.current) < now {
+    /// Gives a packet its opportunities from `free` on. Returns when its first and its last byte
+    /// leave.
+    pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
+        if self.left == 0 || self.opportunities.at(self.current) < free {
             let next = self.current + u64::from(self.left == 0);
-            self.current = next.max(self.opportunities.first_from(now));
+            self.current = next.max(self.opportunities.first_from(free));
             self.left = OPPORTUNITY;
         }
         let start = self.opportunities.at(self.current);
@@ -220,41 +138,7 @@ impl TracedLink {
             self.left = OPPORTUNITY;
         }
         self.left -= rest;
-        self.waiting.push_back((start, size));
-        self.bytes += u64::from(size);
-        self.busy_until = self.opportunities.at(self.current);
-        self.busy_until
-    }
-
-    /// Which bits of the packet last offered were damaged; see `Link::damaged_bits`.
-    pub(crate) fn damaged_bits(&self) -> &[u32] {
-        self.channel.damaged_bits()
-    }
-
-    /// Whether the last packet met the bad state of a channel with two; `None` for other channels.
-    pub(crate) fn channel_is_bad(&self) -> Option<bool> {
-        self.channel.is_bad()
-    }
-
-    /// Whether a packet of `size` bytes finds room at `now`.
-    pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
-        let waiting = self.queue_len(now);
-        match self.limit {
-            Limit::Unlimited => true,
-            Limit::Packets(limit) => waiting < limit as usize,
-            Limit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
-        }
-    }
-
-    /// Packets waiting at `now` for the opportunity at which their first byte leaves.
-    pub(crate) fn queue_len(&mut self, now: Time) -> usize {
-        while let Some(&(start, size)) = self.waiting.front()
-            && start <= now
-        {
-            self.waiting.pop_front();
-            self.bytes -= u64::from(size);
-        }
-        self.waiting.len()
+        (start, self.opportunities.at(self.current))
     }
 }
 
@@ -262,27 +146,31 @@ impl TracedLink {
 mod tests {
     use proptest::prelude::*;
 
+    use whyloss::{Cause, Duration};
+
     use super::*;
-    use crate::queue::{Discipline, QueueSpec, RedSpec};
+    use crate::queue::{Discipline, Limit, QueueSpec, RedSpec};
+    use crate::{Fate, Link, LinkSpec, Streams};
 
     fn millis(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    fn link(text: &str, limit: Limit) -> TracedLink {
+    fn link(text: &str, queue: QueueSpec) -> Link {
         let spec = LinkSpec {
+            trace: Some(Opportunities::parse(text).unwrap()),
             delay: Duration::from_millis(10),
-            queue: QueueSpec::drop_tail(limit),
+            queue,
             ..LinkSpec::default()
         };
-        let trace = Opportunities::parse(text).unwrap();
-        TracedLink::new(&trace, &spec, Streams::new(1), 0)
+        Link::new(&spec, Streams::new(1), 0)
     }
 
     #[test]
     fn opportunities_by_hand() {
         // Rounds of 20 ms: 0, 5, 5, 20 | 20, 25, 25, 40 | …
-        let mut link = link("0\n5\n5\n20\n", Limit::Packets(2));
+        let two = QueueSpec::drop_tail(Limit::Packets(2));
+        let mut link = link("0\n5\n5\n20\n", two);
         let offers = [
             (0, 1_500, Some(0)),
             // Both of 5 ms, one after the other.
@@ -320,16 +208,11 @@ mod tests {
             ..RedSpec::default()
         };
         let traced = |ecn| {
-            let spec = LinkSpec {
-                delay: Duration::from_millis(10),
-                queue: QueueSpec {
-                    limit: Limit::Packets(50),
-                    discipline: Discipline::Red(RedSpec { ecn, ..red }),
-                },
-                ..LinkSpec::default()
+            let queue = QueueSpec {
+                limit: Limit::Packets(50),
+                discipline: Discipline::Red(RedSpec { ecn, ..red }),
             };
-            let trace = Opportunities::parse("1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap();
-            TracedLink::new(&trace, &spec, Streams::new(1), 0)
+            link("1\n2\n3\n4\n5\n6\n7\n8\n9\n", queue)
         };
         let congestion = Fate::Lost(Cause::Congestion, millis(0));
         let delivered = |at: u64| Fate::Delivered(millis(at + 10));
@@ -378,7 +261,7 @@ mod tests {
             prop_assume!(at > 0);
             let lines: Vec<String> = times.iter().map(ToString::to_string).collect();
             let text = lines.join("\n");
-            let mut link = link(&text, Limit::Unlimited);
+            let mut link = link(&text, QueueSpec::default());
             let mut now = 0;
             let offers: Vec<(u64, u32)> = offers.iter().map(|&(gap, size)| { now += gap; (now, size) }).collect();
             let fates: Vec<Fate> = offers.iter().map(|&(at, size)| link.offer(millis(at), size)).collect();

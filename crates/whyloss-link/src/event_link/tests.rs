@@ -1,10 +1,12 @@
 use proptest::prelude::*;
 
+use whyloss::Rate;
+
 use super::*;
 use crate::jitter::{JitterLaw, JitterSpec};
 use crate::link::Link;
 use crate::markov::MarkovRates;
-use crate::queue::{CodelSpec, FqCodelSpec, QueueSpec};
+use crate::queue::{CodelSpec, FqCodelSpec, PieSpec, QueueSpec};
 
 fn micros(micros: u64) -> Time {
     Time::from_nanos(micros * 1_000)
@@ -31,6 +33,31 @@ fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     }
     drain(link, Time::from_nanos(u64::MAX - 1));
     fates
+}
+
+/// PIE sees the delay of what waits, so it refuses the packets that it refuses at a link that answers at once.
+#[test]
+fn pie_sees_the_whole_backlog() {
+    let spec = LinkSpec {
+        rate: Rate::from_mbps(8),
+        delay: Duration::from_millis(30),
+        queue: QueueSpec {
+            limit: Limit::Packets(200),
+            discipline: Discipline::Pie(PieSpec::default()),
+        },
+        ..LinkSpec::default()
+    };
+    // A tenth more than the link carries, for ten seconds.
+    let offers: Vec<_> = (0..11_000).map(|i| (i * 909, 1_000)).collect();
+    let mut plain = Link::new(&spec, Streams::new(1), 0);
+    let expected = offers
+        .iter()
+        .map(|&(at, size)| plain.offer(micros(at), size));
+    let expected: Vec<_> = expected.collect();
+    let found = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
+    assert_eq!(found, expected);
+    let refused = found.iter().filter(|fate| matches!(fate, Fate::Lost(..)));
+    assert!((500..1_500).contains(&refused.count()));
 }
 
 /// Told as packets begin to be sent or as their fates come, it is the same.

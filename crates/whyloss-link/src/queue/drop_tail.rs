@@ -1,4 +1,7 @@
 //! DropTail: a line of waiting packets that refuses what finds no room.
+//!
+//! At a fixed rate there is no gap between two of them ([`DropTail::enter`]); at the opportunities of a trace each starts at a
+//! time of its own ([`DropTail::enter_at`]).
 
 use std::collections::VecDeque;
 
@@ -6,9 +9,8 @@ use whyloss::{Duration, Time};
 
 use super::Limit;
 
-/// The packets that are waiting, each until it starts transmission. There is no gap between two of
-/// them, so it is enough to know when the first starts and how long each takes; most are of one size, so they are
-/// counted in runs.
+/// The packets that are waiting, each until it starts transmission. It is enough to know when the first starts and how long
+/// it takes from each start to the next; most are of one size, so they are counted in runs.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
     limit: Limit,
@@ -20,6 +22,8 @@ pub(super) struct DropTail {
     behind: VecDeque<Run>,
     packets: u32,
     bytes: u64,
+    /// When the last packet starts that came with a time of its own.
+    last_start: Time,
 }
 
 /// Packets of one size in a row.
@@ -27,7 +31,7 @@ pub(super) struct DropTail {
 struct Run {
     count: u32,
     size: u32,
-    /// The transmission time of each.
+    /// From the start of each to the next: its transmission time where there are no gaps.
     transmission: Duration,
 }
 
@@ -41,6 +45,7 @@ impl DropTail {
             behind: VecDeque::new(),
             packets: 0,
             bytes: 0,
+            last_start: Time::ZERO,
         }
     }
 
@@ -85,6 +90,26 @@ impl DropTail {
             self.enter_behind(size, transmission);
         }
         Some(free)
+    }
+
+    /// Adds a packet of `size` bytes, for which there is room and which starts transmission at `start`, no sooner than any
+    /// before it.
+    pub(super) fn enter_at(&mut self, start: Time, size: u32) {
+        let alone = Run {
+            count: 1,
+            size,
+            transmission: Duration::ZERO,
+        };
+        if self.packets == 0 {
+            (self.start, self.front) = (start, alone);
+        } else {
+            let last = self.behind.back_mut().unwrap_or(&mut self.front);
+            last.transmission = start - self.last_start;
+            self.behind.push_back(alone);
+        }
+        self.last_start = start;
+        self.packets += 1;
+        self.bytes += u64::from(size);
     }
 
     /// Counts a packet that is not of the size of those at the front.

@@ -109,6 +109,8 @@ impl QueueSpec {
 pub struct Queue {
     line: DropTail,
     early: Option<Box<Early>>,
+    /// Whether even a packet that finds the link idle waits, for an opportunity.
+    all_wait: bool,
 }
 
 impl Queue {
@@ -118,7 +120,13 @@ impl Queue {
         Self {
             line: DropTail::new(spec.limit),
             early: Early::new(&spec.discipline, rate, delay, random),
+            all_wait: false,
         }
+    }
+
+    /// From now on even a packet that finds the link idle waits, until the time that [`Self::enter_at`] is told.
+    pub(crate) fn let_all_wait(&mut self) {
+        self.all_wait = true;
     }
 
     /// Whether the discipline needs [`Queue::judges`] to be asked about every packet.
@@ -131,11 +139,10 @@ impl Queue {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
+        let room = self.has_room(now, free, size);
         let Some(early) = &mut self.early else {
             return Verdict::Admit;
         };
-        self.line.start_due(now);
-        let room = free <= now || self.line.has_room(size);
         let waiting = (u64::from(self.line.packets()), self.line.bytes());
         early.judges(now, free, waiting, size, room)
     }
@@ -160,10 +167,16 @@ impl Queue {
         self.line.packets() as usize
     }
 
-    /// Whether a packet of `size` bytes would find room, as of the last time asked about.
+    /// Whether a packet of `size` bytes finds room at `now`, at a link that has sent all before it by `free`.
     #[inline]
-    pub(crate) fn has_room(&self, size: u32) -> bool {
-        self.line.has_room(size)
+    pub(crate) fn has_room(&mut self, now: Time, free: Time, size: u32) -> bool {
+        self.line.start_due(now);
+        (free <= now && !self.all_wait) || self.line.has_room(size)
+    }
+
+    /// Adds a packet for which there is room and that waits until `start`.
+    pub(crate) fn enter_at(&mut self, start: Time, size: u32) {
+        self.line.enter_at(start, size);
     }
 }
 

@@ -143,7 +143,9 @@ impl Flow {
         let first = !self.started;
         self.started = true;
         let due = self.source.next_timeout() <= now;
-        if due && !self.source.is_only_to_send(now) {
+        if due && self.source.is_only_to_send(now) {
+            self.reacted(now, window, observer);
+        } else if due {
             if self.source.wake(now) && window.contains(now) {
                 self.count.timeouts += 1;
             }

@@ -220,6 +220,7 @@ impl Source {
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {
         match self {
+            Self::Tcp(sender) => sender.rests(now),
             Self::Iftp(source) => source.sender.next_timeout() > now,
             Self::Tfrc(sender) => sender.next_timeout() > now,
             _ => false,
@@ -245,6 +246,7 @@ impl Source {
     pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
         match self {
             Self::Datagrams(_) | Self::Tfrc(_) => true,
+            Self::Tcp(sender) => sender.is_only_to_send(now),
             Self::Iftp(source) => !source.sender.is_expired(now),
             _ => false,
         }

@@ -44,6 +44,17 @@ use whyloss_link::{Random, Streams};
 /// No segment is being timed.
 const UNTIMED: u64 = u64::MAX;
 
+/// What an acknowledgement, or a segment that is to leave, must attend to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attention {
+    /// The left edge and the timer.
+    Edge,
+    /// The meter and the pacer as well.
+    Pacing,
+    /// Everything.
+    All,
+}
+
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
 #[expect(
@@ -80,8 +91,8 @@ pub struct Sender {
     segment_size: u32,
     receive_window: u32,
     rtt_sampling: RttSampling,
-    /// Whether anything but the left edge needs attention, as [`Sender::settle`] decides.
-    alert: bool,
+    /// What needs attention, as [`Sender::settle`] decides.
+    attention: Attention,
     /// Whether there are timers besides the retransmission timer: a meter's or RACK-TLP's.
     has_timers: bool,
     recovery: Recovery,
@@ -189,7 +200,7 @@ impl Sender {
             receive_window: options.receive_window.max(1),
             rtt_tick: u32::try_from(options.rtt_tick.as_nanos()).unwrap_or(u32::MAX),
             rtt_sampling: options.rtt_sampling,
-            alert: true,
+            attention: Attention::All,
             recovery: options.recovery,
             dialect: options.dialect,
             limited_transmit: options.limited_transmit,
@@ -230,7 +241,7 @@ impl Sender {
         if ack.next > self.max || ack.next < self.una {
             return;
         }
-        if self.alert || ack.next == self.una || !ack.sack.is_empty() {
+        if self.attention != Attention::Edge || ack.next == self.una || !ack.sack.is_empty() {
             self.on_ack_alert(now, ack, stamped);
             return;
         }
@@ -242,7 +253,7 @@ impl Sender {
     /// does not expire before it.
     #[inline]
     pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
-        !self.alert
+        self.attention == Attention::Edge
             && self.una < next
             && next <= self.max
             && self.nxt == self.max
@@ -262,16 +273,14 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees
-    /// nothing: it is always alert.
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: more than
+    /// the left edge always needs attention.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
-        let sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
-        Self {
-            handshaking: false,
-            ..sender
-        }
-        .needs_attention()
+        let mut sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
+        sender.handshaking = false;
+        sender.settle();
+        sender.attention != Attention::Edge
     }
 
     /// The application has produced `segments` in all; there were none if [`Options::segments`] was
@@ -283,7 +292,7 @@ impl Sender {
     /// The next segment to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let sequence = if self.alert {
+        let sequence = if self.attention != Attention::Edge {
             self.next_alert(now)?
         } else if self.nxt < self.edge.min(self.segments) {
             self.nxt += 1;
@@ -369,6 +378,19 @@ impl Sender {
         self.deadline = now.later(self.rto.timeout());
         self.open_window();
         self.settle();
+    }
+
+    /// Whether a deadline that has come does nothing but let a segment leave that was held back.
+    #[inline]
+    pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
+        self.has_timers && self.by_time.is_none() && now < self.deadline
+    }
+
+    /// Whether pacing lets nothing leave at `now`.
+    #[inline]
+    pub(crate) fn rests(&self, now: Time) -> bool {
+        let holds_back = |meter: &MeteredPacer| meter.holds_back(now);
+        self.meter.as_deref().is_some_and(holds_back)
     }
 
     /// Whether there are timers besides the retransmission timer.
@@ -651,19 +673,25 @@ impl Sender {
         self.timed_sequence = UNTIMED;
     }
 
-    /// Anything but the left edge needs attention until a change of state says otherwise.
+    /// Decides what needs attention until the state changes again.
     fn settle(&mut self) {
         self.handshaking &= self.una < self.handshake_length();
-        self.alert = self.needs_attention();
+        self.attention = if self.is_unsettled() {
+            Attention::All
+        } else if self.meter.is_some() {
+            Attention::Pacing
+        } else {
+            Attention::Edge
+        };
     }
 
-    fn needs_attention(&self) -> bool {
+    /// Whether more than the left edge and pacing needs attention.
+    fn is_unsettled(&self) -> bool {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking
             || self.in_recovery
             || self.duplicates > 0
             || sacked
-            || self.meter.is_some()
             || self.ecn.is_some()
             || matches!(self.recovery, Recovery::Vegas | Recovery::Rack)
     }

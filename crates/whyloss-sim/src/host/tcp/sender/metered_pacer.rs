@@ -1,9 +1,9 @@
 //! The part of a sender that measures delivery rates and paces, for BBR, Copa and SCReAM; no other
 //! has one.
 //!
-//! It remembers each segment of the window as it left, tells the controller what every
-//! acknowledgement delivers and which segments are lost, and holds back what the pacing rate does
-//! not allow yet. A sender with a meter is always alert, so that others need not ask.
+//! It remembers each segment of the window as it left, tells the controller what every acknowledgement delivers and which
+//! segments are lost, and holds back what the pacing rate does not allow yet. A sender with a meter never attends to the edge
+//! alone, so that others need not ask.
 //!
 //! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted
 //! although neither acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP,
@@ -72,6 +72,12 @@ impl MeteredPacer {
         }
     }
 
+    /// Whether the pacer lets nothing leave at `now`, whether there is something or not.
+    #[inline]
+    pub(super) fn holds_back(&self, now: Time) -> bool {
+        self.held_back && now < self.next_send
+    }
+
     /// Whether the pacer lets a segment leave now.
     fn lets_leave(&mut self, now: Time, rate: Option<Rate>, segment_size: u32) -> bool {
         let Some(rate) = rate else {
@@ -103,15 +109,17 @@ impl MeteredPacer {
         if let Some(rate) = rate {
             self.next_send = self.next_send.max(now) + rate.transmission_time(segment_size);
             self.group = self.group.saturating_sub(u64::from(segment_size));
+            self.held_back = self.group == 0;
         }
     }
 
     /// All segments before `next` have arrived.
     fn on_acked_below(&mut self, now: Time, next: u64) {
         while self.first < next
-            && let Some(mut segment) = self.segments.pop_front()
+            && let Some(segment) = self.segments.front_mut()
         {
-            self.path.on_acked(now, &mut segment);
+            self.path.on_acked(now, segment);
+            self.segments.pop_front();
             self.first += 1;
         }
     }
@@ -194,6 +202,14 @@ fn within(
 }
 
 impl Sender {
+    /// Takes the segments before `next`, which an acknowledgement without SACK blocks delivers.
+    #[inline]
+    pub(super) fn meter_delivery_below(&mut self, now: Time, next: u64) {
+        if let Some(meter) = &mut self.meter {
+            meter.on_acked_below(now, next);
+        }
+    }
+
     /// Takes what an acknowledgement delivers, before the scoreboard does.
     pub(super) fn meter_delivery(&mut self, now: Time, ack: &Ack) {
         let Some(meter) = &mut self.meter else {

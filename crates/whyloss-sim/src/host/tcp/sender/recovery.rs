@@ -17,8 +17,8 @@
 //! §4.1, RFC 6675 §5.1). The timer restarts when a recovery begins; NewReno restarts it for the
 //! first partial acknowledgement only (RFC 6582 §4, "impatient").
 
-use super::Sender;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
+use super::{Attention, Sender};
 use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::{AckEvent, Detection};
@@ -31,6 +31,11 @@ impl Sender {
         if ack.next == self.una && self.una == self.max {
             // Nothing is outstanding: not a duplicate.
             self.on_needless_ack(ack);
+            return;
+        }
+        if self.attention == Attention::Pacing && ack.next > self.una && ack.sack.is_empty() {
+            self.meter_delivery_below(now, ack.next);
+            self.on_foreseen_ack(now, ack, stamped);
             return;
         }
         self.retransmit &= ack.next == self.una;
@@ -60,11 +65,16 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn next_alert(&mut self, now: Time) -> Option<u64> {
+        if self.rests(now) {
+            return None;
+        }
         let rate = self.pacing_rate();
         if !self.paced(now, rate) {
             return None;
         }
-        let next = if self.by_time.is_some() {
+        let next = if self.attention == Attention::Pacing {
+            self.next_in_order()
+        } else if self.by_time.is_some() {
             self.next_by_time(now)
         } else {
             self.next_unpaced()
@@ -74,6 +84,16 @@ impl Sender {
             vegas.sent.leave(next, now);
         }
         next
+    }
+
+    /// The next segment to leave as far as the window decides.
+    #[inline]
+    fn next_in_order(&mut self) -> Option<u64> {
+        let next = self.nxt;
+        (next < self.edge.min(self.segments)).then(|| {
+            self.nxt += 1;
+            next
+        })
     }
 
     /// The next segment to leave as far as windows and losses decide.
