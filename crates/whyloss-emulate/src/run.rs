@@ -52,6 +52,24 @@ pub struct Options {
     pub stop: Arc<AtomicBool>,
 }
 
+impl Options {
+    /// No log, seed 1, packets of 1500 bytes that are late after 10 ms, and real-time priority. See
+    /// [`Self::init`].
+    pub fn new(init: Vec<OsString>) -> Self {
+        Self {
+            log: None,
+            seed: 1,
+            late_bound: Duration::from_millis(10),
+            mtu: 1500,
+            internet: false,
+            real_time: true,
+            most_time: None,
+            init,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Done {
