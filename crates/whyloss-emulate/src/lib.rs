@@ -58,6 +58,7 @@ pub mod proxy;
 mod real_time;
 #[cfg(target_os = "linux")]
 pub mod reality;
+mod rests;
 #[cfg(target_os = "linux")]
 pub mod run;
 

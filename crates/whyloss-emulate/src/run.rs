@@ -25,6 +25,7 @@ use crate::log::{Log, Names, WriteError};
 use crate::network::{Network, Transit};
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
+use crate::rests::Rests;
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Snapshot, Summary};
 
@@ -198,6 +199,7 @@ pub fn run(
         },
         late_bound: options.late_bound,
         buffers: Vec::new(),
+        rests: Rests::default(),
     };
     start(&ground, plan, options, &mut places)?;
     // The commands have the usual priority: they were started before.
@@ -349,6 +351,7 @@ fn turn(
     names: &Names,
     mtu: u16,
 ) -> Result<(), RunError> {
+    forwarder.rests.begin_turn();
     let now = forwarder.clock.now();
     let sleep = (forwarder.network.next_due() - now)
         .min(LONGEST_SLEEP)
