@@ -11,6 +11,7 @@ mod connection;
 mod control;
 mod diagnose;
 mod events;
+mod link;
 mod media;
 mod names;
 mod outside;
@@ -46,6 +47,8 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::Engine>()?;
     module.add_function(wrap_pyfunction!(scenario::examples, module)?)?;
     module.add_function(wrap_pyfunction!(diagnose::diagnose, module)?)?;
+    module.add_function(wrap_pyfunction!(link::link_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(link::link_packets, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::run_task, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::reproduce, module)?)?;

@@ -12,6 +12,7 @@ Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read the
 
 from . import plot
 from ._diagnose import Diagnosis, diagnose
+from ._link import Link, LinkError, link
 from ._scenario import Builder, Results, Scenario
 from ._study import Reproduction, arena, experiments, registry, reproduce
 from ._sweep import Plan, again, sweep
@@ -47,6 +48,8 @@ __all__ = [
     "Controller",
     "Diagnosis",
     "Estimator",
+    "Link",
+    "LinkError",
     "Loss",
     "Lost",
     "Plan",
@@ -65,6 +68,7 @@ __all__ = [
     "diagnose",
     "experiments",
     "half_width",
+    "link",
     "plot",
     "registry",
     "reproduce",

@@ -331,6 +331,11 @@ pub(crate) enum CliError {
         "a link to this machine's own network needs root: run it with sudo; --both and --at need none"
     )]
     NeedsRoot,
+    /// Options change the links that options make.
+    #[error(
+        "--at-time changes a link of --rate, --delay and so on; a file has its changes in `handovers`"
+    )]
+    ChangesOfFile,
     /// Ctrl-C while a scenario ran.
     #[error(
         "interrupted: {finished} of {asked} {} finished{}{}",
@@ -389,6 +394,7 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::ChangesOfFile
             | Self::NoProfile { .. }
             | Self::Proxy(whyloss_emulate::proxy::ProxyError::Listen { .. })
             | Self::Replay(_)

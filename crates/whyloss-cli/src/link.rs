@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::Duration;
 use whyloss_emulate::init::{self, Role};
 use whyloss_emulate::profiles::{self, PROFILES, Profile};
-use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
+use whyloss_emulate::spec::{self, Change, DOWN, Direction, HostPlan, Links, UP};
 use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
@@ -66,9 +66,9 @@ pub(crate) struct LinkArgs {
     /// "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue: Option<String>,
-    /// Loss by the channel: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good,
-    /// mean time bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`),
-    /// pattern:PATH (a recording), or a channel as scenarios have it [default: none].
+    /// Loss by the channel: none, 0.01 or bernoulli:0.01 (a probability), gilbert:1s,50ms,0.3 (mean
+    /// time good, mean time bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss
+    /// list`), pattern:PATH (a recording), or a channel as scenarios have it [default: none].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss: Option<String>,
     /// The same towards the command alone.
@@ -95,6 +95,10 @@ pub(crate) struct LinkArgs {
     /// Loss away from the command, as --loss has it.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
+    /// Change the link at a time since the start: '10s: loss=0.05 rate-down=1mbit'; rate, delay,
+    /// queue and loss can change, each with -down or -up for one way alone. May be repeated.
+    #[arg(long, value_name = "TIME: CHANGES")]
+    at_time: Vec<String>,
     /// Run one shell command at each end, with nothing else on the network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
@@ -305,7 +309,18 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
             let value = values.into_iter().flatten().next();
             value.cloned().unwrap_or_else(|| default.to_owned())
         };
-        let direction = |own: [&Option<String>; 4], rate: Option<&String>| {
+        let changes = args.at_time.iter().map(|text| Change::parse(text));
+        let changes: Result<Vec<_>, _> = changes.collect();
+        let changes = changes
+            .map_err(|error| CliError::Link(error.into()))?
+            .concat();
+        let changes_of = |way| {
+            let here = changes
+                .iter()
+                .filter(|change| change.way.is_none_or(|of| of == way));
+            here.cloned().collect()
+        };
+        let direction = |way, own: [&Option<String>; 4], rate: Option<&String>| {
             let [own_rate, own_delay, own_queue, own_loss] = own.map(Option::as_ref);
             let delay = profile.and_then(|profile| profile.delay.as_ref());
             let loss = profile.and_then(|profile| profile.loss.as_ref());
@@ -315,9 +330,11 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
                 jitter: args.jitter.clone().unwrap_or_default(),
                 queue: first([own_queue, args.queue.as_ref(), None], "83"),
                 loss: first([own_loss, args.loss.as_ref(), loss], "none"),
+                changes: changes_of(way),
             }
         };
         let down = direction(
+            DOWN,
             [
                 &args.rate_down,
                 &args.delay_down,
@@ -327,11 +344,15 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
             profile.and_then(|profile| profile.rate_down.as_ref()),
         );
         let up = direction(
+            UP,
             [&args.rate_up, &args.delay_up, &args.queue_up, &args.loss_up],
             profile.and_then(|profile| profile.rate_up.as_ref()),
         );
         return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
     };
+    if !args.at_time.is_empty() {
+        return Err(CliError::ChangesOfFile);
+    }
     let text = whyloss_sim::scenario::read_file(path).map_err(|source| CliError::Unreadable {
         kind: "scenario",
         path: path.clone(),

@@ -285,3 +285,90 @@ fn a_browser_loads_a_page() {
         "{text}"
     );
 }
+
+/// Sends 400 datagrams over half a second; the server takes what comes.
+const STEADY: [&str; 2] = [
+    "exec python3 -c \"import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 6000))\nwhile s.recv(9): pass\"",
+    "exec python3 -c \"import os, socket, time; s = socket.socket(type=socket.SOCK_DGRAM)\n\
+     for i in range(400): s.sendto(b'datagram', (os.environ['WHYLOSS_SERVER'], 6000)); time.sleep(0.002)\"",
+];
+
+/// The channel and the delay change at 400 ms; the log says so, and replays.
+#[test]
+#[ignore = "needs root"]
+fn a_link_changes_at_its_time() {
+    let log = directory("at-time");
+    let log_text = log.to_string_lossy();
+    let [server, client] = STEADY;
+    let run = link(&[
+        "--delay=5ms",
+        "--late-bound=60s",
+        "--at-time",
+        "400ms: loss-up=1 delay-up=50ms",
+        "--at-time=600ms: loss=none queue=3",
+        "--log",
+        &log_text,
+        "--both",
+        server,
+        client,
+    ]);
+    succeed(&{ run }.output().unwrap());
+    assert_eq!(archive::replay_run(&log).unwrap().differences, 0);
+    let records = archive::records(&log).unwrap();
+    assert!(records.len() >= 400);
+    let mut seen = [0; 3];
+    for record in records.iter().filter(|record| record.link == "up") {
+        let left = record.scheduled;
+        let part = match record.enqueued {
+            // A packet that is in transmission as the link changes is of neither part.
+            0..399_000_000 => 0,
+            400_000_000..599_000_000 => 1,
+            600_000_000.. => 2,
+            _ => continue,
+        };
+        seen[part] += 1;
+        assert_eq!(record.fate == Fate::Channel, part == 1, "{record:?}");
+        let delay = [5, 0, 50][part] * 1_000_000;
+        assert!(left >= record.enqueued + delay, "{record:?}");
+        assert!(left < record.enqueued + delay + 1_000_000, "{record:?}");
+    }
+    assert!(seen.iter().all(|seen| *seen > 20), "{seen:?}");
+}
+
+/// The steps of the workflow that the guide offers, with this build in the place of the installed
+/// one.
+#[test]
+#[ignore = "needs root"]
+fn the_workflow_of_the_guide_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join("docs/guides/behind-a-link.yml")).unwrap();
+    let mut steps: Vec<String> = Vec::new();
+    let mut is_run = false;
+    for line in text.lines() {
+        if line.trim() == "run: |" {
+            is_run = true;
+            steps.push(String::new());
+        } else if is_run && line.starts_with("          ") {
+            let step = steps.last_mut().unwrap();
+            *step += &format!("{}\n", line.trim());
+        } else {
+            is_run = false;
+        }
+    }
+    assert_eq!(steps.len(), 3);
+    let place = directory("workflow");
+    fs::copy(root.join("README.md"), place.join("README.md")).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_whyloss")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    for step in &steps[1..] {
+        let step = step
+            .replace("sudo whyloss", "whyloss")
+            .replace("--late-bound 1s", "--late-bound 60s");
+        let mut shell = Command::new("bash");
+        shell
+            .args(["-euc", &step])
+            .current_dir(&place)
+            .env("PATH", &path);
+        succeed(&shell.output().unwrap());
+    }
+}

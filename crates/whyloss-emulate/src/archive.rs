@@ -7,7 +7,7 @@
 //! | `link.toml`, `N.trace` | the links, and the traces of some |
 //! | `run.json` | the seed, and what was set beside the links |
 //! | `summary.json` | what it came to |
-//! | `packets.parquet` | the log as a table (`packets`, feature `parquet`) |
+//! | `packets.parquet` | the log as a table ([`packets`](crate::packets), feature `parquet`) |
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};

@@ -8,6 +8,7 @@ use crate::header::{Headers, flip};
 use crate::log::{Ended, Entry, Log, SNAP_LENGTH, WriteError};
 use crate::network::{Hop, Network, Outcome, Sent, Transit, Watch};
 use crate::record::{Fate, Fault};
+use crate::rests::Rests;
 use crate::summary::Counter;
 
 /// A packet on its way.
@@ -31,6 +32,7 @@ pub(crate) struct Forwarder {
     pub(crate) recorder: Recorder,
     pub(crate) late_bound: Duration,
     pub(crate) buffers: Vec<Vec<u8>>,
+    pub(crate) rests: Rests,
 }
 
 /// Counts and logs.
@@ -77,8 +79,11 @@ impl Forwarder {
         loop {
             let now = self.clock.now();
             let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
-            let Some((scheduled, transit)) = self.network.take_due(now, flip, &mut self.recorder)
-            else {
+            let due = self.network.take_due(now, flip, &mut self.recorder);
+            let Some((scheduled, transit)) = due else {
+                if let Some(log) = &mut self.recorder.log {
+                    log.turn(now);
+                }
                 return now;
             };
             let taken = write(&transit);
@@ -137,7 +142,7 @@ impl Recorder {
         let bytes = packet.data.len() as u32;
         self.counter
             .count(hop.link, bytes, hop.waiting, fate, fault);
-        if let (Some(log), Some((headers, sent))) = (&self.log, packet.logged) {
+        if let (Some(log), Some((headers, sent))) = (&mut self.log, packet.logged) {
             let start = packet.data.len().min(SNAP_LENGTH);
             let received = departed.map(|_| packet.data[..start].into());
             let end = Some(Ended {
@@ -170,7 +175,7 @@ impl Watch<Packet> for Recorder {
             _ => Fate::Delivered,
         };
         self.counter.count(hop.link, bytes, hop.waiting, fate, None);
-        if let (Some(log), Some((headers, _))) = (&self.log, &packet.logged) {
+        if let (Some(log), Some((headers, _))) = (&mut self.log, &packet.logged) {
             log.write(Entry {
                 departed: Some(hop.outcome.at()),
                 hop: hop.clone(),

@@ -118,6 +118,23 @@ pub fn play(
     supervise(role, &child, &mut signals)
 }
 
+/// Plays the role that this program's arguments ask for; `None` if they ask for none, which is when
+/// `main` goes on. `subcommand` is that of [`init_by`](crate::run::init_by).
+///
+/// # Errors
+/// As [`play`].
+pub fn play_if_asked(subcommand: &str) -> io::Result<Option<u8>> {
+    let mut words = env::args_os().skip(1);
+    if words.next().is_none_or(|word| word != subcommand) {
+        return Ok(None);
+    }
+    let role = words.next().and_then(|word| Role::parse(word.to_str()?));
+    let role = role.ok_or(io::ErrorKind::InvalidInput)?;
+    let command: Vec<OsString> = words.skip_while(|word| word == "--").collect();
+    let again = [this_program()?, subcommand.into()];
+    play(role, &again, &command, [SIGTERM].into_iter()).map(Some)
+}
+
 fn spawn(command: &[OsString]) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     Command::new(program)

@@ -21,7 +21,7 @@
 //! | [`profiles`] | links by name, with the sources of their numbers |
 //! | [`proxy`] | the links between UDP sockets, without root, on every platform |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
-//! | `packets` | the log as a Parquet table (feature `parquet`) |
+//! | [`packets`] | the log as a table |
 //! | [`replay`] | the log, through `whyloss-link` again |
 //! | [`summary`] | counts, lateness, the emulator's faults |
 //! | `reality` | simulation against reality, in tables (Linux) |
@@ -35,7 +35,6 @@ pub mod archive;
 pub mod endpoint;
 pub mod header;
 pub mod network;
-#[cfg(feature = "parquet")]
 pub mod packets;
 pub mod record;
 pub mod replay;
@@ -59,6 +58,7 @@ pub mod proxy;
 mod real_time;
 #[cfg(target_os = "linux")]
 pub mod reality;
+mod rests;
 #[cfg(target_os = "linux")]
 pub mod run;
 

@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -24,7 +25,7 @@ use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
-use whyloss::Time;
+use whyloss::{Duration, Time};
 use whyloss_sim::replace_file;
 
 use crate::clock::monotonic;
@@ -35,9 +36,15 @@ use crate::record::{Fate, Fault, Record, State};
 /// Bytes of a packet that a capture keeps.
 pub(crate) const SNAP_LENGTH: usize = 160;
 
-/// Records that may wait for the disk. When so many do, the emulator waits too, and its lateness
+/// Records that are handed to the writer at once: to wake it costs more than to write a record.
+const BATCH: usize = 1 << 9;
+
+/// How long a record waits for its batch.
+const OLDEST: Duration = Duration::from_millis(10);
+
+/// Batches that may wait for the disk. When so many do, the emulator waits too, and its lateness
 /// shows it.
-const BACKLOG: usize = 1 << 16;
+const BACKLOG: usize = 1 << 7;
 
 /// How long a record may wait in memory.
 const FLUSH: time::Duration = time::Duration::from_millis(100);
@@ -98,7 +105,10 @@ pub(crate) struct Names {
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Log {
-    sender: SyncSender<Entry>,
+    sender: SyncSender<Vec<Entry>>,
+    batch: Vec<Entry>,
+    /// When the batch must go.
+    due: Time,
     thread: JoinHandle<Result<(), WriteError>>,
 }
 
@@ -123,13 +133,36 @@ impl Log {
         }
         let (sender, receiver) = sync_channel(BACKLOG);
         let thread = thread::spawn(move || writer.run(&receiver));
-        Ok(Self { sender, thread })
+        Ok(Self {
+            sender,
+            batch: Vec::with_capacity(BATCH),
+            due: Time::ZERO,
+            thread,
+        })
     }
 
     /// Writes an entry. Once a file could not be written, nothing is.
-    pub(crate) fn write(&self, entry: Entry) {
-        // The writer has gone only after an error, which `finish` answers.
-        let _ = self.sender.send(entry);
+    pub(crate) fn write(&mut self, entry: Entry) {
+        self.batch.push(entry);
+        if self.batch.len() >= BATCH {
+            self.hand_over();
+        }
+    }
+
+    /// Hands entries over that have waited for long. Call it again and again.
+    pub(crate) fn turn(&mut self, now: Time) {
+        if now >= self.due {
+            self.hand_over();
+            self.due = now + OLDEST;
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if !self.batch.is_empty() {
+            let batch = mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            // The writer has gone only after an error, which `finish` answers.
+            let _ = self.sender.send(batch);
+        }
     }
 
     /// Whether writing has failed.
@@ -138,7 +171,8 @@ impl Log {
     }
 
     /// Writes what is left.
-    pub(crate) fn finish(self) -> Result<(), WriteError> {
+    pub(crate) fn finish(mut self) -> Result<(), WriteError> {
+        self.hand_over();
         drop(self.sender);
         match self.thread.join() {
             Ok(result) => result,
@@ -212,13 +246,13 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, receiver: &Receiver<Entry>) -> Result<(), WriteError> {
+    fn run(mut self, receiver: &Receiver<Vec<Entry>>) -> Result<(), WriteError> {
         // However steadily entries come, none waits longer than `FLUSH` for its file.
         let mut flushed = monotonic();
         loop {
             let since = time::Duration::from_nanos(monotonic().saturating_sub(flushed));
             match receiver.recv_timeout(FLUSH.saturating_sub(since)) {
-                Ok(entry) => self.entry(entry)?,
+                Ok(batch) => batch.into_iter().try_for_each(|entry| self.entry(entry))?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
             }

@@ -1,15 +1,14 @@
-//! The log of a run as a table: `packets.parquet`, a row for each packet at each link.
+//! The log of a run as a table: a row for each packet at each link.
 //!
-//! `packets.jsonl` is written while the run goes on and survives whatever ends it; the table is
-//! made of it at the end.
+//! `packets.jsonl` is written while the run goes on and survives whatever ends it. With the feature
+//! `parquet`, `packets.parquet` is made of it at the end.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use whyloss_sim::trace::tables::{Kind, Table, column, optional};
-use whyloss_sim::trace::{Batch, Cell, Sink};
-use whyloss_sim::{OutputError, ParquetFiles};
+use whyloss_sim::trace::{Batch, Cell};
 
 use crate::archive::{self, ArchiveError};
 use crate::record::{Fault, Record, State};
@@ -116,24 +115,50 @@ pub const PACKETS: Table = Table {
     ],
 };
 
+/// Reads the log of a run, batch by batch.
+///
+/// # Errors
+/// If the log cannot be read.
+pub fn batches(directory: &Path) -> Result<Vec<Batch>, ArchiveError> {
+    let mut batches = Vec::new();
+    each(directory, |batch| {
+        batches.push(batch);
+        Ok(())
+    })?;
+    Ok(batches)
+}
+
+/// Hands on the log of a run in batches.
+fn each(
+    directory: &Path,
+    mut take: impl FnMut(Batch) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    let mut records = archive::stream(directory)?;
+    loop {
+        let rows: Vec<Record> = records.by_ref().take(ROWS).collect::<Result<_, _>>()?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        take(batch(&rows))?;
+    }
+}
+
 /// Writes the log of a run as `packets.parquet` beside it.
 ///
 /// # Errors
 /// If the log cannot be read, or the file not be written.
+#[cfg(feature = "parquet")]
 pub fn write(directory: &Path) -> Result<(), ArchiveError> {
+    use whyloss_sim::trace::Sink as _;
+    use whyloss_sim::{OutputError, ParquetFiles};
+
     let failed = |error: OutputError| ArchiveError::Write {
         path: error.path,
         source: error.source,
     };
     let mut files = ParquetFiles::of(&[&PACKETS], directory).map_err(failed)?;
-    let mut records = archive::stream(directory)?;
-    loop {
-        let rows: Vec<Record> = records.by_ref().take(ROWS).collect::<Result<_, _>>()?;
-        if rows.is_empty() {
-            return files.finish().map_err(failed);
-        }
-        files.write(&batch(&rows)).map_err(failed)?;
-    }
+    each(directory, |batch| files.write(&batch).map_err(failed))?;
+    files.finish().map_err(failed)
 }
 
 /// Words in the order in which they first came.

@@ -8,12 +8,14 @@
 //! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and
 //! 48 with IPv6. A damaged packet would not pass the checksum of its receiver, so that the proxy
 //! drops it and the log says `damaged`. One thread for each socket reads, and the caller's thread
-//! forwards. Everything here is the standard library's.
+//! forwards.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +31,7 @@ use crate::clock::{Clock, time_of_day};
 use crate::forward::{Forwarder, Packet, Recorder};
 use crate::log::{Log, Names, WriteError};
 use crate::network::{Network, Outcome, Transit};
+use crate::rests::Rests;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
@@ -49,6 +52,8 @@ const BUFFER: usize = 4 << 20;
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Datagrams taken before others are due again.
 const BURST: usize = 32;
+/// Datagrams that a reader takes at once, where the system gives several.
+const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 /// How often idle clients are looked for, and a live view is told.
 const SWEEP: Duration = Duration::from_millis(500);
 /// No hop limit is used up.
@@ -194,6 +199,7 @@ impl Proxy {
             },
             late_bound: self.options.late_bound,
             buffers: Vec::new(),
+            rests: Rests::default(),
         };
         #[cfg(target_os = "linux")]
         {
@@ -256,6 +262,7 @@ impl Proxy {
         receiver: &Receiver<Heard>,
         sender: &SyncSender<Heard>,
     ) -> Result<(), ProxyError> {
+        forwarder.rests.begin_turn();
         let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
         let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
         let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
@@ -449,12 +456,16 @@ fn read(
     stays: &AtomicBool,
     mut take: impl FnMut(&[u8], SocketAddr) -> bool,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; u16::MAX.into()];
+    let mut buffers = vec![vec![0; u16::MAX.into()]; AT_ONCE];
+    let mut rests = Rests::default();
     while stays.load(Ordering::Relaxed) {
-        match socket.recv_from(&mut buffer) {
-            Ok((length, from)) => {
-                if !take(&buffer[..length], from) {
-                    break;
+        rests.begin_turn();
+        match receive(socket, &mut buffers) {
+            Ok(received) => {
+                for ((length, from), buffer) in received.into_iter().zip(&buffers) {
+                    if !take(&buffer[..length], from) {
+                        return Ok(());
+                    }
                 }
             }
             // Silence; or an earlier datagram found no socket at its end, and says so here.
@@ -469,6 +480,43 @@ fn read(
         }
     }
     Ok(())
+}
+
+/// Waits for a datagram, and takes all that are there, one for each buffer at most. Returns how long
+/// each is, and its source.
+#[cfg(target_os = "linux")]
+fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize, SocketAddr)>> {
+    use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
+
+    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
+    let mut slices: Vec<_> = buffers
+        .iter_mut()
+        .map(|buffer| [io::IoSliceMut::new(buffer)])
+        .collect();
+    let flags = MsgFlags::MSG_WAITFORONE;
+    let received = recvmmsg(
+        socket.as_raw_fd(),
+        &mut headers,
+        slices.iter_mut(),
+        flags,
+        None,
+    )?;
+    let source = |address: SockaddrStorage| {
+        let four = address
+            .as_sockaddr_in()
+            .map(|four| SocketAddr::V4((*four).into()));
+        four.or_else(|| Some(SocketAddr::V6((*address.as_sockaddr_in6()?).into())))
+    };
+    let one = |message: nix::sys::socket::RecvMsg<'_, '_, SockaddrStorage>| {
+        Some((message.bytes, source(message.address?)?))
+    };
+    Ok(received.filter_map(one).collect())
+}
+
+/// The same elsewhere, one datagram at a time.
+#[cfg(not(target_os = "linux"))]
+fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize, SocketAddr)>> {
+    Ok(vec![socket.recv_from(&mut buffers[0])?])
 }
 
 /// The IP packet that carries a datagram. The ends have addresses of one family.

@@ -136,6 +136,7 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
         r#"aggregation = { packets = 4, airtime = "4 ms", access = "1 ms" }"#,
         r#"handovers = [{ at = "50 ms", pause = "10 ms", waiting = "lost", rate = "2 Mbit/s" }]"#,
         r#"channel = { kind = "bit-errors", rate = 2e-5 }"#,
+        r#"handovers = [{ at = "40 ms", channel = { kind = "bernoulli", loss = 0.3 }, queue = { packets = 2 } }, { at = "90 ms", channel = { kind = "bit-errors", rate = 1e-4 }, delay = "9 ms" }]"#,
     ];
 
     fn links(kinds: &[usize]) -> Links {

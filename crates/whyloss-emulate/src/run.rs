@@ -25,6 +25,7 @@ use crate::log::{Log, Names, WriteError};
 use crate::network::{Network, Transit};
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
+use crate::rests::Rests;
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Snapshot, Summary};
 
@@ -50,6 +51,24 @@ pub struct Options {
     pub init: Vec<OsString>,
     /// Set from outside to end the run.
     pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// No log, seed 1, packets of 1500 bytes that are late after 10 ms, and real-time priority. See
+    /// [`Self::init`].
+    pub fn new(init: Vec<OsString>) -> Self {
+        Self {
+            log: None,
+            seed: 1,
+            late_bound: Duration::from_millis(10),
+            mtu: 1500,
+            internet: false,
+            real_time: true,
+            most_time: None,
+            init,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
 }
 
 /// The outcome of a run.
@@ -180,6 +199,7 @@ pub fn run(
         },
         late_bound: options.late_bound,
         buffers: Vec::new(),
+        rests: Rests::default(),
     };
     start(&ground, plan, options, &mut places)?;
     // The commands have the usual priority: they were started before.
@@ -331,6 +351,7 @@ fn turn(
     names: &Names,
     mtu: u16,
 ) -> Result<(), RunError> {
+    forwarder.rests.begin_turn();
     let now = forwarder.clock.now();
     let sleep = (forwarder.network.next_due() - now)
         .min(LONGEST_SLEEP)

@@ -56,6 +56,8 @@ pub struct EventLink {
     accessed: bool,
     /// Those still to come, the last one first.
     handovers: Vec<Handover>,
+    /// From these, the channels of later handovers draw.
+    streams: (Streams, u64),
     /// When the packet in transmission has left, and the next may begin.
     busy_until: Time,
     /// Lost without having been sent, in the order of their losses, and whether for want of room.
@@ -125,7 +127,11 @@ impl EventLink {
     /// The idle link number `index`, whose channel and queue each draw from their own stream.
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
-        let no_channel = spec.channel == ChannelSpec::None;
+        let no_channel = spec.channel == ChannelSpec::None
+            && spec
+                .handovers
+                .iter()
+                .all(|handover| handover.channel.is_none());
         let in_order = spec.arq.is_none_or(|arq| arq.in_order)
             && spec.jitter.is_none_or(|jitter| jitter.in_order);
         Self {
@@ -149,7 +155,8 @@ impl EventLink {
             channel_before_queue: spec.channel_before_queue && !no_channel,
             bursts: spec.bursts,
             accessed: false,
-            handovers: spec.handovers.iter().rev().copied().collect(),
+            handovers: spec.handovers.iter().rev().cloned().collect(),
+            streams: (streams, index),
             busy_until: Time::ZERO,
             lost: VecDeque::new(),
             under_way: VecDeque::new(),
@@ -376,7 +383,7 @@ impl EventLink {
             let turn = if somebody { self.busy_until } else { Time::MAX };
             let due = |next: &mut Handover| next.at <= now.min(turn);
             if let Some(handover) = self.handovers.pop_if(due) {
-                self.hand_over(handover);
+                self.hand_over(&handover);
             } else if turn > now {
                 return;
             } else if self.bursts.is_some() && !self.accessed {
@@ -476,7 +483,7 @@ impl EventLink {
     }
 
     /// Becomes another link.
-    fn hand_over(&mut self, handover: Handover) {
+    fn hand_over(&mut self, handover: &Handover) {
         match handover.waiting {
             Backlog::Kept => {}
             Backlog::Lost => {
@@ -496,6 +503,15 @@ impl EventLink {
         }
         if let Some(delay) = handover.delay {
             self.server.delay = delay.max(Duration::ZERO);
+        }
+        if let Some(channel) = &handover.channel {
+            // Of the handovers to come, each has a stream of its own.
+            let (streams, index) = &self.streams;
+            let name = format!("channel, {} to come", self.handovers.len());
+            self.server.channel = channel.build(streams.stream(&name, *index));
+        }
+        if let Some(limit) = handover.limit {
+            self.limit = limit;
         }
         if !handover.in_order {
             self.server.last_arrival = Time::ZERO;

@@ -3,7 +3,7 @@
 //! ```text
 //! at             what waits is sent by the new link, is lost in one bunch, or is sent twice
 //! at … + pause   nothing begins to be sent; who comes waits
-//! from then on   the new rate, the new delay
+//! from then on   the new rate, the new delay, the new channel, the new limit of the queue
 //! in order       nobody arrives before those that departed ahead of the handover
 //! ```
 //!
@@ -26,8 +26,11 @@
 
 use whyloss::{Duration, Rate, Time};
 
+use crate::channel::ChannelSpec;
+use crate::queue::Limit;
+
 /// What a scenario says about a handover.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Handover {
     /// When it is.
     pub at: Time,
@@ -37,6 +40,10 @@ pub struct Handover {
     pub rate: Option<Rate>,
     /// The delay afterwards; `None`: as before.
     pub delay: Option<Duration>,
+    /// The channel afterwards, which starts in equilibrium; `None`: as before.
+    pub channel: Option<ChannelSpec>,
+    /// How much may wait afterwards; what waits already stays. `None`: as before.
+    pub limit: Option<Limit>,
     /// What becomes of what waits.
     pub waiting: Backlog,
     /// Whether what departs afterwards waits at the far end for what departed before.

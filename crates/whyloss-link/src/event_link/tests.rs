@@ -454,6 +454,8 @@ fn a_handover_by_hand() {
         pause: Duration::from_millis(30),
         rate: Some(Rate::from_mbps(4)),
         delay: Some(Duration::from_millis(5)),
+        channel: None,
+        limit: None,
         waiting: Backlog::Kept,
         in_order: true,
     };
@@ -462,7 +464,7 @@ fn a_handover_by_hand() {
         ..plain()
     };
     let offers = [0, 19_000, 19_500, 30_000];
-    let found = times(&spec(handover), &offers);
+    let found = times(&spec(handover.clone()), &offers);
     assert_eq!(found, [11_000, 30_000, 57_000, 59_000].map(|at| (true, at)));
     let lossy = Handover {
         waiting: Backlog::Lost,
@@ -476,6 +478,39 @@ fn a_handover_by_hand() {
         (true, 57_000),
     ];
     assert_eq!(found, expected);
+}
+
+/// From 20 ms on the channel loses everything and one packet may wait; at 30 ms both end. Packets
+/// of 1000 bytes take 1 ms, and 10 ms more to arrive.
+#[test]
+fn a_channel_and_a_limit_change_by_hand() {
+    let change = |at, loss, limit| Handover {
+        at: micros(at),
+        pause: Duration::ZERO,
+        rate: None,
+        delay: None,
+        channel: Some(ChannelSpec::Bernoulli { loss }),
+        limit: Some(Limit::Packets(limit)),
+        waiting: Backlog::Kept,
+        in_order: true,
+    };
+    let spec = LinkSpec {
+        handovers: vec![change(20_000, 1.0, 1), change(30_000, 0.0, 9)],
+        ..plain()
+    };
+    // The second is in transmission at 20 ms; of three at 25 ms the last finds no room.
+    let offers = [0, 19_500, 25_000, 25_000, 25_000, 40_000, 40_000, 40_000];
+    let expected = [
+        (true, 11_000),
+        (true, 30_500),
+        (false, 26_000),
+        (false, 27_000),
+        (false, 25_000),
+        (true, 51_000),
+        (true, 52_000),
+        (true, 53_000),
+    ];
+    assert_eq!(times(&spec, &offers), expected);
 }
 
 /// All that `link` gives back of these offers, in order, with the time of the copy that is still to come.
@@ -509,6 +544,8 @@ fn a_bunch_is_copied_by_hand() {
             pause: Duration::from_millis(30),
             rate: Some(Rate::from_mbps(4)),
             delay: None,
+            channel: None,
+            limit: None,
             waiting: Backlog::Copied,
             in_order: true,
         }],
@@ -576,6 +613,8 @@ proptest! {
                     pause: Duration::from_millis(pause),
                     rate: None,
                     delay: None,
+                    channel: None,
+                    limit: None,
                     waiting: [Backlog::Copied, Backlog::Copied, Backlog::Kept, Backlog::Lost][usize::from(waiting)],
                     in_order,
                 }
@@ -615,6 +654,8 @@ fn a_shorter_way_overtakes_if_it_may() {
                 pause: Duration::ZERO,
                 rate: None,
                 delay: Some(Duration::from_millis(5)),
+                channel: None,
+                limit: None,
                 waiting: Backlog::Kept,
                 in_order,
             }],

@@ -297,7 +297,10 @@ impl Builder<'_> {
             arq: optional(&fields, "arq", choices::arq)?,
             jitter: optional(&fields, "jitter", choices::jitter)?,
             bursts: optional(&fields, "aggregation", choices::aggregation)?,
-            handovers: optional(&fields, "handovers", choices::handovers)?.unwrap_or_default(),
+            handovers: optional(&fields, "handovers", |f| {
+                choices::handovers(f, &self.directory)
+            })?
+            .unwrap_or_default(),
         };
         let (channel, channel_before_queue) = optional(&fields, "reverse_channel", |f| {
             choices::channel(f, &self.directory)

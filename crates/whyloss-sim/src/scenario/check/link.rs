@@ -73,6 +73,10 @@ fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked 
             place("handovers"),
         )?;
         check_delay(rate, handover.pause, place("handovers"))?;
+        if let Some(channel) = &handover.channel {
+            let checked = channel.check();
+            checked.or_else(|error| fail(place("handovers"), Problem::Channel(error)))?;
+        }
         require(
             handover.rate.is_none() || spec.rates.is_none(),
             place("handovers"),

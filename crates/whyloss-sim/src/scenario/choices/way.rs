@@ -1,9 +1,12 @@
 //! Effects on packets between a link's queue and its far end: jitter, aggregation, handovers.
 
 use whyloss_link::bursts::{BurstSpec, MOST_PACKETS};
-use whyloss_link::{Backlog, Handover, JitterLaw, JitterSpec};
+use whyloss_link::queue::{Discipline, Limit};
+use whyloss_link::{Backlog, ChannelSpec, Handover, JitterLaw, JitterSpec};
 
-use super::{Choice, positive};
+use std::path::Path;
+
+use super::{Choice, channel, positive, queue};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
@@ -65,11 +68,16 @@ pub(in crate::scenario) fn aggregation(field: &Field<'_>) -> Result<BurstSpec, F
 }
 
 /// When the link becomes another one.
-pub(in crate::scenario) fn handovers(field: &Field<'_>) -> Result<Vec<Handover>, Fault> {
+pub(in crate::scenario) fn handovers(
+    field: &Field<'_>,
+    directory: &Path,
+) -> Result<Vec<Handover>, Fault> {
     let expected = r#"a list of tables such as { at = "50 s", pause = "80 ms", delay = "60 ms" }"#;
     let handover = |field: &Field<'_>| {
         let fields = field.fields(expected)?;
-        fields.only(&["at", "pause", "rate", "delay", "waiting", "in_order"])?;
+        fields.only(&[
+            "at", "pause", "rate", "delay", "channel", "queue", "waiting", "in_order",
+        ])?;
         let at = fields.need("at", r#"when the handover is, such as "50 s""#)?;
         let waiting = |field: Field<'_>| {
             field.one_of(&[
@@ -84,6 +92,14 @@ pub(in crate::scenario) fn handovers(field: &Field<'_>) -> Result<Vec<Handover>,
             pause: span("pause")?.unwrap_or_default(),
             rate: fields.get("rate").map(|field| field.rate()).transpose()?,
             delay: span("delay")?,
+            channel: fields
+                .get("channel")
+                .map(|field| later_channel(&field, directory))
+                .transpose()?,
+            limit: fields
+                .get("queue")
+                .map(|field| later_limit(&field))
+                .transpose()?,
             waiting: fields
                 .get("waiting")
                 .map(waiting)
@@ -95,4 +111,26 @@ pub(in crate::scenario) fn handovers(field: &Field<'_>) -> Result<Vec<Handover>,
         })
     };
     field.list(expected)?.iter().map(handover).collect()
+}
+
+/// The channel from a handover on.
+fn later_channel(field: &Field<'_>, directory: &Path) -> Result<ChannelSpec, Fault> {
+    let (channel, before_queue) = channel(field, directory)?;
+    if before_queue && field.item.probe().is_none() {
+        return Err(
+            field.fault("found `before_queue`, which the link's own channel alone can have")
+        );
+    }
+    Ok(channel)
+}
+
+/// How much may wait from a handover on.
+fn later_limit(field: &Field<'_>) -> Result<Limit, Fault> {
+    let queue = queue(field)?;
+    if queue.discipline != Discipline::DropTail && field.item.probe().is_none() {
+        return Err(field.fault(
+            "found a discipline, expected a limit such as { packets = 20 }: the queue keeps its discipline",
+        ));
+    }
+    Ok(queue.limit)
 }

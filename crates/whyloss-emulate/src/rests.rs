@@ -1,0 +1,76 @@
+//! Rests between turns while these crowd.
+//!
+//! To sleep until the next packet and to be woken by it costs many times what it takes to move one. So a
+//! thread whose turns crowd rests for a moment between them, and then takes all that has come
+//! meanwhile, as network cards moderate their interrupts. Turns that are further apart have no rests,
+//! and packets leave at their times.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::clock::monotonic;
+
+/// A rest, in nanoseconds: how much later a packet may leave, and how much later it may be taken.
+const REST: u64 = 100_000;
+/// Turns that follow each other closely crowd from so many on.
+const CROWD: u32 = 16;
+
+/// When turns were.
+#[derive(Debug, Default)]
+pub(crate) struct Rests {
+    last: u64,
+    /// Grows with each turn that follows closely, and shrinks faster with each that does not.
+    crowd: u32,
+}
+
+impl Rests {
+    /// Begins a turn, after a rest if turns crowd.
+    pub(crate) fn begin_turn(&mut self) {
+        let mut now = monotonic();
+        // The shortest sleep of Windows is longer than a rest.
+        if let Some(rest) = self.rest(now).filter(|_| !cfg!(windows)) {
+            thread::sleep(Duration::from_nanos(rest));
+            now = monotonic();
+        }
+        self.last = now;
+    }
+
+    /// How long to rest at this time before the next turn.
+    fn rest(&mut self, now: u64) -> Option<u64> {
+        let since = now.saturating_sub(self.last);
+        self.crowd = if since < 2 * REST {
+            (self.crowd + 1).min(2 * CROWD)
+        } else {
+            self.crowd.saturating_sub(CROWD / 2)
+        };
+        (self.crowd >= CROWD && since < REST).then(|| REST - since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns `gap` apart, each at once after its rest; how many rested.
+    fn rests(rests: &mut Rests, gap: u64, turns: u32) -> u32 {
+        let mut rested = 0;
+        for _ in 0..turns {
+            let now = rests.last + gap;
+            let rest = rests.rest(now);
+            rested += u32::from(rest.is_some());
+            rests.last = now + rest.unwrap_or(0);
+        }
+        rested
+    }
+
+    #[test]
+    fn only_turns_that_crowd_have_rests() {
+        let mut turns = Rests::default();
+        assert_eq!(rests(&mut turns, 1_000_000, 100), 0);
+        // A few packets in a row do not crowd.
+        assert_eq!(rests(&mut turns, 10_000, CROWD - 1), 0);
+        assert_eq!(rests(&mut turns, 10_000, 1_000), 1_000);
+        assert_eq!(rests(&mut turns, 2 * REST, 4), 0);
+        assert_eq!(rests(&mut turns, 10_000, 1), 0);
+    }
+}
