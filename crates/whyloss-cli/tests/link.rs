@@ -350,7 +350,8 @@ fn the_workflow_of_the_guide_works() {
             steps.push(String::new());
         } else if is_run && line.starts_with("          ") {
             let step = steps.last_mut().unwrap();
-            *step += &format!("{}\n", line.trim());
+            step.push_str(line.trim());
+            step.push('\n');
         } else {
             is_run = false;
         }

@@ -482,8 +482,8 @@ fn read(
     Ok(())
 }
 
-/// Waits for a datagram, and takes all that are there, one for each buffer at most. Returns how long
-/// each is, and its source.
+/// Waits for a datagram, and takes all that are there, one for each buffer at most. Returns how
+/// long each is, and its source.
 #[cfg(target_os = "linux")]
 fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize, SocketAddr)>> {
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};

@@ -1,9 +1,9 @@
 //! Rests between turns while these crowd.
 //!
-//! To sleep until the next packet and to be woken by it costs many times what it takes to move one. So a
-//! thread whose turns crowd rests for a moment between them, and then takes all that has come
-//! meanwhile, as network cards moderate their interrupts. Turns that are further apart have no rests,
-//! and packets leave at their times.
+//! To sleep until the next packet and to be woken by it costs many times what it takes to move one.
+//! So a thread whose turns crowd rests for a moment between them, and then takes all that has come
+//! meanwhile, as network cards moderate their interrupts. Turns that are further apart have no
+//! rests, and packets leave at their times.
 
 use std::thread;
 use std::time::Duration;

@@ -211,7 +211,7 @@ impl EventLink {
         let room = idle || self.has_room(size);
         let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            // Retries and accesses come on top: nobody knows how many there will be.
+            // Retries and accesses come on top; their number is unknown.
             let free = self.busy_until.later(self.server.pace.span(bytes));
             early.judges(now, free, (packets, bytes), size, room)
         });

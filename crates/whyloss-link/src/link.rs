@@ -354,7 +354,7 @@ impl Rest {
         }
     }
 
-    /// What becomes of a packet whose last bit leaves at `departure`.
+    /// The fate of a packet whose last bit leaves at `departure`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrive(&mut self, departure: Time, size: u32) -> Fate {

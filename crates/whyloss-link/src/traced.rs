@@ -1,9 +1,11 @@
-//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's packet-delivery files.
+//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's
+//! packet-delivery files.
 //!
-//! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send 1500 bytes. Whoever waits
-//! then is sent, in order: several small packets share an opportunity, a large one spans several, and what nobody uses is
-//! lost. The last time is the length of the trace, which then starts again (Netravali et al., "Mahimahi", USENIX ATC
-//! 2015, section 2.2.2). mahimahi counts the 4 bytes by which its device lengthens a packet; here packets are IP packets.
+//! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send
+//! 1500 bytes. Whoever waits then is sent, in order: several small packets share an opportunity, a
+//! large one spans several, and what nobody uses is lost. The last time is the length of the trace,
+//! which then starts again (Netravali et al., "Mahimahi", USENIX ATC 2015, section 2.2.2). mahimahi
+//! counts the 4 bytes by which its device lengthens a packet; here packets are IP packets.
 //!
 //! ```text
 //! opportunity i    at ⌊i/n⌋·T + t_(i mod n);  T = t_(n−1)
@@ -96,7 +98,8 @@ impl Opportunities {
     fn first_from(&self, now: Time) -> u64 {
         let millis = now.as_nanos().div_ceil(1_000_000);
         let n = self.0.len() as u64;
-        // A time that is a multiple of T is the end of one round and may be the beginning of the next.
+        // A time that is a multiple of T is the end of one round and may be the beginning of the
+        // next.
         let round = millis.saturating_sub(1) / self.period();
         let within = millis - round * self.period();
         let index = self.0.partition_point(|&at| u64::from(at) < within) as u64;
@@ -178,7 +181,8 @@ mod tests {
             (1, 1_500, Some(5)),
             // Nobody else may wait.
             (2, 40, None),
-            // Two halves share one opportunity, a byte more needs the next: the round begins at 20 ms again.
+            // Two halves share one opportunity, a byte more needs the next: the round begins at 20
+            // ms again.
             (6, 750, Some(20)),
             (6, 751, Some(20)),
             // What is left of it is lost to who comes later.
@@ -193,8 +197,9 @@ mod tests {
         }
     }
 
-    /// RED as in `link.rs`'s test by hand: a mean that is the queue, thresholds of 1.5 and 3.5 packets. An opportunity each ms; the
-    /// fourth packet is the first to find two waiting, the fifth finds three: p_a = 1. Marked, it enters and is sent in its turn.
+    /// RED as in `link.rs`'s test by hand: a mean that is the queue, thresholds of 1.5 and 3.5
+    /// packets. An opportunity each ms; the fourth packet is the first to find two waiting, the
+    /// fifth finds three: p_a = 1. Marked, it enters and is sent in its turn.
     #[test]
     fn a_mark_instead_of_a_drop_by_hand() {
         let red = RedSpec {

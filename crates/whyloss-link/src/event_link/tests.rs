@@ -35,7 +35,8 @@ fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     fates
 }
 
-/// PIE sees the delay of what waits, so it refuses the packets that it refuses at a link that answers at once.
+/// PIE sees the delay of what waits, so it refuses the packets that it refuses at a link that
+/// answers at once.
 #[test]
 fn pie_sees_the_whole_backlog() {
     let spec = LinkSpec {
@@ -157,8 +158,8 @@ proptest! {
     }
 }
 
-/// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have dropped and loses only the
-/// other half, and a full queue drops both.
+/// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have
+/// dropped and loses only the other half, and a full queue drops both.
 #[test]
 fn capable_packets_are_marked_not_dropped() {
     let link = |limit, ecn| {
@@ -219,7 +220,8 @@ fn retransmitting(arq: ArqSpec) -> EventLink {
     EventLink::new(&spec, Streams::new(7), 0)
 }
 
-/// Losses, and the delays of those delivered beyond one transmission and the way, in seconds; packets 100 ms apart.
+/// Losses, and the delays of those delivered beyond one transmission and the way, in seconds;
+/// packets 100 ms apart.
 fn apart(arq: ArqSpec, packets: u64) -> (f64, Vec<f64>) {
     let offers: Vec<_> = (0..packets).map(|i| (i * 100_000, 1_000)).collect();
     let fates = fates(&mut retransmitting(arq), &offers);
@@ -281,7 +283,8 @@ fn a_saturated_arq_link_by_the_closed_form() {
         let wait = if parallel { 0.0 } else { (tries - 1.0) * 4.0 };
         let expected = 40.0 * (tries + wait);
         let found = last.as_secs_f64();
-        // Geometric: the further tries of all have the variance n·p/(1 − p)², and each costs 5 ms or 1 ms.
+        // Geometric: the further tries of all have the variance n·p/(1 − p)², and each costs 5 ms
+        // or 1 ms.
         let sigma = libm::sqrt(40_000.0 * 0.1) / 0.9 * if parallel { 0.001 } else { 0.005 };
         assert!(
             (found - expected - 0.01).abs() < 4.0 * sigma,
@@ -314,8 +317,8 @@ fn without_order_nobody_waits() {
     assert!((140..220).contains(&overtaken), "{overtaken}");
 }
 
-/// Twice the rate of the link, for ten seconds: CoDel lets what leaves wait for no more than some times its target in
-/// the end, and DropTail for the whole of its buffer.
+/// Twice the rate of the link, for ten seconds: CoDel lets what leaves wait for no more than some
+/// times its target in the end, and DropTail for the whole of its buffer.
 #[test]
 fn a_standing_queue_goes() {
     let link = |discipline| {
@@ -360,7 +363,8 @@ fn plain() -> LinkSpec {
     }
 }
 
-/// When packets of 1000 bytes offered at these times in microseconds arrive or are lost, in microseconds.
+/// When packets of 1000 bytes offered at these times in microseconds arrive or are lost, in
+/// microseconds.
 fn times(spec: &LinkSpec, offers: &[u64]) -> Vec<(bool, u64)> {
     let offers: Vec<_> = offers.iter().map(|&at| (at, 1_000)).collect();
     let fates = fates(&mut EventLink::new(spec, Streams::new(1), 0), &offers);
@@ -397,7 +401,8 @@ fn bursts_by_the_closed_form() {
     }
 }
 
-/// A lone packet pays for access alone; whoever comes meanwhile joins it, and whoever comes later pays again.
+/// A lone packet pays for access alone; whoever comes meanwhile joins it, and whoever comes later
+/// pays again.
 #[test]
 fn access_by_hand() {
     let spec = LinkSpec {
@@ -446,7 +451,8 @@ fn jitter_lets_packets_overtake() {
     }
 }
 
-/// At 20 ms half the rate and half the delay, after a pause of 30 ms. One packet has just left, one waits.
+/// At 20 ms half the rate and half the delay, after a pause of 30 ms. One packet has just left, one
+/// waits.
 #[test]
 fn a_handover_by_hand() {
     let handover = Handover {
@@ -513,7 +519,8 @@ fn a_channel_and_a_limit_change_by_hand() {
     assert_eq!(times(&spec, &offers), expected);
 }
 
-/// All that `link` gives back of these offers, in order, with the time of the copy that is still to come.
+/// All that `link` gives back of these offers, in order, with the time of the copy that is still to
+/// come.
 fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
     let mut given = Vec::new();
     let mut drain = |link: &mut EventLink, until: Time| {
@@ -533,8 +540,8 @@ fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Op
     given
 }
 
-/// At 20 ms half the rate, after a pause of 30 ms. One packet is under way, one in transmission, three wait and go twice; then what came
-/// later. The limit of four holds for who comes later.
+/// At 20 ms half the rate, after a pause of 30 ms. One packet is under way, one in transmission,
+/// three wait and go twice; then what came later. The limit of four holds for who comes later.
 #[test]
 fn a_bunch_is_copied_by_hand() {
     let spec = LinkSpec {
@@ -584,8 +591,8 @@ fn a_bunch_is_copied_by_hand() {
 }
 
 proptest! {
-    /// Every packet is given back once, and once more if it was said that it will; nobody twice over. One link that copies at some of
-    /// its handovers, and loses at others.
+    /// Every packet is given back once, and once more if it was said that it will; nobody twice
+    /// over. One link that copies at some of its handovers, and loses at others.
     #[test]
     fn every_packet_comes_back_once_and_its_copy_once(
         gaps in prop::collection::vec((0u64..2_000, 0u32..3, prop::sample::select(vec![40u32, 1_000])), 1..150),

@@ -1,9 +1,12 @@
-//! The queue of a link: first in, first out, with a limit, and a discipline that says who is refused.
+//! The queue of a link: first in, first out, with a limit, and a discipline that says who is
+//! refused.
 //!
-//! A FIFO link serves packets in the order they came at a known rate, so the moment a packet will start transmission is
-//! known when it is admitted: a packet waits until then, and no event is needed to take it out. [DropTail](Discipline::DropTail) refuses
-//! what finds no room; [RED](RedSpec) and [PIE](PieSpec) refuse some packets before that. [CoDel](CodelSpec) and
-//! [FQ-CoDel](FqCodelSpec) decide as packets leave: only an [`EventLink`](crate::EventLink) can have them.
+//! A FIFO link serves packets in the order they came at a known rate, so the moment a packet will
+//! start transmission is known when it is admitted: a packet waits until then, and no event is
+//! needed to take it out. [DropTail](Discipline::DropTail) refuses what finds no room;
+//! [RED](RedSpec) and [PIE](PieSpec) refuse some packets before that. [CoDel](CodelSpec) and
+//! [FQ-CoDel](FqCodelSpec) decide as packets leave: only an [`EventLink`](crate::EventLink) can
+//! have them.
 
 mod codel;
 mod drop_tail;
@@ -29,8 +32,9 @@ use crate::random::Random;
 
 /// How much may wait, *not* counting the packet in transmission.
 ///
-/// ns-2's DropTail refuses the packet that would bring its queue *to* `limit_`, so its `queue-limit` of n is
-/// `Packets(n - 1)` here. Its RED admits that packet: there n is `Packets(n)`.
+/// ns-2's DropTail refuses the packet that would bring its queue *to* `limit_`, so its
+/// `queue-limit` of n is `Packets(n - 1)` here. Its RED admits that packet: there n is
+/// `Packets(n)`.
 ///
 /// A packet that finds the link idle does not wait, so no limit applies to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,8 +44,9 @@ pub enum Limit {
     Unlimited,
     /// So many packets.
     Packets(u32),
-    /// So many bytes on the wire, headers included: a packet enters if those that wait and it come to no more than that.
-    /// A small packet may find room where a larger one, refused before it, did not.
+    /// So many bytes on the wire, headers included: a packet enters if those that wait and it come
+    /// to no more than that. A small packet may find room where a larger one, refused before it,
+    /// did not.
     Bytes(u64),
 }
 
@@ -114,8 +119,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty queue of a link with this rate and delay; RED and PIE draw from `random`. Disciplines that decide as packets
-    /// leave are DropTail here.
+    /// An empty queue of a link with this rate and delay; RED and PIE draw from `random`.
+    /// Disciplines that decide as packets leave are DropTail here.
     pub fn new(spec: &QueueSpec, rate: Rate, delay: Duration, random: Random) -> Self {
         Self {
             line: DropTail::new(spec.limit),
@@ -124,7 +129,8 @@ impl Queue {
         }
     }
 
-    /// From now on even a packet that finds the link idle waits, until the time that [`Self::enter_at`] is told.
+    /// From now on even a packet that finds the link idle waits, until the time that
+    /// [`Self::enter_at`] is told.
     pub(crate) fn let_all_wait(&mut self) {
         self.all_wait = true;
     }
@@ -134,8 +140,8 @@ impl Queue {
         self.early.is_some()
     }
 
-    /// What the discipline makes of a packet of `size` bytes that arrives at `now`, at a link that has sent all
-    /// before it by `free`. Times never decrease.
+    /// What the discipline makes of a packet of `size` bytes that arrives at `now`, at a link that
+    /// has sent all before it by `free`. Times never decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
@@ -147,8 +153,8 @@ impl Queue {
         early.judges(now, free, waiting, size, room)
     }
 
-    /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link that has sent all before it
-    /// by `free`; `None` if there is no room. Times never decrease.
+    /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link
+    /// that has sent all before it by `free`; `None` if there is no room. Times never decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn enter(
@@ -167,7 +173,8 @@ impl Queue {
         self.line.packets() as usize
     }
 
-    /// Whether a packet of `size` bytes finds room at `now`, at a link that has sent all before it by `free`.
+    /// Whether a packet of `size` bytes finds room at `now`, at a link that has sent all before it
+    /// by `free`.
     #[inline]
     pub(crate) fn has_room(&mut self, now: Time, free: Time, size: u32) -> bool {
         self.line.start_due(now);
@@ -203,8 +210,9 @@ impl Early {
         Some(Box::new(early))
     }
 
-    /// What it makes of a packet of `size` bytes that arrives at `now` at a link which has sent all before it by `free`,
-    /// while so many packets and bytes wait, and there is room or not. Times never decrease.
+    /// What it makes of a packet of `size` bytes that arrives at `now` at a link which has sent all
+    /// before it by `free`, while so many packets and bytes wait, and there is room or not. Times
+    /// never decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
@@ -282,7 +290,8 @@ impl Turns {
         }
     }
 
-    /// Lets a packet of this size leave at once that finds nobody waiting, if that is all there is to it.
+    /// Lets a packet of this size leave at once that finds nobody waiting, if that is all there is
+    /// to it.
     #[inline]
     pub(crate) fn pass(&mut self, size: u32) -> bool {
         match self {
@@ -316,8 +325,8 @@ impl Turns {
         }
     }
 
-    /// Adds a copy of each packet that waits and has none, which comes at `now`, behind the others of its line; the packets' tickets are
-    /// told to `copied`.
+    /// Adds a copy of each packet that waits and has none, which comes at `now`, behind the others
+    /// of its line; the packets' tickets are told to `copied`.
     pub(crate) fn copy(&mut self, now: Time, copied: impl FnMut(u32)) {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.copy(now, copied),
@@ -325,7 +334,8 @@ impl Turns {
         }
     }
 
-    /// The packet that is sent from `now` on; those that its discipline drops are told to `dropped`.
+    /// The packet that is sent from `now` on; those that its discipline drops are told to
+    /// `dropped`.
     pub(crate) fn leave(&mut self, now: Time, dropped: impl FnMut(Waiting)) -> Option<Waiting> {
         match self {
             Self::Fifo(line) => line.pop(),

@@ -3,17 +3,20 @@
 //! Decides as a packet arrives, by a probability that follows the delay of the queue:
 //!
 //! ```text
-//! every 15 ms    p ← p + s·(α·(d − target) + β·(d − d_old))         d: how long who arrives now would wait, in s
+//! every 15 ms    p ← p + s·(α·(d − target) + β·(d − d_old))         d: how long who arrives now
+//! would wait, in s
 //!                s: 1/2048, 1/512, 1/128, 1/32, 1/8, 1/2, 1 for p below 10⁻⁶, 10⁻⁵, … 0.1, above; α = 1/8, β = 1¼
 //!                no step above 0.02 while p ≥ 0.1; p ← 0.98·p while d and d_old are 0; 0 ≤ p ≤ 1
-//! burst          150 ms of arrivals are let in at first, and again once p = 0 and d, d_old < target/2
-//! let in         d_old < target/2 and p < 0.2, or no more than two mean packets wait
-//! by turns       a = Σ p since the last drop: none while a < 0.85, one for certain from 8.5 on, else with probability p
+//! burst          150 ms of arrivals are let in at first, and again once p = 0 and d, d_old <
+//! target/2 let in         d_old < target/2 and p < 0.2, or no more than two mean packets wait by
+//! turns       a = Σ p since the last drop: none while a < 0.85, one for certain from 8.5 on, else
+//! with probability p
 //! ```
 //!
-//! target is 15 ms by default. The RFC estimates the delay by time stamps or the rate of departures. Here a link with a fixed
-//! rate knows it: the time until all that waits has been sent. Other links take their mean rate, without retries. p changes at
-//! multiples of 15 ms from the start on.
+//! target is 15 ms by default. The RFC estimates the delay by time stamps or the rate of
+//! departures. Here a link with a fixed rate knows it: the time until all that waits has been sent.
+//! Other links take their mean rate, without retries. p changes at multiples of 15 ms from the
+//! start on.
 
 use whyloss::{Duration, Time};
 
@@ -75,8 +78,8 @@ impl Pie {
         }
     }
 
-    /// What becomes of a packet that arrives at `now` at a link which has sent all before it by `free`, while `bytes`
-    /// wait. Draws only where chance decides. A mark counts as a drop.
+    /// What becomes of a packet that arrives at `now` at a link which has sent all before it by
+    /// `free`, while `bytes` wait. Draws only where chance decides. A mark counts as a drop.
     pub(crate) fn judges(&mut self, now: Time, free: Time, bytes: u64, room: bool) -> Verdict {
         while self.next_update <= now {
             let waits = (free - self.next_update).max(Duration::ZERO);
@@ -185,8 +188,9 @@ mod tests {
         assert_eq!(last, Verdict::Drop);
     }
 
-    /// At a fixed p a drop comes after N packets, N ≥ ⌈0.85/p⌉ and geometric from there on: on average ⌈0.85/p⌉ − 1 + 1/p,
-    /// but for the bound at 8.5/p, which (1 − p)^(7.65/p) = 0.05 % reach.
+    /// At a fixed p a drop comes after N packets, N ≥ ⌈0.85/p⌉ and geometric from there on: on
+    /// average ⌈0.85/p⌉ − 1 + 1/p, but for the bound at 8.5/p, which (1 − p)^(7.65/p) = 0.05 %
+    /// reach.
     #[test]
     fn drops_are_spread_by_the_closed_form() {
         let mut pie = pie();
@@ -204,7 +208,8 @@ mod tests {
         assert!((gap / expected - 1.0).abs() < 0.02, "{gap}");
     }
 
-    /// With `ecn` the same draws mark below p = 0.1 and drop from there on; a full queue drops at any p.
+    /// With `ecn` the same draws mark below p = 0.1 and drop from there on; a full queue drops at
+    /// any p.
     #[test]
     fn marks_while_the_probability_is_below_a_tenth() {
         let spec = PieSpec {

@@ -2,10 +2,11 @@
 //! overrides.
 //!
 //! An override `key=value` addresses links and flows by name, or by index from 0, and everything
-//! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with `*`
-//! stands for all that begin so: `flow.web-*.start`. The value is TOML; any other text is a string, so that a
-//! shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport,
-//! application or channel given by its name alone becomes a table when a key below it is set.
+//! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with
+//! `*` stands for all that begin so: `flow.web-*.start`. The value is TOML; any other text is a
+//! string, so that a shell's quotes suffice. It replaces what is there, or adds a key. A
+//! classifier, transport, application or channel given by its name alone becomes a table when a key
+//! below it is set.
 
 use std::ops::Range;
 

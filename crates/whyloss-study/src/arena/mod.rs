@@ -233,7 +233,7 @@ impl Contender {
         Scenario::from_toml_with(&text, &name, &[(key, value.to_string())], registry)
     }
 
-    /// What a network sets to let this decide for all judged flows.
+    /// Returns the setting that lets this decide for all judged flows of a network.
     fn set(&self, transport: Transport, ecn: bool, registry: &Registry) -> (String, toml::Value) {
         let (key, text) = if self.is_controller(transport, registry) {
             let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);

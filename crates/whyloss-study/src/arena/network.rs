@@ -123,7 +123,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// What its files have behind the network's number.
+    /// The end of its files' names, behind the network's number.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Drawn => "",

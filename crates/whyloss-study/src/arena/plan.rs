@@ -1,4 +1,5 @@
-//! The arena as a plan, which any sweep can run: every network in each variant, under every contender.
+//! The arena as a plan, which any sweep can run: every network in each variant, under every
+//! contender.
 
 use std::collections::HashMap;
 

@@ -36,8 +36,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes what was delivered, received, lost to queues and to channels, the four counts of verdicts
-    /// by cause, and what was delivered to the plain flow.
+    /// Takes packets delivered, received, lost to queues and to channels, the four counts of
+    /// verdicts by cause, and packets delivered to the plain flow.
     pub(super) fn of(counts: [u64; 9]) -> Self {
         let [
             delivered,

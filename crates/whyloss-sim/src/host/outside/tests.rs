@@ -249,6 +249,8 @@ fn copy(scenario: &mut Scenario) {
             pause: Duration::from_millis(100),
             rate: None,
             delay: None,
+            channel: None,
+            limit: None,
             waiting: Backlog::Copied,
             in_order: true,
         }];

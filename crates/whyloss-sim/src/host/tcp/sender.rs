@@ -44,7 +44,7 @@ use whyloss_link::{Random, Streams};
 /// No segment is being timed.
 const UNTIMED: u64 = u64::MAX;
 
-/// What an acknowledgement, or a segment that is to leave, must attend to.
+/// The work that an acknowledgement, or a segment about to leave, must attend to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Attention {
     /// The left edge and the timer.
@@ -91,7 +91,7 @@ pub struct Sender {
     segment_size: u32,
     receive_window: u32,
     rtt_sampling: RttSampling,
-    /// What needs attention, as [`Sender::settle`] decides.
+    /// The work that waits, as [`Sender::settle`] decides.
     attention: Attention,
     /// Whether there are timers besides the retransmission timer: a meter's or RACK-TLP's.
     has_timers: bool,
@@ -273,8 +273,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: more than
-    /// the left edge always needs attention.
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees
+    /// nothing: more than the left edge always needs attention.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
         let mut sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
