@@ -280,23 +280,33 @@ fn profile(name: &str) -> Result<&'static Profile, CliError> {
 /// Prints each profile and the source of its numbers.
 fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
     let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
-    writeln!(
-        out,
-        "{:<10} {:>9} {:>9} {:>7}  about",
-        "profile", "down", "up", "delay"
-    )?;
-    for profile in PROFILES.iter() {
+    let cells = |profile: &Profile| {
         let (down, up) = (or(&profile.rate_down), or(&profile.rate_up));
-        let (delay, about) = (or(&profile.delay), &profile.about);
+        [profile.name.clone(), down, up, or(&profile.delay)]
+    };
+    let head = ["profile", "down", "up", "delay"].map(str::to_owned);
+    let mut widths = head.each_ref().map(String::len);
+    for profile in PROFILES.iter() {
+        for (width, cell) in widths.iter_mut().zip(cells(profile)) {
+            *width = cell.len().max(*width);
+        }
+    }
+    let [name, down, up, delay] = widths;
+    let mut line = |cells: [String; 4], about: &str| {
+        let [a, b, c, d] = cells;
         writeln!(
             out,
-            "{:<10} {down:>9} {up:>9} {delay:>7}  {about}",
-            profile.name
-        )?;
+            "{a:<name$}  {b:>down$}  {c:>up$}  {d:>delay$}  {about}"
+        )
+    };
+    line(head, "about")?;
+    for profile in PROFILES.iter() {
+        line(cells(profile), &profile.about)?;
+        let empty = || [const { String::new() }; 4];
         if let Some(loss) = &profile.loss {
-            writeln!(out, "{:40}loss: {loss}", "")?;
+            line(empty(), &format!("loss: {loss}"))?;
         }
-        writeln!(out, "{:40}source: {}", "", profile.source)?;
+        line(empty(), &format!("source: {}", profile.source))?;
     }
     Ok(())
 }

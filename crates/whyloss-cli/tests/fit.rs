@@ -111,6 +111,21 @@ fn too_little_is_said() {
     let twice = (65_000..66_500_u32).flat_map(|n| [n % 65_536; 2]);
     let copies = twice.fold(String::new(), |rows, n| rows + &n.to_string() + "\n");
     let copies = here.file("copies.csv", &format!("number\n{copies}"));
+    let few = here.file(
+        "few.csv",
+        &format!("received\n{}{}\n", "0".repeat(4), "1".repeat(996)),
+    );
+    let dead = here.file("dead.csv", &format!("received\n{}\n", "0".repeat(200)));
+    // A log whose link lost packets in its queue alone.
+    fs::create_dir_all(here.0.join("log")).expect("a directory");
+    let line =
+        r#"{"link":"up","fate":"delivered","offer":1,"enqueued":1,"waiting":0,"scheduled":2}"#;
+    let full = line.replace("delivered", "overflow");
+    here.file(
+        "log/packets.jsonl",
+        &format!("{line}\n{full}\n").repeat(200),
+    );
+    let log = here.0.join("log").display().to_string();
     let short = here.file("short.trace", "20\n33\n47\n");
     for (file, expected) in [
         (&ten, "it has 10 packets; a fit needs at least 100"),
@@ -122,6 +137,9 @@ fn too_little_is_said() {
         (&wrong, "line 2: found `2`"),
         // Copies and a wrap are no losses.
         (&copies, "none of its 1500 packets was lost"),
+        (&few, "only 4 of its 1000 packets were lost"),
+        (&dead, "all of its 200 packets were lost"),
+        (&log, "the channel of link up lost none of 200 packets"),
         (&short, "a law of rates needs at least 60 rates over 60 s"),
         (&"no-such.csv".to_owned(), "cannot read"),
     ] {

@@ -148,6 +148,14 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
             recording::MOST_PACKETS
         )));
     }
+    if whole.trials.is_empty() {
+        let notes = whole.notes.join("; ");
+        return Err(refuse(if notes.is_empty() {
+            "it has no packet".to_owned()
+        } else {
+            notes
+        }));
+    }
     if let Some(interval) = &args.interval {
         whole.space(spec::duration(interval).map_err(|error| CliError::Link(error.into()))?);
     }

@@ -6,6 +6,8 @@ import socketserver
 import struct
 import threading
 
+from pages import page
+
 ADDRESSES = {1: "203.0.113.1", 28: "2001:db8:2::1"}  # A and AAAA
 
 
@@ -23,20 +25,10 @@ class Names(socketserver.BaseRequestHandler):
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """A page for each path: its bytes are the client's address, or as many as the path says (`/bytes/1000`)."""
-
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        kind = "text/plain"
-        body = self.client_address[0].removeprefix("::ffff:").encode()
-        if self.path.startswith("/bytes/"):
-            body = bytes(int(self.path.rsplit("/")[-1]))
-        elif self.path == "/page":
-            kind = "text/html"
-            images = "".join(f'<img src="/bytes/{20_000 + i}">' for i in range(20))
-            script = "onload = () => { document.title = `${Math.round(performance.now())} ms` }"
-            body = f"<script>{script}</script><p>{body.decode()}</p>{images}".encode()
+        kind, body = page(self.path, self.client_address[0])
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -1,6 +1,7 @@
 # Runs a shell command on a machine of its own, behind which is a stand-in for the internet. Both
 # are network namespaces that go with this script: `unshare --net --mount sh world.sh
-# DIRECTORY-OF-THIS COMMAND`.
+# DIRECTORY-OF-THIS COMMAND`. QUIC_PYTHON, a Python with aioquic, adds HTTP/3; then QUIC_KEY is the
+# file for the hash of its key.
 set -eu
 here=$1 command=$2
 ip link set lo up
@@ -15,6 +16,9 @@ unshare --net --kill-child sh -ec '
   ip addr add 2001:db8:1::1/64 dev inet0
   ip addr add 203.0.113.1/32 dev lo
   ip addr add 2001:db8:2::1/128 dev lo
+  if [ -n "${QUIC_PYTHON-}" ]; then
+    setpriv --pdeathsig KILL "$QUIC_PYTHON" "$1/quic.py" "$QUIC_KEY" 203.0.113.1 2001:db8:2::1 &
+  fi
   exec /usr/bin/python3 "$1/internet.py"' - "$here" &
 internet=$!
 trap 'kill -9 $internet' EXIT

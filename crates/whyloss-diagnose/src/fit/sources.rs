@@ -64,7 +64,8 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
     let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
     lines(path, |line| {
         let lost = match line.fate {
-            "delivered" => false,
+            // A fault is the emulator's, after the link had let the packet through.
+            "delivered" | "fault" => false,
             "channel" => true,
             _ => return,
         };

@@ -6,7 +6,7 @@ use super::jobs::Job;
 use super::{Bench, RealityError, Table, json, number};
 
 /// Mbit/s of full packets that must be held, and how late 99 % of them may be.
-const PROMISE: (u32, f64) = (300, 1.0);
+const PROMISE: (u32, f64) = (1_000, 1.0);
 
 pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
     let mut table = Table::new(
@@ -31,7 +31,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
     let rates: &[u32] = if bench.quick {
         &[50]
     } else {
-        &[10, 100, 200, 300, 400]
+        &[10, 100, 300, 1_000]
     };
     let seconds = if bench.quick { 3 } else { 8 };
     let mut promised = Vec::new();
