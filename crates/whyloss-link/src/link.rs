@@ -208,7 +208,7 @@ impl Link {
     /// The same, if nothing but want of room turns packets away before the queue.
     #[inline]
     fn offer_open(&mut self, now: Time, size: u32) -> Fate {
-        self.transmit(now, size)
+        self.transmit::<false>(now, size)
     }
 
     /// [`Self::offer`], if something may turn the packet away before the queue. (One piece of code from there to the arrival: RED
@@ -231,7 +231,7 @@ impl Link {
         let fate = if self.rest.traced {
             self.transmit_traced(now, size)
         } else {
-            self.transmit(now, size)
+            self.transmit::<false>(now, size)
         };
         match (fate, damaged) {
             (Fate::Delivered(arrival), Some(first)) => Fate::Damaged(arrival, first),
@@ -249,43 +249,57 @@ impl Link {
         Some(self.admit(now, size, packet.damaged))
     }
 
-    /// The packet's way through the queue, the transmission and what comes after.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn transmit(&mut self, now: Time, size: u32) -> Fate {
-        let (transmission, again) = self.rest.pace.transmission(size);
-        if again && self.rest.opens && self.size != size {
-            self.open_short_cut(size);
-        }
-        let rest = &mut *self.rest;
-        let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
-            return Fate::Lost(Cause::Congestion, now);
-        };
-        let departure = start.later(transmission);
-        if departure >= rest.delay_until {
-            rest.change_delay(departure, self.busy_until);
-        }
-        self.busy_until = departure;
-        rest.arrive(departure, size)
-    }
-
     /// [`Self::transmit`] at the opportunities of a trace.
     #[inline(never)]
     fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
+        self.transmit::<true>(now, size)
+    }
+
+    /// The packet's way through the queue, the transmission and what comes after.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn transmit<const TRACED: bool>(&mut self, now: Time, size: u32) -> Fate {
         let rest = &mut *self.rest;
-        if !rest.queue.has_room(now, self.busy_until, size) {
-            return Fate::Lost(Cause::Congestion, now);
+        if !TRACED && !rest.pace.knows(size) {
+            rest.pace.look_up(size);
+        } else if !TRACED && rest.opens && self.size != size {
+            self.open_short_cut(size);
         }
-        let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
-        rest.queue.enter_at(start, size);
+        let rest = &mut *self.rest;
+        let departure = if TRACED {
+            if !rest.queue.has_room(now, self.busy_until, size) {
+                return Fate::Lost(Cause::Congestion, now);
+            }
+            let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
+            rest.queue.enter_at(start, size);
+            departure
+        } else {
+            let transmission = rest.pace.transmission();
+            let start = rest.queue.enter(now, self.busy_until, size, transmission);
+            let Some(start) = start else {
+                return Fate::Lost(Cause::Congestion, now);
+            };
+            let departure = start.later(transmission);
+            if departure >= rest.delay_until {
+                rest.change_delay(departure, self.busy_until);
+            }
+            departure
+        };
         self.busy_until = departure;
-        rest.arrive(departure, size)
+        if rest.noisy {
+            match rest.channel.harms(departure, size) {
+                Harm::None => {}
+                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
+                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
+            }
+        }
+        Fate::Delivered(departure.later(rest.delay))
     }
 
     /// Lets the packets of the size that was asked about last take the short cut.
     #[cold]
     fn open_short_cut(&mut self, size: u32) {
-        let (transmission, _) = self.rest.pace.transmission(size);
+        let transmission = self.rest.pace.transmission();
         let crossing = transmission + self.rest.delay;
         // Or the sum would be out of range.
         if crossing < Duration::MAX {
@@ -352,20 +366,6 @@ impl Rest {
             Verdict::Admit => Ok(damaged),
             Verdict::Drop | Verdict::Mark => Err(Cause::Congestion),
         }
-    }
-
-    /// What becomes of a packet whose last bit leaves at `departure`.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn arrive(&mut self, departure: Time, size: u32) -> Fate {
-        if self.noisy {
-            match self.channel.harms(departure, size) {
-                Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure + self.delay, first),
-                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
-            }
-        }
-        Fate::Delivered(departure.later(self.delay))
     }
 
     /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.

@@ -1,4 +1,5 @@
-//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's packet-delivery files.
+//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's
+//! packet-delivery files.
 //!
 //! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send 1500 bytes. Whoever waits
 //! then is sent, in order: several small packets share an opportunity, a large one spans several, and what nobody uses is

@@ -11,9 +11,9 @@
 //! by turns       a = Σ p since the last drop: none while a < 0.85, one for certain from 8.5 on, else with probability p
 //! ```
 //!
-//! target is 15 ms by default. The RFC estimates the delay by time stamps or the rate of departures. Here a link with a fixed
-//! rate knows it: the time until all that waits has been sent. Other links take their mean rate, without retries. p changes at
-//! multiples of 15 ms from the start on.
+//! target is 15 ms by default. The RFC estimates the delay by time stamps or the rate of departures.
+//! Here a link with a fixed rate knows it: the time until all that waits has been sent. Other links
+//! take their mean rate, without retries. p changes at multiples of 15 ms from the start on.
 
 use whyloss::{Duration, Time};
 

@@ -269,8 +269,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: more than
-    /// the left edge always needs attention.
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing:
+    /// more than the left edge always needs attention.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
         let mut sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);

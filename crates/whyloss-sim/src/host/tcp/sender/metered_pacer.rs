@@ -1,8 +1,10 @@
-//! What a sender does for a controller that measures delivery rates and paces (BBR, Copa, SCReAM); no other has one of these.
+//! What a sender does for a controller that measures delivery rates and paces (BBR, Copa, SCReAM); no
+//! other has one of these.
 //!
-//! It remembers each segment of the window as it left, tells the controller what every acknowledgement delivers and which
-//! segments are lost, and holds back what the pacing rate does not allow yet. A sender with a meter never attends to the edge
-//! alone, so that others need not ask.
+//! It remembers each segment of the window as it left, tells the controller what every
+//! acknowledgement delivers and which segments are lost, and holds back what the pacing rate does
+//! not allow yet. A sender with a meter never attends to the edge alone, so that others need not
+//! ask.
 //!
 //! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted although neither
 //! acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP, when time says so. A retransmission is lost, and repeated at once, when
