@@ -1,6 +1,6 @@
 //! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a
-//! gap, and of every sender classifier over 10 000 acknowledgements, about one in 200 revealing a
-//! loss.
+//! gap; of every sender classifier, and of the whole scheme `whyloss`, over 10 000 acknowledgements,
+//! about one in 200 revealing a loss.
 //!
 //! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and
 //! gungraun-runner. Divide by 10 000.
@@ -11,6 +11,7 @@ use std::hint::black_box;
 use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
+use whyloss::congestion::{Start, Under, Whyloss};
 use whyloss::receiver::Arrival;
 use whyloss::{receiver as at_receiver, sender as at_sender};
 use whyloss_bench::{acks, feed, stream};
@@ -20,7 +21,8 @@ const ARRIVALS: u64 = 10_000;
 /// few instructions per cycle.
 const BUDGET: u64 = 250;
 /// The same for the trees of either end, which keep many signals up to date and ask dozens of trees
-/// at each loss: they have no aim of 10 ns.
+/// at each loss: they have no aim of 10 ns. The scheme has the trees of senders, the history of the
+/// path and CUBIC.
 const BUDGET_OF_TREES: u64 = 400;
 
 type Arrivals = Vec<(Arrival, u64)>;
@@ -46,7 +48,7 @@ fn receivers(trees: bool) -> impl Iterator<Item = usize> {
     places.filter(move |&place| (at_receiver::REGISTRY[place].id == "trees") == trees)
 }
 
-/// Returns the instructions of sender classifiers.
+/// The same of senders.
 fn senders(trees: bool) -> impl Iterator<Item = usize> {
     let places = 0..at_sender::REGISTRY.len();
     places.filter(move |&place| (at_sender::REGISTRY[place].id == "trees") == trees)
@@ -72,7 +74,20 @@ fn sender((mut classifier, acks): (at_sender::Classifier, Acks)) -> u64 {
     acks::feed(&mut classifier, black_box(&acks))
 }
 
-library_benchmark_group!(name = classifiers, benchmarks = [receiver, sender]);
+fn setup_scheme(under: Under) -> (Whyloss, Acks) {
+    (
+        Whyloss::new(&Start::new(1000), under),
+        acks::stream(ARRIVALS),
+    )
+}
+
+#[library_benchmark(config = at_most(BUDGET_OF_TREES))]
+#[bench::whyloss(setup_scheme(Under::Cubic))]
+fn scheme((mut controller, acks): (Whyloss, Acks)) -> u64 {
+    acks::control(&mut controller, black_box(&acks))
+}
+
+library_benchmark_group!(name = classifiers, benchmarks = [receiver, sender, scheme]);
 main!(
     config = at_most(BUDGET),
     library_benchmark_groups = classifiers

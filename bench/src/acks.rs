@@ -4,11 +4,12 @@
 //! acknowledgements. A loss brings three duplicates, a loss event and a recovery with a partial
 //! acknowledgement.
 
+use whyloss::congestion::Controller;
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss::{Duration, Time};
 
-/// Input of a classifier: an acknowledgement and, if it reveals one, a loss event.
+/// What a classifier is told: an acknowledgement and, if it reveals one, a loss event.
 pub type Told = (AckEvent, Option<LossEvent>);
 
 const SEGMENT: u64 = 1000;
@@ -47,6 +48,17 @@ pub fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
         }
     }
     verdicts
+}
+
+/// Feeds them all to a controller; its window in the end.
+pub fn control(controller: &mut impl Controller, stream: &[Told]) -> u64 {
+    for (ack, loss) in stream {
+        std::hint::black_box(&mut *controller).on_ack(ack);
+        if let Some(loss) = loss {
+            std::hint::black_box(&mut *controller).on_loss(loss);
+        }
+    }
+    controller.window()
 }
 
 struct Flow {

@@ -19,23 +19,24 @@ use crate::traced::Opportunities;
 pub struct LinkSpec {
     /// How fast bits leave; of a link with a trace its mean.
     pub rate: Rate,
-    /// The recorded opportunities at which packets leave, instead of at the rate. Such a link has no changes of delay, and only
-    /// disciplines that decide as packets arrive.
+    /// The recorded opportunities at which packets leave, instead of at the rate. Such a link has
+    /// no changes of delay, and only disciplines that decide as packets arrive.
     pub trace: Option<Opportunities>,
     /// From the last bit's departure to its arrival.
     pub delay: Duration,
-    /// Delays that take the place of `delay`, each from its time on, in the order of their times: a path that changes.
-    /// What departs from then on has the new delay, but arrives no sooner than what departed before.
+    /// Delays that take the place of `delay`, each from its time on, in the order of their times: a
+    /// path that changes. What departs from then on has the new delay, but arrives no sooner than
+    /// what departed before.
     pub delay_changes: Vec<(Time, Duration)>,
     /// Where packets wait.
     pub queue: QueueSpec,
     /// What corrupts them.
     pub channel: ChannelSpec,
-    /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do both; the
-    /// default, after transmission, is what a radio does.
+    /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do
+    /// both; the default, after transmission, is what a radio does.
     pub channel_before_queue: bool,
-    /// How it sends again what its channel lost; `None`: it does not. Only an [`EventLink`](crate::EventLink) does this, and
-    /// what follows.
+    /// How it sends again what its channel lost; `None`: it does not. Only an
+    /// [`EventLink`](crate::EventLink) does this, and what follows.
     pub arq: Option<ArqSpec>,
     /// The chain that draws the rate, whose mean is `rate`.
     pub rates: Option<MarkovRates>,
@@ -43,7 +44,8 @@ pub struct LinkSpec {
     pub jitter: Option<JitterSpec>,
     /// How several packets share one access.
     pub bursts: Option<BurstSpec>,
-    /// When the link becomes another one, in the order of time; not together with `delay_changes`, nor a rate with `rates`.
+    /// When the link becomes another one, in the order of time; not together with `delay_changes`,
+    /// nor a rate with `rates`.
     pub handovers: Vec<Handover>,
 }
 
@@ -52,10 +54,11 @@ pub struct LinkSpec {
 pub enum Fate {
     /// The packet arrives whole at the far end at this time.
     Delivered(Time),
-    /// It arrives at the far end at this time with damaged bits, the first of them at this offset from its start. Whoever
-    /// takes it decides whether it is of use.
+    /// It arrives at the far end at this time with damaged bits, the first of them at this offset
+    /// from its start. Whoever takes it decides whether it is of use.
     Damaged(Time, u32),
-    /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit left.
+    /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit
+    /// left.
     Lost(Cause, Time),
     /// Not known yet. An [`EventLink`](crate::EventLink) takes the packet and tells later.
     Held,
@@ -115,7 +118,8 @@ struct Rest {
     held: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
-    /// The packet last offered, if it was dropped for not being ECN-capable as far as the link knew.
+    /// The packet last offered, if it was dropped for not being ECN-capable as far as the link
+    /// knew.
     pardonable: Option<Pardonable>,
     /// Whether nothing but a queue is ever in the way.
     steady: bool,
@@ -171,7 +175,8 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and says what becomes of it. Times never decrease.
+    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and says what becomes of it.
+    /// Times never decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
         match self.pass(now, size) {
@@ -180,8 +185,9 @@ impl Link {
         }
     }
 
-    /// What most offers to most links come to: nobody waits and nothing is in the way, so the packet arrives at this time.
-    /// `None`: the link was not offered the packet, and [`Self::offer_at_length`] is to do that.
+    /// What most offers to most links come to: nobody waits and nothing is in the way, so the
+    /// packet arrives at this time. `None`: the link was not offered the packet, and
+    /// [`Self::offer_at_length`] is to do that.
     #[inline]
     pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         if self.busy_until > now || self.size != size {
@@ -208,11 +214,11 @@ impl Link {
     /// The same, if nothing but want of room turns packets away before the queue.
     #[inline]
     fn offer_open(&mut self, now: Time, size: u32) -> Fate {
-        self.transmit(now, size)
+        self.transmit::<false>(now, size)
     }
 
-    /// [`Self::offer`], if something may turn the packet away before the queue. (One piece of code from there to the arrival: RED
-    /// and what follows it took 380 instructions in five.)
+    /// [`Self::offer`], if something may turn the packet away before the queue. (One piece of code
+    /// from there to the arrival: RED and what follows it took 380 instructions in five.)
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
@@ -231,7 +237,7 @@ impl Link {
         let fate = if self.rest.traced {
             self.transmit_traced(now, size)
         } else {
-            self.transmit(now, size)
+            self.transmit::<false>(now, size)
         };
         match (fate, damaged) {
             (Fate::Delivered(arrival), Some(first)) => Fate::Damaged(arrival, first),
@@ -239,8 +245,9 @@ impl Link {
         }
     }
 
-    /// What becomes of the packet of `size` bytes that was offered at `now`, and lost for congestion, if it is ECN-capable: the
-    /// link marks it and lets it in where its queue has `ecn` and dropped it early. `None`: it is lost all the same.
+    /// What becomes of the packet of `size` bytes that was offered at `now`, and lost for
+    /// congestion, if it is ECN-capable: the link marks it and lets it in where its queue has `ecn`
+    /// and dropped it early. `None`: it is lost all the same.
     ///
     /// Who sends nothing that is ECN-capable never calls this; who does calls it at once.
     #[cold]
@@ -249,43 +256,57 @@ impl Link {
         Some(self.admit(now, size, packet.damaged))
     }
 
-    /// The packet's way through the queue, the transmission and what comes after.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn transmit(&mut self, now: Time, size: u32) -> Fate {
-        let (transmission, again) = self.rest.pace.transmission(size);
-        if again && self.rest.opens && self.size != size {
-            self.open_short_cut(size);
-        }
-        let rest = &mut *self.rest;
-        let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
-            return Fate::Lost(Cause::Congestion, now);
-        };
-        let departure = start.later(transmission);
-        if departure >= rest.delay_until {
-            rest.change_delay(departure, self.busy_until);
-        }
-        self.busy_until = departure;
-        rest.arrive(departure, size)
-    }
-
     /// [`Self::transmit`] at the opportunities of a trace.
     #[inline(never)]
     fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
+        self.transmit::<true>(now, size)
+    }
+
+    /// The packet's way through the queue, the transmission and what comes after.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn transmit<const TRACED: bool>(&mut self, now: Time, size: u32) -> Fate {
         let rest = &mut *self.rest;
-        if !rest.queue.has_room(now, self.busy_until, size) {
-            return Fate::Lost(Cause::Congestion, now);
+        if !TRACED && !rest.pace.knows(size) {
+            rest.pace.look_up(size);
+        } else if !TRACED && rest.opens && self.size != size {
+            self.open_short_cut(size);
         }
-        let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
-        rest.queue.enter_at(start, size);
+        let rest = &mut *self.rest;
+        let departure = if TRACED {
+            if !rest.queue.has_room(now, self.busy_until, size) {
+                return Fate::Lost(Cause::Congestion, now);
+            }
+            let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
+            rest.queue.enter_at(start, size);
+            departure
+        } else {
+            let transmission = rest.pace.transmission();
+            let start = rest.queue.enter(now, self.busy_until, size, transmission);
+            let Some(start) = start else {
+                return Fate::Lost(Cause::Congestion, now);
+            };
+            let departure = start.later(transmission);
+            if departure >= rest.delay_until {
+                rest.change_delay(departure, self.busy_until);
+            }
+            departure
+        };
         self.busy_until = departure;
-        rest.arrive(departure, size)
+        if rest.noisy {
+            match rest.channel.harms(departure, size) {
+                Harm::None => {}
+                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
+                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
+            }
+        }
+        Fate::Delivered(departure.later(rest.delay))
     }
 
     /// Lets the packets of the size that was asked about last take the short cut.
     #[cold]
     fn open_short_cut(&mut self, size: u32) {
-        let (transmission, _) = self.rest.pace.transmission(size);
+        let transmission = self.rest.pace.transmission();
         let crossing = transmission + self.rest.delay;
         // Or the sum would be out of range.
         if crossing < Duration::MAX {
@@ -293,28 +314,32 @@ impl Link {
         }
     }
 
-    /// Never takes [the short cut](Self::pass), so that its gain can be measured. Fates are the same.
+    /// Never takes [the short cut](Self::pass), so that its gain can be measured. Fates are the
+    /// same.
     pub fn close_short_cut(&mut self) {
         (self.size, self.rest.opens) = (NO_SIZE, false);
     }
 
-    /// Whether nothing but packets before it is ever in a packet's way: no channel, no discipline, no change of delay.
+    /// Whether nothing but packets before it is ever in a packet's way: no channel, no discipline,
+    /// no change of delay.
     pub fn is_steady(&self) -> bool {
         self.rest.steady
     }
 
-    /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
-    /// far as that.
+    /// Which bits of the packet last offered were damaged, in order, if the channel damages bits
+    /// and the packet came as far as that.
     pub fn damaged_bits(&self) -> &[u32] {
         self.rest.channel.damaged_bits()
     }
 
-    /// Whether the last packet met the bad state of a channel with two, if it came as far as that; `None` for other channels.
+    /// Whether the last packet met the bad state of a channel with two, if it came as far as that;
+    /// `None` for other channels.
     pub fn channel_is_bad(&self) -> Option<bool> {
         self.rest.channel.is_bad()
     }
 
-    /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is refused by the discipline.
+    /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is
+    /// refused by the discipline.
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
         self.rest.queue.has_room(now, self.busy_until, size)
     }
@@ -326,8 +351,8 @@ impl Link {
 }
 
 impl Rest {
-    /// Whether a packet comes as far as the queue of a link that has sent all before it by `free`, and the first bit that
-    /// was damaged before it.
+    /// Whether a packet comes as far as the queue of a link that has sent all before it by `free`,
+    /// and the first bit that was damaged before it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admits(&mut self, now: Time, free: Time, size: u32) -> Result<Option<u32>, Cause> {
@@ -352,20 +377,6 @@ impl Rest {
             Verdict::Admit => Ok(damaged),
             Verdict::Drop | Verdict::Mark => Err(Cause::Congestion),
         }
-    }
-
-    /// The fate of a packet whose last bit leaves at `departure`.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn arrive(&mut self, departure: Time, size: u32) -> Fate {
-        if self.noisy {
-            match self.channel.harms(departure, size) {
-                Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure + self.delay, first),
-                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
-            }
-        }
-        Fate::Delivered(departure.later(self.delay))
     }
 
     /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.
@@ -432,7 +443,8 @@ mod tests {
     #[test]
     fn a_shorter_path_lets_nobody_overtake() {
         let mut link = link(&[(20, 2), (40, 1)]);
-        // Leaves at 19, arrives at 29; leaves at 20 and 21, would arrive at 22 and 23; leaves at 31; at 101.
+        // Leaves at 19, arrives at 29; leaves at 20 and 21, would arrive at 22 and 23; leaves at
+        // 31; at 101.
         let times = arrivals(&mut link, &[18, 19, 20, 30, 100]);
         assert_eq!(times, [29, 29, 29, 33, 102].map(millis));
     }
@@ -444,9 +456,10 @@ mod tests {
         assert_eq!(times, [10, 44].map(millis));
     }
 
-    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue: the fourth packet is the first above, the fifth
-    /// finds 3 waiting, p_b = 0.75 and count = 2, so p_a = 1. Marked, it enters, and the sixth finds 4: beyond max. Not marked,
-    /// the sixth finds 3 again, with p_a = 0.75/0.25.
+    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue: the fourth packet
+    /// is the first above, the fifth finds 3 waiting, p_b = 0.75 and count = 2, so p_a = 1. Marked,
+    /// it enters, and the sixth finds 4: beyond max. Not marked, the sixth finds 3 again, with p_a
+    /// = 0.75/0.25.
     #[test]
     fn a_mark_instead_of_a_drop_by_hand() {
         let spec = LinkSpec {
@@ -489,7 +502,8 @@ mod tests {
         }
     }
 
-    /// Before the queue or after transmission, the same bits are damaged, and nobody is lost for it.
+    /// Before the queue or after transmission, the same bits are damaged, and nobody is lost for
+    /// it.
     #[test]
     fn damage_is_told_not_acted_on() {
         let link = |channel_before_queue| {
@@ -519,8 +533,8 @@ mod tests {
         assert!((hit - 551).abs() < 64, "{hit}");
     }
 
-    /// It is open from the third packet of a size in a row on, and closed while others wait, for other sizes, and where
-    /// the delay changes.
+    /// It is open from the third packet of a size in a row on, and closed while others wait, for
+    /// other sizes, and where the delay changes.
     #[test]
     fn the_short_cut_is_taken() {
         let mut link = link(&[]);

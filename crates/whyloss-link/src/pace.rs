@@ -54,15 +54,22 @@ impl Pace {
         self.rate
     }
 
-    /// Returns the transmission time of `size` bytes at the rate, and whether they were asked for
-    /// last as well.
+    /// Whether packets of `size` bytes were asked for last.
     #[inline]
-    pub(crate) fn transmission(&mut self, size: u32) -> (Duration, bool) {
-        let again = self.last.0 == size;
-        if !again {
-            self.last = (size, self.rate.transmission_time(size));
-        }
-        (self.last.1, again)
+    pub(crate) fn knows(&self, size: u32) -> bool {
+        self.last.0 == size
+    }
+
+    /// Asks for packets of `size` bytes.
+    #[inline]
+    pub(crate) fn look_up(&mut self, size: u32) {
+        self.last = (size, self.rate.transmission_time(size));
+    }
+
+    /// Returns the transmission time at the rate of a packet of the size asked for last.
+    #[inline]
+    pub(crate) fn transmission(&self) -> Duration {
+        self.last.1
     }
 
     /// Whether packets leave at opportunities.
@@ -75,7 +82,12 @@ impl Pace {
     #[inline]
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         match self.varies.as_deref_mut() {
-            None => (free, free.later(self.transmission(size).0)),
+            None => {
+                if !self.knows(size) {
+                    self.look_up(size);
+                }
+                (free, free.later(self.transmission()))
+            }
             Some(Varying::Drawn(law)) => (free, law.departure(free, size)),
             Some(Varying::Traced(replay)) => replay.send(free, size),
         }

@@ -35,7 +35,7 @@ fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     fates
 }
 
-/// PIE sees the delay of what waits, so it refuses the packets that it refuses at a link that
+/// PIE sees the delay of all that waits: it refuses the packets that it refuses at a link that
 /// answers at once.
 #[test]
 fn pie_sees_the_whole_backlog() {

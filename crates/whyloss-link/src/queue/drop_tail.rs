@@ -1,6 +1,6 @@
 //! DropTail: a line of waiting packets that refuses what finds no room.
 //!
-//! At a fixed rate there is no gap between two of them ([`DropTail::enter`]); at the opportunities
+//! At a fixed rate there is no gap between two of them ([`DropTail::enter`]). At the opportunities
 //! of a trace each starts at a time of its own ([`DropTail::enter_at`]).
 
 use std::collections::VecDeque;
@@ -10,8 +10,8 @@ use whyloss::{Duration, Time};
 use super::Limit;
 
 /// The packets that are waiting, each until it starts transmission. It is enough to know when the
-/// first starts and how long it takes from each start to the next; most are of one size, so they
-/// are counted in runs.
+/// first starts and how long it takes from each start to the next. Most packets are of one size, so
+/// they are counted in runs.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
     limit: Limit,
@@ -60,8 +60,9 @@ impl DropTail {
         self.bytes
     }
 
-    /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link
-    /// that has sent all before it by `free`; `None` if there is no room. Times never decrease.
+    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`, at a
+    /// link that has sent all before it by `free`; `None` if there is no room. Times never
+    /// decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn enter(
@@ -93,8 +94,8 @@ impl DropTail {
         Some(free)
     }
 
-    /// Adds a packet of `size` bytes, for which there is room and which starts transmission at
-    /// `start`, no sooner than any before it.
+    /// Adds a packet of `size` bytes, for which there is room. It starts transmission at `start`,
+    /// no sooner than any before it.
     pub(super) fn enter_at(&mut self, start: Time, size: u32) {
         let alone = Run {
             count: 1,

@@ -129,8 +129,8 @@ impl Queue {
         }
     }
 
-    /// From now on even a packet that finds the link idle waits, until the time that
-    /// [`Self::enter_at`] is told.
+    /// Lets even a packet that finds the link idle wait, until the time that [`Self::enter_at`] is
+    /// told.
     pub(crate) fn let_all_wait(&mut self) {
         self.all_wait = true;
     }
@@ -140,8 +140,8 @@ impl Queue {
         self.early.is_some()
     }
 
-    /// What the discipline makes of a packet of `size` bytes that arrives at `now`, at a link that
-    /// has sent all before it by `free`. Times never decrease.
+    /// Returns the discipline's verdict on a packet of `size` bytes that arrives at `now`, at a
+    /// link that has sent all before it by `free`. Times never decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
@@ -153,8 +153,9 @@ impl Queue {
         early.judges(now, free, waiting, size, room)
     }
 
-    /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link
-    /// that has sent all before it by `free`; `None` if there is no room. Times never decrease.
+    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`, at a
+    /// link that has sent all before it by `free`; `None` if there is no room. Times never
+    /// decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn enter(
