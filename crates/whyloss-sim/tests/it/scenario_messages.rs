@@ -470,7 +470,7 @@ fn ways_that_cannot_be() {
         ),
         (
             &[("handovers", "[{ at = \"2 s\", lost = true }]")],
-            "unknown key `lost`; expected one of `at`, `pause`, `rate`, `delay`, `waiting`, `in_order`",
+            "unknown key `lost`; expected one of `at`, `pause`, `rate`, `delay`, `channel`, `queue`, `waiting`, `in_order`",
         ),
         (
             &[
