@@ -9,7 +9,7 @@ use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss::{Duration, Time};
 
-/// What a classifier is told: an acknowledgement and, if it reveals one, a loss event.
+/// An event as a classifier is told: an acknowledgement and, if it reveals one, a loss event.
 pub type Told = (AckEvent, Option<LossEvent>);
 
 const SEGMENT: u64 = 1000;

@@ -1,5 +1,5 @@
-//! What a sender does for a controller that measures delivery rates and paces (BBR, Copa, SCReAM);
-//! no other has one of these.
+//! The part of a sender that measures delivery rates and paces, for BBR, Copa and SCReAM; no other
+//! has one.
 //!
 //! It remembers each segment of the window as it left, tells the controller what every
 //! acknowledgement delivers and which segments are lost, and holds back what the pacing rate does
