@@ -42,8 +42,8 @@ fn test(log: &Path) -> Result<(), Box<dyn Error>> {
         ..Direction::default()
     };
     let down = Direction {
-        // After half a second, the channel is clear.
-        changes: Change::parse("500ms: loss=none")?,
+        // After three seconds, the channel is clear.
+        changes: Change::parse("3s: loss=none")?,
         ..direction("0.05")
     };
     let links = Links::pair(&down, &direction("none"))?;
@@ -65,10 +65,8 @@ fn test(log: &Path) -> Result<(), Box<dyn Error>> {
     // Without root, in a user namespace.
     whyloss_emulate::become_root()?;
     let done = whyloss_emulate::run(&plan, &options, &mut |_| {})?;
-    assert_eq!(
-        done.exits,
-        [("server".into(), Some(0)), ("client".into(), Some(0))]
-    );
+    // The run ends the server, perhaps before it ends by itself.
+    assert_eq!(done.exits[1], ("client".into(), Some(0)));
 
     let records = archive::records(log)?;
     let lost: Vec<_> = records
@@ -77,7 +75,7 @@ fn test(log: &Path) -> Result<(), Box<dyn Error>> {
         .collect();
     assert!(
         lost.iter()
-            .all(|record| record.link == "down" && record.scheduled < 600_000_000)
+            .all(|record| record.link == "down" && record.scheduled < 3_100_000_000)
     );
     assert_eq!(done.summary.links[0].channel, lost.len() as u64);
     assert!(!lost.is_empty(), "one packet in twenty is lost at first");

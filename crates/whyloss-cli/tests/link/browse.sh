@@ -5,7 +5,8 @@ set -eu
 whyloss=$1 loss=$2
 profile=$(mktemp -d)
 trap 'rm -rf "$profile"' EXIT
-until [ -s "$QUIC_KEY" ]; do sleep 0.05; done
+for _ in $(seq 200); do [ -s "$QUIC_KEY" ] && break || sleep 0.05; done
+[ -s "$QUIC_KEY" ] || { echo 'no server of QUIC: target/python lacks aioquic' >&2; exit 1; }
 load() {
   "$whyloss" link --internet --quiet --rate 10mbit --delay 25ms --loss "$loss" --late-bound 1s -- \
     chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$profile" \
