@@ -1,5 +1,5 @@
 //! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. Controllers
-//! that measure packet by packet (BBR) get the events in [`delivery`].
+//! that measure packet by packet (BBR) get the events in [`delivery_rate`].
 //!
 //! # Contract
 //!
