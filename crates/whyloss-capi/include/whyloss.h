@@ -123,7 +123,7 @@ typedef int32_t whyloss_cause;
 #endif // __cplusplus
 
 /**
- * What a packet was.
+ * The verdict on a packet's arrival.
  */
 enum whyloss_seen
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -249,7 +249,7 @@ typedef struct whyloss_receiver whyloss_receiver;
 typedef struct whyloss_scheme whyloss_scheme;
 
 /**
- * What `whyloss_media_init` makes.
+ * Options of `whyloss_media_init`.
  */
 typedef struct whyloss_media_options {
   /**
@@ -339,7 +339,7 @@ typedef struct whyloss_media_state {
 } whyloss_media_state;
 
 /**
- * What `whyloss_receiver_init` makes.
+ * Options of `whyloss_receiver_init`.
  */
 typedef struct whyloss_receiver_options {
   /**
@@ -392,7 +392,7 @@ typedef struct whyloss_loss {
 } whyloss_loss;
 
 /**
- * What `whyloss_scheme_init` makes.
+ * Options of `whyloss_scheme_init`.
  */
 typedef struct whyloss_scheme_options {
   /**

@@ -1,5 +1,4 @@
-//! A sender by packet numbers over 10 Mbit/s and a round trip of 50 ms, which loses one packet in
-//! so many on the air.
+//! A sender by packet numbers over 10 Mbit/s and 50 ms, where the air loses one packet in so many.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -15,12 +14,10 @@ const LINK: Rate = Rate::from_mbps(10);
 const QUEUE: Duration = Duration::from_millis(100);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
-/// Runs a connection for `seconds`. Gives the percentage of the link that it used, and its loss
-/// events by cause.
+/// Runs a connection for `seconds`. Returns the percentage of the link used, and loss events.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
-    // When the link is free, when a packet may leave; what comes back when, `None` if the packet is
-    // lost.
+    // When the link is free, when a packet may leave; what comes back when, `None` if lost.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
     let (mut number, mut delivered, mut causes) = (0, 0, [0, 0]);
