@@ -462,8 +462,10 @@ fn read(
         rests.begin_turn();
         match receive(socket, &mut buffers) {
             Ok(received) => {
-                for ((length, from), buffer) in received.into_iter().zip(&buffers) {
-                    if !take(&buffer[..length], from) {
+                for (datagram, buffer) in received.into_iter().zip(&buffers) {
+                    if let Some((length, from)) = datagram
+                        && !take(&buffer[..length], from)
+                    {
                         return Ok(());
                     }
                 }
@@ -482,10 +484,12 @@ fn read(
     Ok(())
 }
 
-/// Waits for a datagram, and takes all that are there, one for each buffer at most. Returns how
-/// long each is, and its source.
+/// The length of the datagram in each buffer, and its source if the system names one.
+type Received = Vec<Option<(usize, SocketAddr)>>;
+
+/// Waits for a datagram, and takes all that are there, one for each buffer at most.
 #[cfg(target_os = "linux")]
-fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize, SocketAddr)>> {
+fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Received> {
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
 
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
@@ -510,13 +514,13 @@ fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize
     let one = |message: nix::sys::socket::RecvMsg<'_, '_, SockaddrStorage>| {
         Some((message.bytes, source(message.address?)?))
     };
-    Ok(received.filter_map(one).collect())
+    Ok(received.map(one).collect())
 }
 
-/// The same elsewhere, one datagram at a time.
+/// Waits for a datagram.
 #[cfg(not(target_os = "linux"))]
-fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Vec<(usize, SocketAddr)>> {
-    Ok(vec![socket.recv_from(&mut buffers[0])?])
+fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Received> {
+    Ok(vec![Some(socket.recv_from(&mut buffers[0])?)])
 }
 
 /// The IP packet that carries a datagram. The ends have addresses of one family.
