@@ -407,8 +407,8 @@ fn fit(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The number that a channel has for a parameter of a fit: `loss = 0.1`, `mean_bad = "20 ms"`, and for
-/// `lengths[2]` the second of `lengths = [0.8, 0.2]`.
+/// The number that a channel has for a parameter of a fit: `loss = 0.1`, `mean_bad = "20 ms"`, and
+/// for `lengths[2]` the second of `lengths = [0.8, 0.2]`.
 fn number_in(channel: &str, parameter: &str) -> f64 {
     let (key, place) = parameter.split_once('[').unwrap_or((parameter, "1]"));
     let (_, rest) = channel.split_once(&format!("{key} = ")).unwrap();
@@ -422,9 +422,9 @@ fn number_in(channel: &str, parameter: &str) -> f64 {
     }
 }
 
-/// A link runs with a fitted channel, and a fit to its log finds that channel again. The limit is three
-/// standard errors, one and a half times the 95 % interval: of nine parameters, chance alone would
-/// put one outside of that interval in every third test.
+/// A link runs with a fitted channel, and a fit to its log finds that channel again. The limit is
+/// three standard errors, one and a half times the 95 % interval: of nine parameters, chance alone
+/// would put one outside of that interval in every third test.
 #[test]
 #[ignore = "needs root"]
 fn a_log_has_the_channel_that_was_fitted() {

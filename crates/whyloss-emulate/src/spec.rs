@@ -16,6 +16,10 @@ use whyloss_sim::scenario::{Connection, Router, ScenarioError};
 
 use crate::network::LinkPlan;
 
+mod change;
+
+pub use change::Change;
+
 /// Keys and values, or names and texts.
 pub type Pairs = Vec<(String, String)>;
 
@@ -50,130 +54,6 @@ pub struct Direction {
     pub loss: String,
     /// Later changes, in any order.
     pub changes: Vec<Change>,
-}
-
-/// A change of a link at a time, written as `10s: loss=0.05 rate=1mbit`.
-///
-/// The texts are those of [`Direction`]; an empty one leaves that part as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// When, since the run began: `10s`.
-    pub at: String,
-    /// The link, [`DOWN`] or [`UP`]; `None`: both.
-    pub way: Option<&'static str>,
-    /// A rate that stays: `10mbit`.
-    pub rate: String,
-    /// `50ms`.
-    pub delay: String,
-    /// Packets, `100kB` or `unlimited`.
-    pub queue: String,
-    /// A channel.
-    pub loss: String,
-}
-
-impl Change {
-    /// Reads the changes of one text: one for each way that it names.
-    ///
-    /// # Errors
-    /// If it is none, or if it says something twice.
-    pub fn parse(text: &str) -> Result<Vec<Self>, SpecError> {
-        let wrong = || SpecError::Option {
-            what: "change over time",
-            value: text.to_owned(),
-            expected: "a time and what changes then, such as `10s: loss=0.05 rate-down=1mbit`; rate, delay, queue and loss can \
-                       change, each with -down or -up for one way alone",
-        };
-        let (at, rest) = text.split_once(':').ok_or_else(wrong)?;
-        duration(at.trim())?;
-        let mut changes: Vec<Self> = Vec::new();
-        for (key, value) in assignments(rest).ok_or_else(wrong)? {
-            let (key, way) = match key.rsplit_once('-') {
-                None => (key, None),
-                Some((key, DOWN)) => (key, Some(DOWN)),
-                Some((key, UP)) => (key, Some(UP)),
-                Some(_) => return Err(wrong()),
-            };
-            let place = changes.iter().position(|change| change.way == way);
-            let place = place.unwrap_or_else(|| {
-                changes.push(Self {
-                    at: at.trim().to_owned(),
-                    way,
-                    rate: String::new(),
-                    delay: String::new(),
-                    queue: String::new(),
-                    loss: String::new(),
-                });
-                changes.len() - 1
-            });
-            let change = &mut changes[place];
-            let part = match key {
-                "rate" => &mut change.rate,
-                "delay" => &mut change.delay,
-                "queue" => &mut change.queue,
-                "loss" => &mut change.loss,
-                _ => return Err(wrong()),
-            };
-            if !part.is_empty() || value.is_empty() {
-                return Err(wrong());
-            }
-            *part = value;
-        }
-        if changes.is_empty() {
-            return Err(wrong());
-        }
-        Ok(changes)
-    }
-
-    /// The change as a handover of a scenario.
-    fn handover(&self) -> Result<String, SpecError> {
-        let at = quantity(&self.at, "time", "such as 10s or 1.5 min", TIMES)?;
-        let mut text = format!("{{ at = \"{at}\"");
-        if !self.rate.is_empty() {
-            let expected = "a rate that stays, such as 10mbit; a recorded or drawn rate can only be there from the start";
-            let rate = quantity(&self.rate, "rate to change to", expected, RATES)?;
-            let _ = write!(text, ", rate = \"{rate}\"");
-        }
-        if !self.delay.is_empty() {
-            let delay = quantity(&self.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
-            let _ = write!(text, ", delay = \"{delay}\"");
-        }
-        if !self.queue.is_empty() {
-            let _ = write!(text, ", queue = {}", queue(&self.queue)?);
-        }
-        if !self.loss.is_empty() {
-            let _ = write!(text, ", channel = {}", channel(&self.loss)?);
-        }
-        Ok(text + " }")
-    }
-}
-
-/// Splits `key=value key=value`; a value goes on until the next word that begins with a key outside
-/// of braces. `None` if there is text before the first key.
-fn assignments(text: &str) -> Option<Vec<(&str, String)>> {
-    let mut found: Vec<(&str, String)> = Vec::new();
-    let mut depth = 0;
-    for word in text.split_whitespace() {
-        let word = if depth == 0 {
-            word.trim_end_matches(',')
-        } else {
-            word
-        };
-        let key = word.split_once('=').filter(|(key, _)| {
-            let is_name = |c: char| c.is_ascii_alphabetic() || c == '-';
-            depth == 0 && !key.is_empty() && key.chars().all(is_name)
-        });
-        match (key, found.last_mut()) {
-            (Some((key, value)), _) => found.push((key, value.to_owned())),
-            (None, Some((_, value))) => {
-                value.push(' ');
-                value.push_str(word);
-            }
-            (None, None) => return None,
-        }
-        depth += word.matches(['{', '[']).count();
-        depth = depth.saturating_sub(word.matches(['}', ']']).count());
-    }
-    Some(found)
 }
 
 /// What a host is.
@@ -277,7 +157,7 @@ impl Links {
             let delay = quantity(&direction.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
             let queue = queue(&direction.queue)?;
             let channel = channel(&direction.loss)?;
-            let handovers = handovers(direction)?;
+            let handovers = change::handovers(direction)?;
             let _ = write!(
                 text,
                 "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate}\n{jitter}\
@@ -555,29 +435,6 @@ fn link_rate(text: &str) -> Result<String, SpecError> {
     Ok(toml::Value::from(written).to_string())
 }
 
-/// A line with a link's changes over time, if it has any.
-fn handovers(direction: &Direction) -> Result<String, SpecError> {
-    if direction.changes.is_empty() {
-        return Ok(String::new());
-    }
-    if let Some(change) = direction
-        .changes
-        .iter()
-        .find(|_| direction.rate.starts_with("trace:"))
-    {
-        return Err(SpecError::Option {
-            what: "change over time of a link that follows a trace",
-            value: format!("{}: …", change.at),
-            expected: "--rate without `trace:`; recorded:NAME can change its delay, queue and loss",
-        });
-    }
-    let mut changes: Vec<_> = direction.changes.iter().collect();
-    // Those of one time in the order in which they were given.
-    changes.sort_by_key(|change| duration(&change.at).unwrap_or(Duration::MAX));
-    let changes: Result<Vec<_>, _> = changes.into_iter().map(Change::handover).collect();
-    Ok(format!("handovers = [{}]\n", changes?.join(", ")))
-}
-
 /// A line with a link's jitter, if it has one.
 fn jitter(text: &str) -> Result<String, SpecError> {
     if text.is_empty() {
@@ -722,91 +579,6 @@ mod tests {
             error("10mbit", "bernoulli:2")
         );
         assert!(error("trace:/nowhere", "none").contains("cannot read the trace /nowhere"));
-    }
-
-    #[test]
-    fn changes_are_handovers() {
-        let changes = |texts: &[&str]| {
-            let changes = texts.iter().map(|text| Change::parse(text));
-            changes
-                .collect::<Result<Vec<_>, _>>()
-                .map(|changes| changes.concat())
-        };
-        let given = [
-            "20s: loss=none queue=20",
-            "10s: loss=0.05 rate-down=1.5 Mbit/s, delay-down=5ms",
-            "1 min: loss={ kind = \"gilbert-elliott\", loss=0.1, stay=0.5 }",
-        ];
-        let changes_of = |way| Direction {
-            changes: changes(&given)
-                .unwrap()
-                .into_iter()
-                .filter(|change| change.way.is_none_or(|w| w == way))
-                .collect(),
-            ..direction("10mbit", "0.01")
-        };
-        let links = Links::pair(&changes_of(DOWN), &changes_of(UP)).unwrap();
-        let [down, up] = [0, 1].map(|index| links.plans()[index].spec.handovers.clone());
-        let times = |handovers: &[whyloss_link::Handover]| {
-            let times = handovers.iter().map(|handover| handover.at.as_secs_f64());
-            times.collect::<Vec<_>>()
-        };
-        assert_eq!(times(&down), [10.0, 10.0, 20.0, 60.0]);
-        assert_eq!(times(&up), [10.0, 20.0, 60.0]);
-        assert_eq!(down[0].channel, Some(ChannelSpec::Bernoulli { loss: 0.05 }));
-        let (rate, delay) = (Rate::from_kbps(1_500), Duration::from_millis(5));
-        assert_eq!((down[1].rate, down[1].delay), (Some(rate), Some(delay)));
-        assert_eq!(down[2].channel, Some(ChannelSpec::None));
-        assert!(matches!(
-            down[3].channel,
-            Some(ChannelSpec::GilbertElliott(_))
-        ));
-        for wrong in [
-            "10s",
-            "10s:",
-            "10s: 5",
-            "10s: loss",
-            "10s: speed=3",
-            "10s: loss-left=1",
-            "10s: loss=1 loss=0",
-        ] {
-            let said = Change::parse(wrong).unwrap_err().to_string();
-            assert!(
-                said.contains("is no change over time: expected a time"),
-                "{wrong}: {said}"
-            );
-        }
-        assert!(
-            Change::parse("soon: loss=1")
-                .unwrap_err()
-                .to_string()
-                .contains("span of time")
-        );
-        for (wrong, rate, said) in [
-            (
-                "1s: rate=recorded:5g-car",
-                "10mbit",
-                "is no rate to change to",
-            ),
-            ("1s: rate=0mbit", "10mbit", "rate"),
-            ("1s: loss=2", "10mbit", "loss"),
-            (
-                "1s: queue={ packets = 3, red = \"classic\" }",
-                "10mbit",
-                "found a discipline",
-            ),
-            ("1s: loss=0.1", "trace:/nowhere", "without `trace:`"),
-        ] {
-            let changes = changes(&[wrong]).unwrap();
-            let down = Direction {
-                changes,
-                ..direction(rate, "none")
-            };
-            let error = Links::pair(&down, &direction("1mbit", "none"))
-                .unwrap_err()
-                .to_string();
-            assert!(error.contains(said), "{wrong}: {error}");
-        }
     }
 
     #[test]

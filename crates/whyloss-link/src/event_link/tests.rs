@@ -401,8 +401,8 @@ fn bursts_by_the_closed_form() {
     }
 }
 
-/// A lone packet pays for access alone; whoever comes meanwhile joins it, and whoever comes later
-/// pays again.
+/// A lone packet pays for access alone; packets that come meanwhile join it, and later ones
+/// pay again.
 #[test]
 fn access_by_hand() {
     let spec = LinkSpec {

@@ -1,8 +1,8 @@
 //! Scenarios as users write them: TOML. `docs/reference/scenarios.md` is the reference.
 //!
 //! The document is walked by hand, so that every error knows its line and its key. Types, units and
-//! names are checked here; what a scenario must satisfy whoever built it is [`Scenario::check`]'s
-//! business, and its answer is mapped back to the line.
+//! names are checked here. Conditions on any scenario, however it was built, are
+//! [`Scenario::check`]'s business, and its answer is mapped back to the line.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,8 @@ impl ScenarioFile {
     ///
     /// `file` names the text in messages, and the files it refers to are looked up beside it. Each
     /// of the `overrides` is a key and a value that replaces what the text says there:
-    /// `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from 0.
+    /// `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from
+    /// 0.
     ///
     /// # Errors
     /// The first thing that is wrong, and where.

@@ -43,8 +43,8 @@ fn scenario(text: &str) -> Result<Scenario, String> {
 
 const DROP_TAIL: &str = "queue = { packets = 50 }";
 
-/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was
-/// sent arrives 10 ms later.
+/// A flow that sends more than a trace carries gets every opportunity, twice over in 60 s: packets
+/// arrive 10 ms after they are sent.
 #[test]
 fn every_opportunity_is_used() {
     for name in ["lte-still", "lte-driving", "hspa", "wifi-busy", "leo"] {
