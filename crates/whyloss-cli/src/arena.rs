@@ -61,7 +61,7 @@ pub(crate) struct ArenaArgs {
     /// TFRC be ECN-capable.
     #[arg(long)]
     ecn: bool,
-    /// Let noisy links have 1.5 times, once and half their rate, for a second each on average.
+    /// Vary noisy links' rates: 1.5, 1 and 0.5 times nominal, for 1 s each on average.
     #[arg(long)]
     varying: bool,
     /// The channels of noisy links.

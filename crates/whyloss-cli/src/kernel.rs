@@ -45,8 +45,8 @@ enum What {
     Status,
     /// Print each loss of the sockets under loaded controls, with the verdict.
     Watch(WatchArgs),
-    /// Hold controls to the library: real transfers in namespaces of their own, and every decision
-    /// compared.
+    /// Compare every decision of controls with the library's, on real transfers in isolated
+    /// networks.
     Check(CheckArgs),
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of your own
     /// (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,

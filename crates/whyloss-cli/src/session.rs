@@ -34,7 +34,7 @@ struct FlowArgs {
     /// Write statistics as JSON Lines, one a second and one at the end, `-` for standard output.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Give up when the peer has been silent for so long.
+    /// Give up when the peer has been silent this long.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
     /// Score the verdicts with the log of an emulator (`whyloss link --log DIR`).

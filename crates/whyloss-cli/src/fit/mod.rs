@@ -52,7 +52,7 @@ pub(crate) struct FitArgs {
     /// Fit on these trials alone, counting from 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
-    /// Say what share of the other trials the fit is not rejected for; goes with --rows.
+    /// Print the share of other trials where no test rejects the fit; use with --rows.
     #[arg(long)]
     judge: bool,
     /// Write a page with pictures into this directory.
