@@ -84,7 +84,7 @@ pub(crate) struct EvaluateArgs {
     /// Seed of the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
-    /// Threads [default: one per core]. The results do not depend on it.
+    /// Threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
 }

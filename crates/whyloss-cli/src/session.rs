@@ -101,10 +101,10 @@ pub(crate) struct RecvArgs {
     /// and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
-    /// Go on with other sessions after the first, one at a time; a session that fails ends alone.
+    /// Accept further sessions after the first, one at a time; one that fails ends alone.
     #[arg(long)]
     keep: bool,
-    /// Serve a page on this machine alone that shows rate and losses while packets arrive; its
+    /// Serve a page on localhost that shows rate and losses while packets arrive; its
     /// address is printed.
     #[arg(long)]
     live: bool,

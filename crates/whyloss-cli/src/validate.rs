@@ -42,7 +42,7 @@ pub(crate) struct ValidateArgs {
     /// Write `index.html` here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]

@@ -61,7 +61,7 @@ pub(crate) struct FitArgs {
     /// The seed of the simulated recordings that tests compare with.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Toml)]
     format: Format,
 }
