@@ -5,7 +5,7 @@
 //!                                                       `run --format csv`, `received_bytes`,
 //!                                                       and `gaps.{mc,mw,accuracy}` of loss events
 //! total.KEY  flow.NAME.KEY  link.NAME.KEY   of all flows but background traffic, a flow, a link
-//! frames.NAME.KEY  frames.NAME@MS.KEY       of a flow's frames, after its first playout delay or MS
+//! frames.NAME.KEY  frames.NAME@MS.KEY       of a flow's frames, at its first playout delay or MS
 //! transfers.NAME.KEY  call.NAME.KEY         of a flow's transfers, of a call
 //! link.NAME.rate_bps          of the link, or else of the first whose name starts with NAME, bit/s
 //! window  events  probe.KEY   measured seconds, handled events, a probe's count
