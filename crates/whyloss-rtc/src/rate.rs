@@ -7,7 +7,8 @@
 //! known     ← known + (capacity − known)/4           or capacity, if they are more than a quarter apart
 //!
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
-//! refused     target ← target·(1 − refused),         if the queue holds a packet, or the path never took the target
+//! refused     target ← target·(1 − refused),         if the queue holds a packet and at least 2.5 ms
+//!             target ← target·(1 − max(refused, 3/32)), without it, if the path never took the target
 //! else        target ← target + max((known − target)/2, gain·target)
 //! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/16)
 //! ```
@@ -25,10 +26,12 @@
 //!   after some twenty rounds.
 //! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
 //!   the last 10 s, a loss beside an empty queue is no congestion. Above it, a policer without a
-//!   queue may refuse. The share that the odds call refused a sixteenth below it is their mistake;
-//!   it and two standard errors are taken off elsewhere.
-//! - **Floor.** `refused` removes just what did not get through, so no loss lowers the target below
-//!   what is delivered, and the radio's losses do not lower it at all.
+//!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
+//!   nothing: the share that the odds still call refused is their mistake. It and two standard
+//!   errors are taken off elsewhere.
+//! - **Floor.** Beside a queue, `refused` removes just what did not get through, so no loss lowers
+//!   the target below what is delivered. The radio's losses lower it only where the odds mistake
+//!   them above the rate that the path took, and then by a tenth.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
 //!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at
 //!   once, in the start and where the sender stays below its target; in the start, a full train
@@ -44,6 +47,10 @@ use whyloss::{Duration, Time};
 const LIMIT: f64 = 0.010;
 /// Gain after a congestion.
 const CAUTION: f64 = 1.0 / 64.0;
+/// So far below a rate that the path took, nothing refuses.
+const BELOW: f64 = 1.0 / 16.0;
+/// Least cut for a loss beside an empty queue.
+const TEST: f64 = BELOW + 2.0 * CAUTION;
 /// Two buckets of this length hold the rate that the path took.
 const BUCKET: Duration = Duration::from_secs(5);
 /// No rate is larger: 1 Tbit/s.
@@ -149,10 +156,16 @@ impl Control {
             // A disbelieved refusal must not confirm itself.
             self.proven.add(now, sent * (1.0 - beyond));
         }
-        if seen.queue.delay * proven >= 8.0 * seen.size || self.target > proven {
+        let full = seen.queue.delay >= (8.0 * seen.size / proven).max(LIMIT / 4.0);
+        if full {
             return beyond;
         }
-        if self.target < proven * (1.0 - 4.0 * CAUTION) {
+        if self.target > proven {
+            // Deep enough for the next round to tell a policer from a mistake.
+            let test = if beyond > CAUTION { TEST } else { 0.0 };
+            return beyond.max(test);
+        }
+        if self.target < proven * (1.0 - BELOW) {
             self.mistaken += (seen.refused - self.mistaken) / 8.0;
         }
         0.0
@@ -281,6 +294,27 @@ mod tests {
         // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 −
         // 0.0625 − 0.05.
         assert!((control.target - 5e5 * (1.0 - 0.3875)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_refusal_without_a_queue_is_put_to_the_test() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        (control.known, control.gain) = (1e6, CAUTION);
+        let lossy = |sent| Seen {
+            refused: 0.03125,
+            ..seen(0.0, sent)
+        };
+        // Three losses in a hundred at a rate that is new: a tenth down.
+        control.on_round(Time::from_nanos(1), &lossy(1e6));
+        assert_eq!(control.target, 1e6 * (1.0 - 0.09375));
+        // They go on where the path took more: a mistake, which counts no more above.
+        for _ in 0..12 {
+            control.on_round(Time::from_nanos(2), &lossy(0.9e6));
+            control.target = 0.9e6;
+        }
+        (control.target, control.known) = (1.1e6, 1e6);
+        control.on_round(Time::from_nanos(3), &lossy(1.1e6));
+        assert!(control.target > 1.1e6, "{}", control.target);
     }
 
     #[test]
