@@ -8,7 +8,7 @@
 //!
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
 //! refused     target ← target·(1 − refused),         if the queue holds a packet and at least 2.5 ms
-//!             target ← target·(1 − max(refused, 3/32)), without it, if the path never took the target
+//!             and to at most 29/32 of what the path took, without it, if that is less than the target
 //! else        target ← target + max((known − target)/2, gain·target)
 //! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/16)
 //! ```
@@ -31,7 +31,7 @@
 //!   errors are taken off elsewhere.
 //! - **Floor.** Beside a queue, `refused` removes just what did not get through, so no loss lowers
 //!   the target below what is delivered. The radio's losses lower it only where the odds mistake
-//!   them above the rate that the path took, and then by a tenth.
+//!   them above the rate that the path took, and then by a quarter at most.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
 //!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at
 //!   once, in the start and where the sender stays below its target; in the start, a full train
@@ -49,7 +49,7 @@ const LIMIT: f64 = 0.010;
 const CAUTION: f64 = 1.0 / 64.0;
 /// So far below a rate that the path took, nothing refuses.
 const BELOW: f64 = 1.0 / 16.0;
-/// Least cut for a loss beside an empty queue.
+/// How far below it a loss beside an empty queue takes the target.
 const TEST: f64 = BELOW + 2.0 * CAUTION;
 /// Two buckets of this length hold the rate that the path took.
 const BUCKET: Duration = Duration::from_secs(5);
@@ -154,7 +154,7 @@ impl Control {
         let beyond = (seen.refused - self.mistaken - 2.0 * error).max(0.0);
         if let Some(sent) = seen.sent {
             // A disbelieved refusal must not confirm itself.
-            self.proven.add(now, sent * (1.0 - beyond));
+            self.proven.add(now, sent * (1.0 - seen.refused));
         }
         let full = seen.queue.delay >= (8.0 * seen.size / proven).max(LIMIT / 4.0);
         if full {
@@ -162,8 +162,12 @@ impl Control {
         }
         if self.target > proven {
             // Deep enough for the next round to tell a policer from a mistake.
-            let test = if beyond > CAUTION { TEST } else { 0.0 };
-            return beyond.max(test);
+            let test = (1.0 - proven * (1.0 - TEST) / self.target).min(0.25);
+            return if beyond > CAUTION {
+                beyond.max(test)
+            } else {
+                beyond
+            };
         }
         if self.target < proven * (1.0 - BELOW) {
             self.mistaken += (seen.refused - self.mistaken) / 8.0;
@@ -304,10 +308,12 @@ mod tests {
             refused: 0.03125,
             ..seen(0.0, sent)
         };
-        // Three losses in a hundred at a rate that is new: a tenth down.
+        control.proven.add(Time::from_nanos(1), 1e6);
+        control.target = 1.0625e6;
+        // Three losses in a hundred above the rate that the path took: to a tenth below it.
         control.on_round(Time::from_nanos(1), &lossy(1e6));
-        assert_eq!(control.target, 1e6 * (1.0 - 0.09375));
-        // They go on where the path took more: a mistake, which counts no more above.
+        assert!((control.target - 1e6 * (1.0 - TEST)).abs() < 1e-3);
+        // They go on below it: a mistake, which counts no more above.
         for _ in 0..12 {
             control.on_round(Time::from_nanos(2), &lossy(0.9e6));
             control.target = 0.9e6;
