@@ -301,8 +301,8 @@ mod tests {
         assert_eq!(round(0.0, 2e6), 1.875e6);
         assert_eq!(round(0.0, 2e6), 1.9375e6);
         assert_eq!(round(0.0, 2e6), 1.96875e6);
-        assert_eq!(round(0.0, 2e6), 1.984375e6);
-        assert_eq!(round(0.0, 2e6), 1.984375e6 * (1.0 + CAUTION / 2.0));
+        assert_eq!(round(0.0, 2e6), 1.984_375e6);
+        assert_eq!(round(0.0, 2e6), 1.984_375e6 * (1.0 + CAUTION / 2.0));
     }
 
     #[test]
