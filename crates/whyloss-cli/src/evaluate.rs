@@ -54,8 +54,8 @@ pub(crate) struct EvaluateArgs {
     /// Run only criteria under this section (`7` or `5.2.1`), or with this id (`satellite`).
     #[arg(long, value_name = "SECTION")]
     only: Option<String>,
-    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and
-    /// recorded links have one].
+    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn and recorded
+    /// channels have one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Number of drawn networks [default: 40; 2 with --quick].
@@ -302,9 +302,9 @@ fn attack(
     })?;
     writeln!(
         out,
-        "{} in {} climbs",
+        "{} in {}",
         files::counted(found.evaluations, "network"),
-        found.climbs
+        files::counted(found.climbs, "climb")
     )?;
     for (name, what, found) in [
         ("worst.toml", "the worst network", &found.worst),

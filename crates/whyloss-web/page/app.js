@@ -109,6 +109,12 @@ function problem(error) {
 
 const NAMES = ["yours", "CUBIC"];
 
+/** Whether a classifier judges the flow's losses: some schemes weigh them in their controller. */
+function judges() {
+  const scheme = choices.schemes.find(({ id }) => state.by === `scheme:${id}`);
+  return scheme?.classifies ?? true;
+}
+
 /** Tells of a new run: the sentence, the curves, the losses. */
 function tell() {
   const verdicts = run.verdicts();
@@ -119,8 +125,8 @@ function tell() {
   const blame = radio * 2 > mine.length ? "The radio, not the queue" : radio * 2 < mine.length ? "The queue, not the radio" : "As much the radio as the queue";
   $("verdict").textContent = mine.length === 0
     ? `No loss was judged.${speed}`
-    : `${blame}: of ${mine.length} losses judged, the radio corrupted ${radio} and the queue dropped ${mine.length - radio}. ` +
-      `The sender was told the right cause of ${right}.${speed}`;
+    : `${blame}: of ${mine.length} losses, the radio corrupted ${radio} and the queue dropped ${mine.length - radio}. ` +
+      `${judges() ? `The sender was told the right cause of ${right}.` : "This scheme asks no classifier, so it has no verdicts."}${speed}`;
   const both = state.cubic ? [0, 1] : [0];
   const windows = both.map((flow) => ({ ...run.window(flow), colour: colours.flows[flow], dashed: flow === 1, name: NAMES[flow] }));
   const queue = { ...run.queue(), colour: colours.soft, name: "waiting" };
@@ -142,6 +148,10 @@ function row({ at, flow, sequence, cause, verdict }) {
   const go = element("button", { type: "button", textContent: at.toFixed(3), title: "Go to this loss" });
   go.addEventListener("click", () => seek(at - 0.02));
   const mark = (word) => element("td", {}, icon(word), word);
+  if (flow === 0 && !judges()) {
+    return element("tr", {}, element("td", {}, go), element("td", { textContent: NAMES[flow] }),
+      element("td", { textContent: `${sequence}` }), mark(cause), element("td", { textContent: "–" }), element("td", { textContent: "–" }));
+  }
   const right = cause === verdict;
   return element("tr", { className: right ? "" : "out" },
     element("td", {}, go), element("td", { textContent: NAMES[flow] }), element("td", { textContent: `${sequence}` }),

@@ -1,6 +1,7 @@
 //! The choices of a page: every algorithm by its name, and the colours of causes.
 
 use serde_json::{Value, json};
+use whyloss::sender::Classifier;
 use whyloss_sim::Registry;
 use whyloss_sim::decider::Line;
 use whyloss_study::Sign;
@@ -19,7 +20,7 @@ pub fn render() -> String {
         "controllers": lines(registry.controllers()),
         "receivers": lines(registry.receivers().lines()),
         "senders": lines(registry.senders().lines()),
-        "schemes": lines(registry.schemes()),
+        "schemes": schemes(lines(registry.schemes())),
         "causes": causes,
     });
     object.to_string()
@@ -28,4 +29,30 @@ pub fn render() -> String {
 fn lines(lines: impl Iterator<Item = Line>) -> Vec<Value> {
     let line = |line: Line| json!({ "id": line.id, "name": line.name, "summary": line.summary });
     lines.map(line).collect()
+}
+
+/// Marks the schemes that ask a classifier: the others have no verdicts to score.
+fn schemes(mut lines: Vec<Value>) -> Vec<Value> {
+    for line in &mut lines {
+        let found = line["id"].as_str().and_then(whyloss::schemes::find);
+        let scheme = found.and_then(|entry| entry.build(&[]).ok());
+        let asks = scheme.is_none_or(|scheme| !matches!(scheme.classifier, Classifier::Unaware(_)));
+        line["classifies"] = asks.into();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whyloss weighs the odds in its controller; BaLDE asks its classifier.
+    #[test]
+    fn schemes_that_ask_a_classifier_are_marked() {
+        let choices: Value = serde_json::from_str(&render()).expect("JSON");
+        let schemes = choices["schemes"].as_array().expect("a list");
+        let asks =
+            |id: &str| &schemes.iter().find(|line| line["id"] == id).expect(id)["classifies"];
+        assert_eq!([asks("whyloss"), asks("balde")], [false, true]);
+    }
 }

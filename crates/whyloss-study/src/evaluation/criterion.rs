@@ -22,6 +22,8 @@ pub struct Criterion {
     pub(super) carrier: Option<Carrier>,
     /// Whether tables show the mean and a quantile over the cases instead of each case.
     pub(super) many: bool,
+    /// Whether each case has one seed alone.
+    pub(super) once: bool,
     pub(super) cases: Vec<Case>,
     pub(super) measures: Vec<Measure>,
     /// Notes for the reader.
@@ -215,6 +217,7 @@ fn read(written: Written) -> Criterion {
         truth: written.truth,
         carrier: written.tcp.then_some(Carrier::Tcp),
         many: false,
+        once: false,
         measures: written.measure,
         notes: Vec::new(),
     }

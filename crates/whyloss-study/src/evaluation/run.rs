@@ -86,8 +86,7 @@ pub fn run(
     let cubic = setting.quick.then(Contender::cubic);
     all.extend(cubic.filter(|cubic| !all.contains(cubic)));
 
-    // Many cases say more than many seeds.
-    let seeds = if criterion.many { 1 } else { setting.seeds };
+    let seeds = if criterion.once { 1 } else { setting.seeds };
     // By contender, case, measure and seed.
     let measures = criterion.measures.len();
     let mut raw = vec![
