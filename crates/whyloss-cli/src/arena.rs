@@ -61,7 +61,7 @@ pub(crate) struct ArenaArgs {
     /// TFRC be ECN-capable.
     #[arg(long)]
     ecn: bool,
-    /// Let noisy links have 1.5 times, once and half their rate, for a second each on average.
+    /// Vary noisy links' rates: 1.5, 1 and 0.5 times nominal, for 1 s each on average.
     #[arg(long)]
     varying: bool,
     /// The channels of noisy links.
@@ -87,13 +87,13 @@ pub(crate) struct ArenaArgs {
     /// Print the plan for `whyloss sweep` and run nothing; `--out` keeps it with its scenarios.
     #[arg(long, conflicts_with_all = ["replay", "show"])]
     plan: bool,
-    /// Threads [default: one per core]. The results do not depend on it.
+    /// Threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -25,7 +25,7 @@ use crate::session::{RecvArgs, SendArgs};
 use crate::sweep::SweepArgs;
 use crate::validate::ValidateArgs;
 
-/// Tells why packets were lost, congestion or radio, and reproduces the papers about it.
+/// Shows whether congestion or radio lost packets, and reproduces papers about it.
 #[derive(Debug, Parser)]
 #[command(name = "whyloss", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done (whatever the claims say), 1 a run failed, 2 the input was wrong, \
+const EXIT_CODES: &str = "Exit codes: 0 done (even if claims fail), 1 a run failed, 2 the input was wrong, \
                           130 interrupted.";
 
 #[derive(Debug, Subcommand)]
@@ -48,15 +48,15 @@ pub(crate) enum Command {
     /// are kept.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
-    /// Let classifiers compete on networks drawn at random, beside the oracle.
+    /// Compare classifiers with an all-knowing oracle on random networks.
     Arena(ArenaArgs),
     /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms
     /// most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
-    /// Tell which packets of a capture were lost, and why.
+    /// Show which packets of a capture were lost, and why.
     Diagnose(DiagnoseArgs),
-    /// Set two runs or diagnoses beside each other.
+    /// Compare two runs or diagnoses.
     Compare(CompareArgs),
     /// Fit a channel to recordings, and print it as TOML for a scenario.
     Fit(FitArgs),
@@ -87,7 +87,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LinkInit(InitArgs),
-    /// Print the JSON Schema of scenario files, with which editors complete and check them.
+    /// Print the JSON Schema of scenario files, for completion and checks in editors.
     Schema,
     /// Print a script that completes the command's options in a shell.
     Completions(CompletionsArgs),

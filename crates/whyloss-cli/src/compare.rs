@@ -40,7 +40,7 @@ pub(crate) struct CompareArgs {
     /// Show equal numbers, too.
     #[arg(long)]
     all: bool,
-    /// Write a page with a table that sorts, and with the lines of both over each other, into this
+    /// Write a page with a sortable table, and with the lines of both overlaid, into this
     /// directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

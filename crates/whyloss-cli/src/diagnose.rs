@@ -30,7 +30,7 @@ pub(crate) struct DiagnoseArgs {
     /// Wireshark into this directory; with several files, into a directory for each below it.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Replace addresses, keeping networks together, and write packets without payload.

@@ -48,17 +48,17 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
     media: bool,
     /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs;
-    /// the same command goes on from them.
+    /// the same command resumes from them.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Only criteria whose section begins so (`7` or `5.2.1`), or the one of this id (`satellite`).
+    /// Run only criteria under this section (`7` or `5.2.1`), or with this id (`satellite`).
     #[arg(long, value_name = "SECTION")]
     only: Option<String>,
     /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and
     /// recorded links have one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Number of networks are drawn [default: 40; 2 with --quick].
+    /// Number of drawn networks [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
     /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it
@@ -75,7 +75,7 @@ pub(crate) struct EvaluateArgs {
     /// Search for the network in which the scheme harms a CUBIC flow most, instead.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// The search tries at most so many networks; with as many, it finds the same.
+    /// Most networks to try; the same number finds the same network.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
     /// The search ends after so long.
@@ -84,12 +84,12 @@ pub(crate) struct EvaluateArgs {
     /// Seed of the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
-    /// Threads [default: one per core]. The results do not depend on it.
+    /// Threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
 }
 
-const HELP: &str = "docs/evidence/evaluation.md is what it makes of `whyloss`.";
+const HELP: &str = "docs/evidence/evaluation.md has the results for `whyloss`.";
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text

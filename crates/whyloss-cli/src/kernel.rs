@@ -35,18 +35,18 @@ enum What {
     List,
     /// Load controls, and keep them until the command ends or this is interrupted.
     Load(LoadArgs),
-    /// Take out controls that were loaded with --pin.
+    /// Unload controls that were loaded with --pin.
     Unload {
         /// The controls, as `whyloss kernel list` names them.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Say which controls are loaded, which sockets use them, and what they believe.
+    /// Show the loaded controls, the sockets that use them, and their estimates.
     Status,
     /// Print each loss of the sockets under loaded controls, with the verdict.
     Watch(WatchArgs),
-    /// Hold controls to the library: real transfers in namespaces of their own, and every decision
-    /// compared.
+    /// Compare every decision of controls with the library's, on real transfers in isolated
+    /// networks.
     Check(CheckArgs),
 }
 

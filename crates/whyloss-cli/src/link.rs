@@ -156,7 +156,7 @@ pub(crate) struct LinkArgs {
     command: Vec<OsString>,
 }
 
-const AFTER: &str = "The command finds in its environment WHYLOSS_ADDRESS, its own address, and WHYLOSS_SERVER and \
+const AFTER: &str = "The environment holds WHYLOSS_ADDRESS, the command's own address, and WHYLOSS_SERVER and \
                      WHYLOSS_CLIENT, those of the ends (WHYLOSS_ and the name of a node with a file).";
 
 fn at(text: &str) -> Result<(String, String), String> {

@@ -15,7 +15,7 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -28,13 +28,13 @@ pub(crate) struct ReproduceArgs {
     /// asks for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Threads [default: one per core]. The results do not depend on it.
+    /// Threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps
@@ -46,7 +46,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of your own
     /// (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,

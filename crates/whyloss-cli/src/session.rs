@@ -34,7 +34,7 @@ struct FlowArgs {
     /// Write statistics as JSON Lines, one a second and one at the end, `-` for standard output.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Give up when the peer has been silent for so long.
+    /// Give up when the peer has been silent this long.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
     /// Score the verdicts with the log of an emulator (`whyloss link --log DIR`).
@@ -101,10 +101,10 @@ pub(crate) struct RecvArgs {
     /// and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
-    /// Go on with other sessions after the first, one at a time; a session that fails ends alone.
+    /// Accept further sessions after the first, one at a time; one that fails ends alone.
     #[arg(long)]
     keep: bool,
-    /// Serve a page on this machine alone that shows rate and losses while packets arrive; its
+    /// Serve a page on localhost that shows rate and losses while packets arrive; its
     /// address is printed.
     #[arg(long)]
     live: bool,

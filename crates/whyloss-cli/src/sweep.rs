@@ -41,7 +41,7 @@ pub(crate) struct SweepArgs {
     /// Threads [default: one per core]. The rows do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write what has finished at least so often: a kill costs no more than that.
+    /// Write finished runs at least this often; a kill loses no more than that.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10 s")]
     every: Duration,
     /// Serve the page on 127.0.0.1 while the sweep runs: each point, and its missing runs.

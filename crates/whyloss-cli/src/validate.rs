@@ -27,7 +27,7 @@ pub(crate) struct ValidateArgs {
     /// reason.
     #[arg(long)]
     require: bool,
-    /// Of the cases beside ns-2 and ns-3 those with this in their kind and name, such as "NewReno,
+    /// Run only ns-2 and ns-3 cases with this text in their kind and name, such as "NewReno,
     /// dumbbell".
     #[arg(
         long,
@@ -42,14 +42,14 @@ pub(crate) struct ValidateArgs {
     /// Write `index.html` here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     cache: CacheArgs,
 }
 
-const HELP: &str = "Each difference of means is held to a margin that was fixed beforehand, by two one-sided tests at 5 %: \
+const HELP: &str = "Each difference of means is tested against a margin fixed in advance, by two one-sided tests at 5 %: \
     equivalent if its 90 % interval lies within the margin, different if beyond, undecided if it straddles an end.\n\n\
     Peers: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
     ns3`, of the `python3` on the path; compared if `ns-3-wheel` is named).";

@@ -140,7 +140,7 @@ struct Inbox {
     sender: SyncSender<Heard>,
     /// Bytes that wait.
     bytes: Arc<AtomicUsize>,
-    /// What the clients' readers read into, one at a time.
+    /// Room that the clients' readers use in turn.
     buffers: Arc<Mutex<Buffers>>,
 }
 

@@ -103,7 +103,7 @@ pub enum RunError {
     NoTun(#[source] io::Error),
     /// No program that makes rules for NAT.
     #[error(
-        "--internet needs the command `nft`, which is not there: install the package nftables (`sudo apt-get install nftables`)"
+        "--internet needs the command `nft`, which is missing: install the package nftables (`sudo apt-get install nftables`)"
     )]
     NoNft,
     /// The way to the networks of the machine could not be opened.

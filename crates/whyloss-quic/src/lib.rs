@@ -1,8 +1,8 @@
-//! Loss differentiation in QUIC: any sender classifier with any controller and policy of
+//! Brings loss differentiation to QUIC: any sender classifier, controller and policy of
 //! [`whyloss`], as a congestion controller of quinn and noq.
 //!
-//! [`SchemeConfig`] is a factory for both stacks; each needs the feature of its name, or the
-//! compiler says that `ControllerFactory` is not implemented for it:
+//! [`SchemeConfig`] is a factory for both stacks. Enable the feature of your stack; without it,
+//! `ControllerFactory` is not implemented.
 //!
 //! ```toml
 //! [dependencies]
@@ -10,7 +10,7 @@
 //! whyloss-quic = { version = "0.1", features = ["quinn"] }
 //! ```
 //!
-//! A program that uses quinn hands the factory to its `TransportConfig`:
+//! With quinn, pass the factory to the `TransportConfig`:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,8 +23,8 @@
 //! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
-//! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds
-//! it.
+//! `examples/transfer.rs` is a complete program that sends a file; build it with `--features
+//! sockets`.
 //!
 //! With the feature `sim`, both stacks' protocol engines are hosts of
 //! `whyloss-sim` (`transport = { kind = "quic", stack = "quinn" }` in scenarios).
@@ -33,26 +33,26 @@
 //!
 //! | | quinn-proto 0.11 | noq-proto 1 |
 //! |---|---|---|
-//! | which packet is acknowledged | the time it was sent at, and its size | and its number |
-//! | which packets are lost | the time the last of them was sent at, and the bytes of all | each, with its number |
-//! | how many are lost | – (more than one if they are more than a packet's bytes) | yes |
-//! | what else was sent | acknowledgements alone are told as sent, and never as acknowledged or lost; probes for a larger MTU are told as acknowledged alone | both are told as sent |
-//! | a loss was spurious | – | yes |
-//! | the window stopped the sender | – (inferred from what is under way) | yes |
-//! | when the peer sent its acknowledgement | – | – |
-//! | the peer's delay | taken off the smoothed round-trip time only, which comes a batch late | likewise |
-//! | a probe timeout | – | – |
-//! | pacing | by window and round-trip time; a controller's rate is for its log | by the controller's rate, if it has one |
+//! | acknowledged packets | send time and size | also their numbers |
+//! | lost packets | send time of the last, bytes of all | each, by number |
+//! | number of losses | – (more than one above a packet's bytes) | yes |
+//! | other sent packets | pure ACKs as sent only; MTU probes as acknowledged only | both as sent |
+//! | spurious losses | – | yes |
+//! | sender limited by the window | – (inferred from bytes in flight) | yes |
+//! | send time of an acknowledgement | – | – |
+//! | peer's delay | subtracted only from the smoothed RTT, a batch late | as in quinn |
+//! | probe timeouts | – | – |
+//! | pacing | by window and RTT; logs the controller's rate | by the controller's rate, if any |
 //!
-//! What quinn does not say, the ledger of [`whyloss::connection`] fills in; where it has to guess,
-//! a loss is taken for an earlier one than it was, by less than a burst. Round-trip times are
-//! measured here, from the newest packet of an acknowledgement, with the peer's delay: two packets
-//! are acknowledged at once, a lone one after up to 25 ms. Nothing is told of the receiver's clock,
-//! so controllers that need it (BaLDE) measure with the sender's.
+//! The ledger of [`whyloss::connection`] infers what quinn does not report. If it must guess, it
+//! attributes a loss to an earlier packet, less than a burst before. Round-trip times come from the
+//! newest packet of an acknowledgement and include the peer's delay. Two packets are acknowledged
+//! at once, a lone one after up to 25 ms. The stacks hide the receiver's clock, so controllers that
+//! need it (BaLDE) use the sender's.
 //!
-//! Losses are told once per recovery period (RFC 9002 §7.3.2), found by packets or time (§6.1), and
-//! at persistent congestion (§7.6); ECN marks are congestion. The window never falls below two
-//! packets. With quinn, BBR's rate is kept by its window alone.
+//! Losses are found by packets or time (RFC 9002 §6.1) and reported once per recovery period
+//! (§7.3.2) and at persistent congestion (§7.6). ECN marks count as congestion. The window never
+//! falls below two packets. With quinn, only the window enforces BBR's rate.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(feature = "quinn", feature = "noq")),
@@ -76,10 +76,9 @@ use whyloss::connection::Connection;
 use whyloss::schemes::{CongestionControl, Scheme};
 use whyloss::sender::{Classifier, SenderClassifier};
 
-/// Makes the congestion controllers of connections: a classifier, a controller and a policy.
+/// Creates the congestion controllers of connections: classifier, controller and policy.
 ///
-/// With the feature `quinn` it is a `ControllerFactory` of quinn, with the feature `noq` one of
-/// noq.
+/// Implements quinn's `ControllerFactory` with the feature `quinn`, and noq's with `noq`.
 #[derive(Clone, Debug)]
 pub struct SchemeConfig<S = Classifier> {
     classifier: S,
@@ -88,14 +87,14 @@ pub struct SchemeConfig<S = Classifier> {
 }
 
 impl SchemeConfig {
-    /// Controllers under this scheme, with the initial window of RFC 9002.
+    /// Creates controllers of this scheme, with the initial window of RFC 9002.
     pub fn new(scheme: Scheme) -> Self {
         Self::with(scheme.classifier, scheme.controller)
     }
 }
 
 impl<S: SenderClassifier + Clone> SchemeConfig<S> {
-    /// Controllers with a classifier of one's own, of which each connection gets a copy.
+    /// Uses a custom classifier, which is cloned for each connection.
     pub fn with(classifier: S, controller: ControllerSpec) -> Self {
         Self {
             classifier,
@@ -125,12 +124,11 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
     }
 }
 
-/// The stack's clock as ours: time since the connection began.
+/// Converts the stack's clock to time since the connection began.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     epoch: Instant,
-    /// The last present, which most callbacks share with the one before: to tell time from an
-    /// `Instant` takes longer than much of what follows.
+    /// Last conversion, because most callbacks share an instant and converting one is slow.
     last: (Instant, Time),
 }
 
@@ -140,7 +138,7 @@ impl Clock {
         Self { epoch, last }
     }
 
-    /// The present.
+    /// Returns the current time and remembers the conversion.
     #[inline]
     fn now(&mut self, now: Instant) -> Time {
         if now != self.last.0 {
@@ -149,7 +147,7 @@ impl Clock {
         self.last.1
     }
 
-    /// Some time before.
+    /// Converts an earlier instant.
     #[inline]
     fn time(self, then: Instant) -> Time {
         then.saturating_duration_since(self.epoch).into()

@@ -1,4 +1,4 @@
-//! [`SchemeConfig`] as a congestion controller of noq (`noq-proto` 1).
+//! Implements noq's congestion controller (`noq-proto` 1) for [`SchemeConfig`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,14 +31,14 @@ use crate::{Clock, SchemeConfig};
 pub struct NoqController<S = whyloss::sender::Classifier> {
     clock: Clock,
     connection: Connection<S>,
-    /// When something was told last: a spurious congestion event comes without a time.
+    /// Time of the last event: a spurious congestion event comes without one.
     now: Time,
     mtu: u16,
     initial_window: u64,
 }
 
 impl<S: SenderClassifier> NoqController<S> {
-    /// The classifier, controller and policy at work, to look at.
+    /// Returns the active classifier, controller and policy, for inspection.
     pub fn control(&self) -> &whyloss::schemes::CongestionControl<S> {
         self.connection.control()
     }

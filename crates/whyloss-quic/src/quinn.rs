@@ -1,4 +1,4 @@
-//! [`SchemeConfig`] as a congestion controller of quinn (`quinn-proto` 0.11).
+//! Implements quinn's congestion controller (`quinn-proto` 0.11) for [`SchemeConfig`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct QuinnController<S = whyloss::sender::Classifier> {
 }
 
 impl<S: SenderClassifier> QuinnController<S> {
-    /// The classifier, controller and policy at work, to look at.
+    /// Returns the active classifier, controller and policy, for inspection.
     pub fn control(&self) -> &whyloss::schemes::CongestionControl<S> {
         self.connection.control()
     }

@@ -1,20 +1,20 @@
-//! Axes: their places, what each place sets, and how figures and evidence show them.
+//! Defines axes: their places, the settings of each place, and how figures and evidence show them.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-/// One axis.
+/// Varies one or more settings over a list of places.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// The column; as it stands below a figure, with its unit.
+    /// The column's name and the figure's label, with the unit.
     pub name: Cow<'static, str>,
-    /// Whether it is drawn in powers of ten.
+    /// Whether the axis is logarithmic.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub log: bool,
-    /// How evidence writes the lines over it: with intervals, or as this says.
+    /// Format of the points in evidence; with intervals if `None`.
     #[serde(skip)]
     pub notation: Option<Notation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,45 +29,45 @@ pub struct Axis {
     pub(crate) choices: Option<Vec<Choice>>,
 }
 
-/// A place of an axis that sets whatever it likes, under a name.
+/// Names a place of an axis and sets any keys.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     pub(crate) name: Value,
-    /// The scenario's file, if not the plan's.
+    /// Scenario file, if it differs from the plan's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scenario: Option<String>,
-    /// Its number among the plan's.
+    /// Index of that file among the plan's networks.
     #[serde(skip)]
     pub(crate) network: Option<usize>,
     #[serde(default)]
     pub(crate) set: Table,
 }
 
-/// A distribution.
+/// Describes a distribution that values are drawn from.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Draw {
     low: f64,
     high: f64,
-    /// Whether its logarithm is uniform.
+    /// Whether the logarithm is uniform.
     #[serde(default)]
     log: bool,
-    /// Whether only whole numbers are drawn, both ends included.
+    /// Whether to draw whole numbers only, both ends included.
     #[serde(default)]
     whole: bool,
-    /// The text after the number, such as `ms`.
+    /// Text after the number, such as `ms`.
     unit: Option<String>,
 }
 
-/// The setting of an axis at one place, as a column shows it.
+/// Holds the value of an axis at one place, as a column shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// A word.
+    /// A text.
     Text(String),
     /// A whole number.
     Whole(i64),
-    /// A real.
+    /// A real number.
     Real(f64),
 }
 
@@ -81,13 +81,12 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// How evidence writes the points of a line, if not `0.1: 4.31 ± 0.02`: a place with what separates
-/// it from its value (`N=4 `), and a mean.
+/// Formats the points of a line in evidence where `0.1: 4.31 ± 0.02` does not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Notation {
-    /// A place on the axis.
+    /// Formats a place, with the separator that follows it (`N=4 `).
     pub place: fn(f64) -> String,
-    /// A mean.
+    /// Formats a mean.
     pub mean: fn(f64) -> String,
 }
 
@@ -105,17 +104,17 @@ impl Axis {
         }
     }
 
-    /// In equal steps.
+    /// Creates a linear axis.
     pub const fn linear(label: &'static str) -> Self {
         Self::new(Cow::Borrowed(label), false)
     }
 
-    /// In equal steps, under a label that was made up at run time.
+    /// Creates a linear axis with a label known only at run time.
     pub const fn named(label: String) -> Self {
         Self::new(Cow::Owned(label), false)
     }
 
-    /// In powers of ten.
+    /// Creates a logarithmic axis.
     pub const fn log(label: &'static str) -> Self {
         Self::new(Cow::Borrowed(label), true)
     }
@@ -174,7 +173,7 @@ impl Axis {
         choices.or(self.values.as_ref().map(Vec::len)).unwrap_or(0)
     }
 
-    /// Returns what a place shows, and its network if it has one. Its settings go to `set`.
+    /// Returns the shown value and the network of a place, and appends its settings to `set`.
     pub(crate) fn place(
         &self,
         place: usize,
@@ -201,7 +200,7 @@ impl Axis {
     }
 }
 
-/// The text of a value in a column.
+/// Converts a TOML value into the setting that a column shows.
 fn shown(value: Option<&Value>) -> Setting {
     match value {
         Some(Value::String(text)) => Setting::Text(text.clone()),
@@ -230,7 +229,7 @@ impl Draw {
         None
     }
 
-    /// The value for a uniform number in [0, 1), and its text in TOML.
+    /// Maps a uniform number in [0, 1) to a value, and to its TOML text.
     pub(crate) fn at(&self, uniform: f64) -> (Setting, String) {
         let high = if self.whole {
             self.high + 1.0
@@ -245,7 +244,7 @@ impl Draw {
         let setting = if self.whole {
             Setting::Whole(libm::floor(drawn) as i64)
         } else {
-            // Six digits: what a row shows is what was run.
+            // Rounded to six digits, so that a row shows exactly the value that ran.
             Setting::Real(format!("{drawn:.5e}").parse().unwrap_or(drawn))
         };
         let text = match &self.unit {

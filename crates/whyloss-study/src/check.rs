@@ -1,21 +1,21 @@
-//! Checks a claim: whether it holds, and the evidence, which is derived from the compared lines.
+//! Checks claims and derives their evidence from the compared lines.
 
 use core::fmt::Display;
 
 use crate::report::place;
 use crate::{Claim, Line};
 
-/// A comparison that was made.
+/// Holds the result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// Whether it came out as claimed.
+    /// Whether the comparison holds.
     pub holds: bool,
     /// The compared values.
     pub evidence: String,
 }
 
 impl Check {
-    /// Whether `holds` says so of these, and of nothing else: lines, means, numbers.
+    /// Applies `holds` to `compared`, which alone becomes the evidence.
     pub fn of<const N: usize, T: Display>(
         compared: [&T; N],
         holds: impl FnOnce([&T; N]) -> bool,
@@ -27,7 +27,7 @@ impl Check {
         }
     }
 
-    /// Both.
+    /// Combines two checks: both must hold, and the evidence lists both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let Self { holds, evidence } = other;
@@ -37,31 +37,31 @@ impl Check {
         }
     }
 
-    /// The same with the evidence in other words.
+    /// Replaces the wording of the evidence.
     #[must_use]
     pub fn put(self, evidence: impl Into<String>) -> Self {
         let evidence = evidence.into();
         Self { evidence, ..self }
     }
 
-    /// As a claim.
+    /// Turns the check into a claim.
     pub fn claim(self, id: &str, text: &str) -> Claim {
         Claim::new(id, text, self.holds, self.evidence)
     }
 }
 
 impl Line {
-    /// Every mean lies within so much of this.
+    /// Checks that every mean lies within `allowed` of `value`.
     pub fn near(&self, value: f64, allowed: f64) -> Check {
         Check::of([self], |[line]| {
             line.every(|mean| (mean - value).abs() <= allowed)
         })
     }
 
-    /// The mean is above the other's at every place. The evidence is the gain, seed by seed.
+    /// Checks that the mean exceeds the other's everywhere. The evidence is the gain per seed.
     pub fn above(&self, other: &Self) -> Check {
         let not = |&(x, mean): &(f64, crate::Mean)| {
-            // A mean that does not exist is not above.
+            // A missing mean (NaN) is not above.
             let above = mean.value > other.at(x).value;
             !above
         };

@@ -1,15 +1,13 @@
-//! Experiments as the command sees them, and the context in which they run.
+//! Defines experiments as commands see them, and the context in which they run.
 //!
 //! # Contract
 //!
-//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times (or, by a paper's rule of
-//! precision, more often unless [`Context::seeds_are_exact`]), in parallel on the caller's rayon
-//! pool, and returns the paper's numbers beside ours. It announces its replications to
-//! [`Context::progress`] and reports each one that finishes. When [`Context::stopped`] turns true
-//! it starts no further replication, lets the running ones finish, and returns the outcome of those
-//! that did, with their number in [`Outcome::seeds`]; with none it returns
-//! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of
-//! threads.
+//! [`Experiment::run`] runs [`Context::seeds`] replications in parallel on the caller's rayon pool.
+//! A paper's rule of precision may add more unless [`Context::seeds_are_exact`]. It announces them
+//! to [`Context::progress`] and reports each that finishes. Once [`Context::stopped`] is true it
+//! starts no more, and lets running ones finish. [`Outcome::seeds`] counts the finished ones; with
+//! none it returns [`ExperimentError::Stopped`]. The outcome depends only on the seeds, never on
+//! the number of threads.
 
 use core::error::Error;
 use core::fmt;
@@ -19,18 +17,18 @@ use std::sync::Arc;
 use crate::Outcome;
 use crate::memo::Memo;
 
-/// One table or figure of a paper.
+/// Reproduces one table or figure of a paper.
 #[derive(Clone, Copy)]
 pub struct Experiment {
-    /// The command's name for it, such as `cen-table-2`.
+    /// Name in commands, such as `cen-table-2`.
     pub id: &'static str,
-    /// The paper it belongs to, such as `cen`.
+    /// Paper it belongs to, such as `cen`.
     pub paper: &'static str,
-    /// Its content, in a few words.
+    /// Content in a few words.
     pub title: &'static str,
-    /// Replications in the paper; the least, where it has a rule of precision.
+    /// Replications in the paper, or their minimum if it has a rule of precision.
     pub seeds: u64,
-    /// Runs it.
+    /// Runs the experiment.
     pub run: &'static (dyn Fn(&Context<'_>) -> Result<Outcome, ExperimentError> + Send + Sync),
 }
 
@@ -40,8 +38,7 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// The settings of an experiment's run. There is one for each invocation of the command, and it
-/// holds what experiments share.
+/// Holds the settings of a run and the results that experiments share. Each invocation has one.
 #[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,
@@ -52,7 +49,8 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// `progress` hears of every replication; `stop` may be set from anywhere, at any time.
+    /// Creates a context for one seed. `progress` sees every replication; setting `stop` ends the
+    /// run.
     pub fn new(progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
         let seeds = 1;
         Self {
@@ -64,8 +62,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Makes the selection for an experiment that is to run `seeds` replications, no more and no
-    /// less.
+    /// Returns a context that runs exactly `seeds` replications.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
         Self {
@@ -75,8 +72,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for this experiment with its own number of replications, which is the least if its
-    /// paper has a rule of precision.
+    /// Returns a context with the experiment's own number of replications, a minimum if its paper
+    /// has a rule of precision.
     #[must_use]
     pub fn for_experiment(&self, experiment: &Experiment) -> Self {
         Self {
@@ -86,37 +83,37 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Replications to run.
+    /// Returns the number of replications to run.
     pub fn seeds(&self) -> u64 {
         self.seeds
     }
 
-    /// Whether that is the user's wish, which no rule of precision overrides.
+    /// Returns whether the user chose that number, so that no rule of precision overrides it.
     pub fn seeds_are_exact(&self) -> bool {
         self.exact
     }
 
-    /// Where replications are announced and reported.
+    /// Returns the observer that learns of replications.
     pub fn progress(&self) -> &'a dyn Progress {
         self.progress
     }
 
-    /// The results that this invocation already has.
+    /// Returns the results cached by this invocation.
     pub(crate) fn memo(&self) -> &Memo {
         &self.memo
     }
 
-    /// Whether no further replication may start.
+    /// Returns whether no further replication may start.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Hears how far an experiment is; called from many threads.
+/// Observes the progress of an experiment, from many threads.
 pub trait Progress: Sync {
-    /// So many more replications are coming.
+    /// Announces this many further replications.
     fn expect(&self, replications: u64);
-    /// One of them has finished.
+    /// Reports one finished replication.
     fn finish(&self);
 }
 
@@ -129,10 +126,10 @@ impl Progress for Unwatched {
     fn finish(&self) {}
 }
 
-/// Why an experiment has no outcome.
+/// Explains why an experiment has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// Stopped too early for any result.
+    /// Stopped before any result was complete.
     #[error("stopped before a replication of every scenario had finished")]
     Stopped,
     /// A run failed.

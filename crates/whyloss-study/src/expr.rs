@@ -1,31 +1,29 @@
-//! Expressions: what a metric takes of a run, and what a claim says of lines, in words that a TOML
-//! file can hold.
-//!
+//! Parses the expressions that define metrics of runs and claims about lines in TOML files.
 //! ```text
 //! 100 * first(gaps.mc)                         numbers, names, calls; + - * /
 //! average(a) < 0.5 * average(b) and rises(a)   < <= > >= = , and or not
-//! gain(a, b)[< 0.005]   a[1, 5, 10]   a[1..4]  a line at some of its places: compared, listed, from one to another
+//! gain(a, b)[< 0.005]   a[1, 5, 10]   a[1..4]  a line at compared, listed or enclosed places
 //! ```
 //!
-//! A name may hold `.`, `:`, `@`, and `-` between letters: `red:newreno-lp.goodput`. A minus has
-//! spaces around it.
+//! A name may contain `.`, `:`, `@`, and a `-` between letters: `red:newreno-lp.goodput`. A minus
+//! sign has spaces around it.
 
 use core::fmt;
 
-/// An expression whose names are of type `N`.
+/// An expression whose names have type `N`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr<N = String> {
     /// A number.
     Number(f64),
-    /// Something that the reader knows.
+    /// A name that the evaluator resolves.
     Name(N),
-    /// A function of some arguments.
+    /// A function applied to arguments.
     Call(String, Vec<Expr<N>>),
-    /// Two operands.
+    /// An operator applied to two operands.
     Binary(Op, Box<Expr<N>>, Box<Expr<N>>),
-    /// `not` something.
+    /// A negation: `not` and its operand.
     Not(Box<Expr<N>>),
-    /// A line at some of its places.
+    /// A line restricted to some places.
     Only(Box<Expr<N>>, Places),
 }
 
@@ -46,23 +44,23 @@ pub enum Op {
     Over,
 }
 
-/// Places of an axis.
+/// Selects places of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
-    /// Those that compare so with a number.
+    /// Places that compare with a number as stated.
     Compared(Op, f64),
-    /// These.
+    /// Listed places.
     Listed(Vec<f64>),
-    /// From one to the other, both included.
+    /// Places in a range, both ends included.
     Between(f64, f64),
 }
 
-/// A fault of an expression: a message, and the byte at which it was noticed.
+/// Reports a fault in an expression and the byte offset where parsing noticed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {
-    /// The mistake.
+    /// The fault, without its place.
     pub message: String,
-    /// Where.
+    /// Byte offset in the text.
     pub at: usize,
 }
 
@@ -73,7 +71,7 @@ impl fmt::Display for ExprError {
 }
 
 impl Op {
-    /// Applies it to two numbers; a comparison or a connective gives 1 or 0.
+    /// Applies the operator to two numbers; comparisons and connectives return 1 or 0.
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Plus => a + b,
@@ -84,7 +82,7 @@ impl Op {
         }
     }
 
-    /// Whether a comparison holds; nothing holds of NaN.
+    /// Returns whether a comparison or connective holds. NaN equals only NaN; no order holds of it.
     pub fn holds(self, a: f64, b: f64) -> bool {
         match self {
             Self::Less => a < b,
@@ -98,7 +96,7 @@ impl Op {
         }
     }
 
-    /// Whether it compares.
+    /// Returns whether this is a comparison.
     pub fn compares(self) -> bool {
         matches!(
             self,
@@ -108,7 +106,7 @@ impl Op {
 }
 
 impl Places {
-    /// Whether a place is among them.
+    /// Returns whether `x` is one of these places.
     pub fn contain(&self, x: f64) -> bool {
         match self {
             Self::Compared(op, than) => op.holds(x, *than),
@@ -119,10 +117,10 @@ impl Places {
 }
 
 impl Expr {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// Returns the fault and its place.
+    /// Returns the fault and its offset.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let mut parser = Parser { text, at: 0 };
         let expr = parser.connective()?;
@@ -134,10 +132,10 @@ impl Expr {
 }
 
 impl<N> Expr<N> {
-    /// The same with other names.
+    /// Replaces every name by what `name` returns for it.
     ///
     /// # Errors
-    /// The first error of `name`.
+    /// Returns the first error of `name`.
     pub fn named<M, E>(self, name: &impl Fn(N) -> Result<M, E>) -> Result<Expr<M>, E> {
         let boxed = |inner: Box<Self>| inner.named(name).map(Box::new);
         Ok(match self {
@@ -154,7 +152,7 @@ impl<N> Expr<N> {
     }
 }
 
-/// Deeper nesting than this is a slip.
+/// Rejects nesting beyond this depth, which is surely a mistake and could exhaust the stack.
 const DEEPEST: usize = 64;
 
 struct Parser<'a> {
@@ -204,7 +202,7 @@ impl<'a> Parser<'a> {
         Err(self.expected(&format!("`{token}`")))
     }
 
-    /// Whichever of these comes next.
+    /// Consumes the first of these operators that comes next.
     fn op(&mut self, ops: &[(&str, Op)]) -> Option<Op> {
         ops.iter()
             .find(|(token, _)| self.take(token))

@@ -1,11 +1,11 @@
-//! Lines along an axis, with something at each place: what is to be run, or the runs.
+//! Arranges work and its runs as lines over an axis.
 //!
 //! ```text
-//! Grid<I>  an axis, and lines over it: for each x something to run
-//!   run ↓  every seed of every point, each once however often it is listed
-//! Runs     the same lines, at each x the runs of the seeds
-//!  line ↓  what a metric says of each run
-//! Line     for each x the values of the seeds: what is drawn, tabulated, compared (`line`)
+//! Grid<I>  an axis and lines over it: a work item for each x
+//!   run ↓  every seed of every point; equal points run once
+//! Runs     the same lines: for each x, one run per seed
+//!  line ↓  a metric of each run
+//! Line     for each x, one value per seed: to draw, tabulate or compare (`line`)
 //! ```
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::line::{Line, Lines};
 use crate::memo::Replications;
 use crate::replicate::Precision;
 
-/// A line: id, name, and something for each x.
+/// Holds a line: id, name, and one item per x.
 #[derive(Clone, Debug)]
 struct Row<T> {
     id: String,
@@ -26,7 +26,7 @@ struct Row<T> {
     points: Vec<T>,
 }
 
-/// Lines over one axis.
+/// Holds lines over one axis, with an item of type `T` at each place.
 #[derive(Clone, Debug)]
 pub struct Grid<T> {
     axis: Axis,
@@ -35,11 +35,11 @@ pub struct Grid<T> {
     rows: Vec<Row<T>>,
 }
 
-/// The runs of lines over one axis.
+/// Holds the runs of lines over one axis.
 pub type Runs<R> = Grid<Replications<R>>;
 
 impl<T> Grid<T> {
-    /// No line yet.
+    /// Creates a grid without lines.
     pub fn new(axis: &Axis, xs: &[f64]) -> Self {
         Self {
             axis: axis.clone(),
@@ -49,14 +49,14 @@ impl<T> Grid<T> {
         }
     }
 
-    /// One more line, which code calls `id` and the figure `name`: something for each x.
+    /// Adds a line with an item for each x. Code refers to it by `id`; figures show `name`.
     #[must_use]
     pub fn line(self, id: &str, name: &str, item: impl FnMut(f64) -> T) -> Self {
         let points = self.xs.iter().copied().map(item).collect();
         self.line_of(id, name, points)
     }
 
-    /// One more line, of something for each x in its order.
+    /// Adds a line from items in the order of the places.
     #[must_use]
     pub fn line_of(mut self, id: &str, name: &str, points: Vec<T>) -> Self {
         let (id, name) = (id.into(), name.into());
@@ -64,7 +64,7 @@ impl<T> Grid<T> {
         self
     }
 
-    /// Every point: the line's id, the place, and what is there.
+    /// Iterates over every point: line id, place, and item.
     pub fn items(&self) -> impl Iterator<Item = (&str, f64, &T)> {
         self.rows.iter().flat_map(|row| {
             let points = self.xs.iter().zip(&row.points);
@@ -72,7 +72,7 @@ impl<T> Grid<T> {
         })
     }
 
-    /// The same lines with something else at each point, line by line.
+    /// Returns these lines with other items, taken line by line.
     fn with<S>(&self, points: impl IntoIterator<Item = S>) -> Grid<S> {
         let mut points = points.into_iter();
         let rows = self.rows.iter().map(|row| Row {
@@ -88,29 +88,29 @@ impl<T> Grid<T> {
         }
     }
 
-    /// Its lines, with no run at any place.
+    /// Returns these lines without runs.
     pub fn unrun<R>(&self) -> Runs<R> {
         self.with(core::iter::repeat_with(Vec::new))
     }
 
-    /// The same with intervals of this confidence.
+    /// Sets the confidence of the intervals.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }
     }
 
-    /// The places on the axis.
+    /// Returns the places on the axis.
     pub fn xs(&self) -> &[f64] {
         &self.xs
     }
 }
 
 impl<I: Sync> Grid<I> {
-    /// Does `work` for every point of every grid under every seed; points with the same `key` share
+    /// Does `work` for every point of every grid under every seed; points with equal `key`s share
     /// it.
     ///
     /// # Errors
-    /// As [`Context::each`].
+    /// Returns the errors of [`Context::each`].
     pub fn run_all<R: Send + Sync + 'static>(
         context: &Context<'_>,
         grids: &[Self],
@@ -137,11 +137,11 @@ impl<I: Sync> Grid<I> {
         Ok(grids.iter().map(|grid| grid.with(done.by_ref())).collect())
     }
 
-    /// Runs as [`Self::run_all`] does, with as many replications of each place as it takes until
-    /// `metric` is precise in each of its lines. The lines have the same seeds.
+    /// Works like [`Self::run_all`], but replicates each place until `metric` is precise in every
+    /// line. All lines at a place have the same seeds.
     ///
     /// # Errors
-    /// As [`Context::each_until`].
+    /// Returns the errors of [`Context::each_until`].
     pub fn run_until<R: Send + Sync + 'static>(
         context: &Context<'_>,
         grids: &[Self],
@@ -168,7 +168,7 @@ impl<I: Sync> Grid<I> {
 }
 
 impl<R> Runs<R> {
-    /// Takes `of` from every run, told by what was run in this grid: a flow of it, say.
+    /// Maps every run with `of`, which also sees the matching item of `grid`.
     #[must_use]
     pub fn each<I, S>(&self, grid: &Grid<I>, of: impl Fn(&I, &R) -> S) -> Runs<S> {
         let both = self.items().zip(grid.items());
@@ -177,20 +177,20 @@ impl<R> Runs<R> {
         }))
     }
 
-    /// The fewest replications behind a point.
+    /// Returns the smallest number of replications at any point.
     pub fn seeds(&self) -> u64 {
         let points = self.items().map(|(_, _, runs)| runs.len());
         points.min().unwrap_or(0) as u64
     }
 
-    /// The runs of a line at a place; none if it was not run.
+    /// Returns the runs of a line at a place, empty if it did not run.
     pub fn at(&self, id: &str, x: f64) -> &[Arc<R>] {
         let mut items = self.items();
         let found = items.find(|&(line, place, _)| line == id && crate::line::same(place, x));
         found.map_or(&[], |(_, _, runs)| runs.as_slice())
     }
 
-    /// Asks `of` about every line.
+    /// Reads a value from every run of every line.
     pub fn lines(
         &self,
         (what, unit): (&str, &'static str),
@@ -200,7 +200,7 @@ impl<R> Runs<R> {
         self.gather((what, unit), lines)
     }
 
-    /// A line of its own id and name: what `of` says of the runs of line `of_line`.
+    /// Reads one line from the runs of `of_line` and gives it another id and name.
     pub fn read_off(
         &self,
         of_line: &str,
@@ -214,7 +214,7 @@ impl<R> Runs<R> {
         line.called(id, name)
     }
 
-    /// Lines that share this axis, under a heading and with a unit.
+    /// Gathers lines over this axis under a heading and a unit.
     pub fn gather(
         &self,
         (what, unit): (&str, &'static str),
@@ -274,7 +274,7 @@ mod tests {
         assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
         assert!(lines(&runs[0]).line("c").at(2.0).value.is_nan());
         assert_eq!(lines(&runs[0]).cells("row").len(), 4);
-        // The value of a run may depend on what was run.
+        // A run's value may depend on its item.
         let more = runs[0].each(&plan(), |item, run| item + run);
         assert!((lines(&more).line("b").at(2.0).value - 46.0).abs() < 1e-12);
     }

@@ -1,10 +1,10 @@
-//! The base of every study: replication, statistics, claims, and reports as text, JSON, CSV, SVG
-//! and a page.
+//! Provides the base of every study: replication, statistics, claims, and reports as text, JSON,
+//! CSV, SVG or a page.
 //!
-//! An experiment is given a [`Context`], replicates its scenarios under seeds
-//! ([`Context::replicate`]), and returns an
-//! [`Outcome`]: measured values beside stated ones, claims with what decided them, figures. [`report`] turns outcomes
-//! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
+//! An experiment receives a [`Context`], replicates its scenarios under seeds
+//! ([`Context::replicate`]), and returns an [`Outcome`]: measured values beside published ones,
+//! claims with their evidence, and figures. [`report`] writes outcomes as files. Runs and
+//! comparisons build a [`report::page::Page`] directly.
 //!
 //! ```
 //! use whyloss_study::statistics::{ci95, mean};

@@ -1,12 +1,11 @@
-//! Values along an axis, seed by seed, and what can be said of them.
+//! Holds one value per seed along an axis and derives what claims compare.
 //!
 //! ```text
-//! a.over(b)    quotient          a.gain(b)  100·(a/b − 1) %         a.less(b)  difference: each of them seed by seed,
-//!                                                                  where both have a value, then the mean
+//! a.over(b)    quotient          a.gain(b)  100·(a/b − 1) %         a.less(b)  difference
 //! ```
 //!
-//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with
-//! it.
+//! Each pairs the seeds where both lines have a value, then takes the mean. A missing mean is NaN,
+//! so that every comparison with it fails, and the claim with it.
 
 use core::fmt::{self, Write};
 use std::borrow::Cow;
@@ -15,23 +14,23 @@ use crate::axis::{Axis, Notation};
 use crate::report::place;
 use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 
-/// One line: for each x the values of the seeds, in one metric.
+/// A line: one metric's values per seed at each place of an axis.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its name in code.
+    /// Id in code.
     pub id: String,
-    /// Its name in figures.
+    /// Name in figures.
     pub name: String,
-    /// The unit of its values; may be empty.
+    /// Unit of the values; may be empty.
     pub unit: &'static str,
-    /// How it is drawn.
+    /// Form in which figures draw it.
     pub look: Look,
     confidence: f64,
     notation: Option<Notation>,
     points: Vec<Point>,
 }
 
-/// The values of the seeds at a place, or their mean if it is not that of the values.
+/// Holds the seeds' values at a place; `mean` replaces their mean where it is derived otherwise.
 #[derive(Clone, Debug)]
 struct Point {
     x: f64,
@@ -40,12 +39,12 @@ struct Point {
 }
 
 impl Line {
-    /// A line without a point.
+    /// Creates a line without points.
     pub fn new(id: &str, name: &str, unit: &'static str) -> Self {
         Self::of(id, name, unit, [])
     }
 
-    /// A line through these points: x, and the values of the seeds in their order.
+    /// Creates a line from points, each an x and one value per seed in seed order.
     pub fn of(
         id: &str,
         name: &str,
@@ -70,33 +69,33 @@ impl Line {
         }
     }
 
-    /// A mean without an axis.
+    /// Creates a line of one mean without an axis.
     pub fn one(name: &str, unit: &'static str, mean: Mean) -> Self {
         let mut line = Self::of(name, name, unit, [(f64::NAN, Vec::new())]);
         line.points[0].mean = Some(mean);
         line
     }
 
-    /// The same with intervals of this confidence.
+    /// Sets the confidence of the intervals.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }
     }
 
-    /// The same, which evidence writes so.
+    /// Sets the format in which evidence writes the points.
     #[must_use]
     pub fn written(self, notation: Option<Notation>) -> Self {
         Self { notation, ..self }
     }
 
-    /// The same under another name.
+    /// Renames the line in figures.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
         let name = name.into();
         Self { name, ..self }
     }
 
-    /// The same under another id and name.
+    /// Changes both id and name.
     #[must_use]
     pub fn called(self, id: &str, name: &str) -> Self {
         let id = id.into();
@@ -106,25 +105,25 @@ impl Line {
         }
     }
 
-    /// The same drawn in another way.
+    /// Changes the form in which figures draw it.
     #[must_use]
     pub fn drawn(self, look: Look) -> Self {
         Self { look, ..self }
     }
 
-    /// The same without intervals: its means alone, of which one value each is left.
+    /// Drops the seeds' values and keeps each mean without an interval.
     #[must_use]
     pub fn bare(self) -> Self {
         self.by_mean(&self.name, |_, mean| mean)
     }
 
-    /// The part of it that was measured.
+    /// Keeps the places that have a measured mean.
     #[must_use]
     pub fn measured(&self) -> Self {
         self.only(|x| self.at(x).value.is_finite())
     }
 
-    /// A line of what `of` makes of each place and the mean there, without intervals.
+    /// Maps each place and its mean with `of`; the result has no intervals.
     #[must_use]
     pub fn by_mean(&self, name: &str, of: impl Fn(f64, f64) -> f64) -> Self {
         let points = self.means().map(|(x, mean)| Point {
@@ -142,7 +141,7 @@ impl Line {
         .named(name)
     }
 
-    /// The part of it where `keep` says so.
+    /// Keeps the places for which `keep` returns true.
     #[must_use]
     pub fn only(&self, keep: impl Fn(f64) -> bool) -> Self {
         let points = self.points.iter().filter(|point| keep(point.x)).cloned();
@@ -152,7 +151,7 @@ impl Line {
         }
     }
 
-    /// A constant at the places of this line.
+    /// Returns a constant line at the same places.
     #[must_use]
     pub fn constant(&self, id: &str, name: &str, value: f64) -> Self {
         let points = self.points.iter();
@@ -163,7 +162,7 @@ impl Line {
             .with_confidence(self.confidence)
     }
 
-    /// Every place and the mean there.
+    /// Returns every place and its mean.
     pub fn means(&self) -> impl Iterator<Item = (f64, Mean)> + '_ {
         self.points.iter().map(|point| {
             let values = || point.values.iter().copied().flatten().collect::<Vec<f64>>();
@@ -172,13 +171,13 @@ impl Line {
         })
     }
 
-    /// The mean at a place.
+    /// Returns the mean at a place, or [`Mean::NONE`].
     pub fn at(&self, x: f64) -> Mean {
         let found = self.means().find(|&(other, _)| same(other, x));
         found.map_or(Mean::NONE, |(_, mean)| mean)
     }
 
-    /// The mean at a place, or that of a line which has no axis.
+    /// Returns the mean at a place, or the only mean of a line without an axis.
     pub fn anywhere(&self, x: f64) -> f64 {
         match self.points.as_slice() {
             [point] if point.x.is_nan() => self.at(f64::NAN).value,
@@ -186,26 +185,26 @@ impl Line {
         }
     }
 
-    /// The sum of the seeds' values at each place.
+    /// Sums the seeds' values at each place.
     #[must_use]
     pub fn total(&self) -> Self {
         self.of_values(|values| values.iter().sum())
     }
 
-    /// The standard deviation of the seeds' values at each place.
+    /// Returns the standard deviation of the seeds' values at each place.
     #[must_use]
     pub fn deviation(&self) -> Self {
         self.of_values(|values| crate::statistics::standard_deviation(values).unwrap_or(f64::NAN))
     }
 
-    /// How many seeds have a value at each place.
+    /// Counts the seeds with a value at each place.
     #[must_use]
     pub fn known(&self) -> Self {
         self.of_values(|values| values.len() as f64)
     }
 
-    /// The seeds' values at the first place, in bins by those of another line: each is at its upper
-    /// bound, and the first begins at nothing.
+    /// Bins the seeds' values at the first place by those of `by`. Each bin stands at its upper
+    /// bound, which it excludes; the first starts at 0.
     #[must_use]
     pub fn binned(&self, by: &Self, bounds: &[f64]) -> Self {
         let first = |line: &Self| {
@@ -236,7 +235,7 @@ impl Line {
         self.by_mean(&self.name, |x, _| of(&known(x)))
     }
 
-    /// The place with the lowest mean, a hole first.
+    /// Returns the place with the lowest mean; a missing mean counts as the lowest.
     pub fn lowest(&self) -> Option<(f64, Mean)> {
         let key = |value: f64| {
             if value.is_nan() {
@@ -249,46 +248,46 @@ impl Line {
             .min_by(|a, b| key(a.1.value).total_cmp(&key(b.1.value)))
     }
 
-    /// The place with the highest mean, a hole first.
+    /// Returns the place with the highest mean; a missing mean counts as the highest.
     pub fn highest(&self) -> Option<(f64, Mean)> {
         let key = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
-        // The first of equals.
+        // `min_by` returns the first of equal means; `max_by` would return the last.
         self.means()
             .min_by(|a, b| key(b.1.value).total_cmp(&key(a.1.value)))
     }
 
-    /// The mean of the means, each place counting alike; NaN if one is missing.
+    /// Returns the unweighted mean of the means; NaN if one is missing.
     pub fn average(&self) -> f64 {
         let means: Vec<f64> = self.means().map(|(_, mean)| mean.value).collect();
         crate::statistics::mean(&means).unwrap_or(f64::NAN)
     }
 
-    /// Whether the means satisfy `holds` at every place, of which there is at least one.
+    /// Returns whether every mean satisfies `holds`; false for an empty line.
     pub fn every(&self, holds: impl Fn(f64) -> bool) -> bool {
         !self.points.is_empty() && self.means().all(|(_, mean)| holds(mean.value))
     }
 
-    /// Whether neighbouring means satisfy `holds`, from the first place to the last.
+    /// Returns whether each pair of neighbouring means satisfies `holds`, in order of the places.
     pub fn every_step(&self, holds: impl Fn(f64, f64) -> bool) -> bool {
         let means: Vec<f64> = self.means().map(|(_, mean)| mean.value).collect();
         means.len() > 1 && means.windows(2).all(|pair| holds(pair[0], pair[1]))
     }
 
-    /// How many times as much as the other.
+    /// Divides by the other line, seed by seed.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let name = format!("{} / {}", self.name, other.name);
         self.paired(other, name, "", |a, b| a / b)
     }
 
-    /// How much more than the other, %.
+    /// Returns the gain over the other line in %, seed by seed.
     #[must_use]
     pub fn gain(&self, other: &Self) -> Self {
         let name = format!("gain of {} over {}", self.name, other.name);
         self.paired(other, name, "%", |a, b| 100.0 * (a / b - 1.0))
     }
 
-    /// How much more than the other, in the unit.
+    /// Subtracts the other line, seed by seed.
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
         let name = format!("{} less {}", self.name, other.name);
@@ -324,10 +323,10 @@ impl Line {
         }
     }
 
-    /// By how many per cent its means are above the other's, with the interval of a ratio of means:
+    /// Returns how far its means exceed the other's, in %, with the interval of a ratio of means:
     ///
     /// ```text
-    /// 100·(ȳ/x̄ − 1)  ±  100·t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ over the seeds i, which both share
+    /// 100·(ȳ/x̄ − 1)  ±  100·t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ, shared seeds i
     /// ```
     #[must_use]
     pub fn improvement(&self, other: &Self) -> Self {
@@ -359,19 +358,19 @@ impl Line {
         improved.named(&name)
     }
 
-    /// The values of all seeds at all places.
+    /// Returns the values of all seeds at all places.
     pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.points.iter();
         points.flat_map(|point| point.values.iter().copied().flatten())
     }
 
-    /// The values of the seeds at a place; none if there is none.
+    /// Returns the seeds' values at a place, empty if the line lacks it.
     fn values_at(&self, x: f64) -> &[Option<f64>] {
         let found = self.points.iter().find(|point| same(point.x, x));
         found.map_or(&[], |point| point.values.as_slice())
     }
 
-    /// Every point as a cell of a figure's panel.
+    /// Returns one table cell per point.
     pub fn cells(&self, row: &str) -> Vec<Cell> {
         let cell = |(x, mean): (f64, Mean)| Cell {
             x: Some(x).filter(|x| !x.is_nan()),
@@ -380,7 +379,7 @@ impl Line {
         self.means().map(cell).collect()
     }
 
-    /// As it is drawn.
+    /// Returns the series that a figure draws.
     pub fn series(&self) -> Series {
         // A missing measurement breaks the line.
         let finite = |half: f64| Some(half).filter(|half| half.is_finite());
@@ -396,8 +395,8 @@ impl Line {
 }
 
 impl fmt::Display for Line {
-    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence
-    /// behind a claim.
+    /// Writes the evidence for a claim, as `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03` or in
+    /// the axis's notation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         if let Some(Notation { place, mean }) = self.notation {
@@ -422,7 +421,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Lines over one axis in one metric: a panel of a figure.
+/// Lines of one metric over one axis; they form a panel of a figure.
 #[derive(Clone, Debug)]
 pub struct Lines {
     what: String,
@@ -434,7 +433,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// These lines, which say `what` in this unit.
+    /// Creates lines that measure `what` in `unit`.
     pub fn new(
         what: &str,
         unit: &'static str,
@@ -451,50 +450,50 @@ impl Lines {
         }
     }
 
-    /// The same drawn in powers of ten, if so.
+    /// Makes the y axis logarithmic if `log_y`.
     #[must_use]
     pub fn log_y(self, log_y: bool) -> Self {
         Self { log_y, ..self }
     }
 
-    /// The same with another label of the y axis than metric and unit.
+    /// Replaces the default y label, which is metric and unit.
     #[must_use]
     pub fn labelled(self, y_label: &'static str) -> Self {
         let y_label = Some(Cow::Borrowed(y_label));
         Self { y_label, ..self }
     }
 
-    /// Keeps the shown part of each line, if any: how it is drawn, and where.
+    /// Maps every line with `of`, which may drop it, restrict it, or change its look.
     #[must_use]
     pub fn shown(mut self, of: impl Fn(Line) -> Option<Line>) -> Self {
         self.each = self.each.into_iter().filter_map(of).collect();
         self
     }
 
-    /// The same with one more line.
+    /// Adds a line.
     #[must_use]
     pub fn with(mut self, line: Line) -> Self {
         self.each.push(line);
         self
     }
 
-    /// The line of this id; one without a point, on which nothing holds, if there is none.
+    /// Returns the line with this id, or one without points, so that no claim about it holds.
     pub fn line(&self, id: &str) -> Line {
         let found = self.each.iter().find(|line| line.id == id);
         found.map_or_else(|| Line::new(id, id, self.unit), Clone::clone)
     }
 
-    /// Every line.
+    /// Iterates over the lines.
     pub fn iter(&self) -> impl Iterator<Item = &Line> {
         self.each.iter()
     }
 
-    /// Every point as a cell of this row.
+    /// Returns every point as a cell of this row.
     pub fn cells(&self, row: &str) -> Vec<Cell> {
         self.each.iter().flat_map(|line| line.cells(row)).collect()
     }
 
-    /// All of them in one pair of axes.
+    /// Returns one panel with all lines.
     pub fn panel(&self, title: &str) -> Panel {
         let label = || {
             let mut label = self.what.clone();
@@ -516,7 +515,7 @@ impl Lines {
     }
 }
 
-/// Whether two places of an axis are the same; NaN is the place of a table.
+/// Returns whether two places coincide; NaN marks a table's only place.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) || (a.is_nan() && b.is_nan())
 }
@@ -535,10 +534,10 @@ mod tests {
     fn gains_are_paired() {
         let reno = line("reno", &[(0.1, &[1.0, 2.0]), (1.0, &[1.0, 1.0])]);
         let balde = line("balde", &[(0.1, &[1.5, 3.0]), (1.0, &[])]);
-        // Seed by seed both are 50 % above, whatever the seeds' own spread.
+        // Both seeds lie 50 % above, although the seeds differ.
         let gain = balde.gain(&reno);
         assert_eq!(gain.at(0.1).to_string(), "50.0 ± 0.0");
-        // A missing measurement decides nothing.
+        // A missing measurement satisfies no comparison.
         assert!(gain.at(1.0).value.is_nan() && gain.at(7.0).value.is_nan());
         assert!(!gain.every(|gain| gain > 0.0));
         assert!(!Line::new("", "", "").every(|_| true));

@@ -1,32 +1,32 @@
-//! A mean over replications, as experiments compare and print it.
+//! Holds a mean over replications, as experiments compare and print it.
 
 use core::fmt;
 
 use crate::{CONFIDENCE, Cell, statistics};
 
-/// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no
-/// comparison with it holds.
+/// A mean over seeds with its confidence interval. Missing values are NaN, so that no comparison
+/// with them holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// The mean, in the unit of what was measured.
+    /// Mean, in the unit of the measured values.
     pub value: f64,
-    /// Half the width of its 95 % confidence interval (Student’s t), in the same unit.
+    /// Half the width of its confidence interval (Student's t), in the same unit.
     pub half_width: f64,
 }
 
 impl Mean {
-    /// Of nothing.
+    /// The mean of no values.
     pub const NONE: Self = Self {
         value: f64::NAN,
         half_width: f64::NAN,
     };
 
-    /// The mean of these values.
+    /// Returns the mean of these values with its 95 % interval.
     pub fn of(values: &[f64]) -> Self {
         Self::with_confidence(values, CONFIDENCE)
     }
 
-    /// The same with an interval of this confidence.
+    /// Returns the mean of these values with an interval of this confidence.
     pub fn with_confidence(values: &[f64], confidence: f64) -> Self {
         Self {
             value: statistics::mean(values).unwrap_or(f64::NAN),
@@ -34,7 +34,7 @@ impl Mean {
         }
     }
 
-    /// As a cell of a table.
+    /// Returns the mean as a table cell.
     pub fn cell(self, row: &str, column: &str, unit: &'static str) -> Cell {
         let finite = |value: f64| value.is_finite().then_some(value);
         Cell {
@@ -52,8 +52,8 @@ impl Mean {
 }
 
 impl fmt::Display for Mean {
-    /// `12.3 ± 0.4`; small values show more decimals, and narrow intervals, of which a digit is to
-    /// be seen. `none` of nothing.
+    /// Writes `12.3 ± 0.4`, or `none` for NaN. Small values and narrow intervals get more decimals,
+    /// so that the interval shows at least one digit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.value.is_nan() {
             return f.write_str("none");
@@ -63,7 +63,7 @@ impl fmt::Display for Mean {
             value if value < 10.0 => 2,
             _ => 1,
         };
-        // As many as the first digit of the interval has, up to six.
+        // Show the interval's first digit, with at most six decimals.
         let half = self.half_width;
         let shows = |decimals: &usize| half * libm::pow(10.0, *decimals as f64) >= 0.5;
         let decimals = if half > 0.0 {

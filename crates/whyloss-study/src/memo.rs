@@ -1,17 +1,17 @@
-//! Results of computations, kept for reuse.
+//! Caches the results of computations within one invocation.
 
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Results that experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig.
-/// 12 repeats half of it.
+/// Shares results between the experiments of one invocation: for CEN, Table 2 is the first point of
+/// Fig. 9, and Fig. 12 repeats half of it.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     values: Mutex<HashMap<(Arc<str>, u64), Shared>>,
 }
 
-/// Something that was worked out once.
+/// A cached result of any type.
 type Shared = Arc<dyn Any + Send + Sync>;
 
 impl Memo {
@@ -30,5 +30,5 @@ impl Memo {
     }
 }
 
-/// The finished replications of one scenario, in the order of their seeds.
+/// Holds one scenario's finished replications, ordered by seed.
 pub type Replications<T> = Vec<Arc<T>>;

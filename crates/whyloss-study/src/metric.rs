@@ -1,24 +1,25 @@
-//! One number of a run, by an expression: the metrics of papers, of plans and of sweeps.
+//! Computes one number from a run by an expression; papers, plans and sweeps name metrics this way.
 //!
 //! ```text
-//! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each flow that is looked at: the keys of `whyloss run --format csv`,
-//!                                                       `received_bytes`, and `gaps.mc`, `gaps.mw`, `gaps.accuracy` of
-//!                                                       loss events
-//! total.KEY  flow.NAME.KEY  link.NAME.KEY               of all flows but background traffic, of one flow, of one link
-//! frames.NAME.KEY  frames.NAME@MS.KEY                   of one flow's frames, under its first playout delay or that of MS ms
-//! transfers.NAME.KEY  call.NAME.KEY                     of one flow's transfers, of a call
-//! link.NAME.rate_bps                                    a link's rate; without such a link, of the first whose name begins so
-//! window  events  probe.KEY                             seconds measured; events handled; what a probe counted
-//! mean  sum  count  first  jain                         of the flows that have a value
+//! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each selected flow: keys of
+//!                                                       `run --format csv`, `received_bytes`,
+//!                                                       and `gaps.{mc,mw,accuracy}` of loss events
+//! total.KEY  flow.NAME.KEY  link.NAME.KEY   of all flows but background traffic, a flow, a link
+//! frames.NAME.KEY  frames.NAME@MS.KEY       of a flow's frames, at its first playout delay or MS
+//! transfers.NAME.KEY  call.NAME.KEY         of a flow's transfers, of a call
+//! link.NAME.rate_bps          of the link, or else of the first whose name starts with NAME, bit/s
+//! window  events  probe.KEY   measured seconds, handled events, a probe's count
+//! mean  sum  count  first  jain             over the flows that have a value
 //! min  max  sqrt  floor
 //! ```
 //!
-//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those
-//! whose names begin so: `delivered@balde`. Arithmetic is done flow by flow. A metric without a
-//! value (a share of nothing) leaves its expression without one.
+//! An expression selects all flows but background traffic. A name after `@` selects that flow, or
+//! else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by flow. A
+//! metric without a value, such as a share of zero packets, leaves the whole expression without
+//! one.
 //!
-//! A plan names a metric by itself (`total.mw`) or gives an expression a name: `NAME = EXPRESSION`,
-//! or `NAME@FLOWS = EXPRESSION`, which looks at those flows alone.
+//! A plan gives a key (`total.mw`) or names an expression: `NAME = EXPRESSION`. The form
+//! `NAME@FLOWS = EXPRESSION` selects those flows only.
 
 use whyloss::{Confusion, Duration};
 use whyloss_sim::measure::FlowResult;
@@ -32,16 +33,16 @@ use crate::expr::{Expr, ExprError, Op};
 use crate::results::{CALL, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value, total};
 use crate::statistics;
 
-/// A run, as far as metrics look at it.
+/// Collects the results of a run that metrics read.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
-    /// Its counts.
+    /// Counts of all flows and links.
     pub measurement: &'a Measurement,
-    /// Delays, flow by flow, if they were measured.
+    /// Delays per flow; empty if not measured.
     pub delays: &'a [DelaySummary],
-    /// Frames, flow by flow, if they were measured.
+    /// Frames per flow; empty if not measured.
     pub frames: &'a [Vec<FrameCounts>],
-    /// The counts of a probe, if there was one.
+    /// Counts of a probe, by key; empty without one.
     pub probe: &'a [(&'static str, f64)],
 }
 
@@ -58,10 +59,10 @@ impl<'a> From<&'a Run> for Observed<'a> {
 
 type Of<T> = fn(&T, Duration) -> Value;
 
-/// The flows of a leaf that names none are those looked at.
+/// Flows that a leaf names after `@`; `None` means the selected ones.
 type Flows = Option<String>;
 
-/// The meaning of a name.
+/// The resolved meaning of a name.
 #[derive(Clone, Debug)]
 enum Leaf {
     Window,
@@ -70,7 +71,7 @@ enum Leaf {
     Total(Of<FlowResult>),
     Flow(String, Of<FlowResult>),
     FlowDelay(String, Of<DelaySummary>),
-    /// The playout delay in ms, if not the first.
+    /// Flow, playout delay in ms (the first if `None`), and key.
     Frames(String, Option<f64>, Of<FrameCounts>),
     Transfers(String, Of<TransferResult>),
     Call(String, Of<CallResult>),
@@ -79,36 +80,36 @@ enum Leaf {
     Delay(Flows, Of<DelaySummary>),
 }
 
-/// The kind of a metric's values.
+/// Whether a metric's values are whole or real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
     Count,
-    /// Reals.
+    /// Real numbers.
     Real,
 }
 
-/// A metric.
+/// A named expression over the results of a run.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// Its name in expressions and columns.
+    /// Id in expressions and columns.
     pub id: String,
-    /// Its name in tables and on axes.
+    /// Name in tables and on axes.
     pub name: String,
-    /// The unit of its values; may be empty.
+    /// Unit of the values; may be empty.
     pub unit: String,
-    /// Whether it is drawn in powers of ten.
+    /// Whether its axis is logarithmic.
     pub log: bool,
-    /// The kind of its values.
+    /// Kind of the values.
     pub kind: Kind,
     of: Expr<Leaf>,
-    /// The flows that it looks at.
+    /// Flows that it selects by default.
     flows: Flows,
-    /// Its text, if an expression.
+    /// Source text, if it is an expression.
     expression: Option<String>,
 }
 
-/// Keys that only expressions have.
+/// Keys of a flow that exist in expressions only.
 const GAPS: Metrics<FlowResult> = &[
     ("received_bytes", |f, _| Value::Count(f.received_bytes)),
     ("gaps.mc", |f, _| Value::Real(f.gaps.mc())),
@@ -117,7 +118,7 @@ const GAPS: Metrics<FlowResult> = &[
     ("gaps.events", |f, _| Value::Count(events(&f.gaps))),
 ];
 
-/// Keys of a link that only expressions have.
+/// Keys of a link that exist in expressions only.
 const LIMITS: Metrics<LinkResult> = &[("rate_bps", |l, _| Value::Count(l.rate.as_bps()))];
 
 fn events(confusion: &Confusion) -> u64 {
@@ -137,7 +138,7 @@ fn of_flow(key: &str) -> Option<Of<FlowResult>> {
     find(FLOW, key).or_else(|| find(GAPS, key))
 }
 
-/// The unit that a name ends with; empty if it has none.
+/// Returns the unit that a name's suffix implies, or an empty string.
 fn unit(name: &str) -> &'static str {
     let units = [
         ("_bps", "bit/s"),
@@ -151,10 +152,10 @@ fn unit(name: &str) -> &'static str {
 }
 
 impl Metric {
-    /// Reads an expression, under its own text as its name.
+    /// Parses an expression and names the metric by its text.
     ///
     /// # Errors
-    /// The fault, and where it is.
+    /// Returns the fault and its offset.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let fault = |message: String, about: &str| ExprError {
             message,
@@ -172,10 +173,10 @@ impl Metric {
         Ok(metric)
     }
 
-    /// Reads a metric as plans have it.
+    /// Parses a metric in a plan's notation: a key or `NAME = EXPRESSION`.
     ///
     /// # Errors
-    /// The fault, and what would be right.
+    /// Returns the fault and a suggestion.
     pub fn find(text: &str) -> Result<Self, String> {
         let named = |message| format!("metric {text:?}: {message}");
         let Some((id, expression)) = text.split_once('=') else {
@@ -208,7 +209,7 @@ impl Metric {
         }
     }
 
-    /// As a plan has it, looking at these flows alone.
+    /// Returns the metric in a plan's notation, restricted to `flows` if given.
     pub fn text(&self, flows: Option<&str>) -> String {
         match (&self.expression, flows) {
             (None, None) => self.id.clone(),
@@ -218,8 +219,8 @@ impl Metric {
         }
     }
 
-    /// The value of a run, `None` if it has none: the first flow's, if each has one. `flows` takes
-    /// the place of the flows looked at where no `@` does.
+    /// Evaluates the metric on a run. `flows` replaces the selected flows where no `@` names them.
+    /// With one value per flow it returns the first one that exists.
     pub fn of(&self, run: &Observed<'_>, flows: Option<&str>) -> Option<f64> {
         match run.value(&self.of, flows.or(self.flows.as_deref())) {
             Values::One(value) => value,
@@ -227,7 +228,7 @@ impl Metric {
         }
     }
 
-    /// The measurements that these need.
+    /// Returns the measurements that these metrics need.
     pub fn needs<'a>(metrics: impl IntoIterator<Item = &'a Self>) -> Needs {
         let mut needs = Needs::default();
         for metric in metrics {
@@ -240,7 +241,7 @@ impl Metric {
         needs
     }
 
-    /// Whether a probe must count for it.
+    /// Returns whether the metric needs a probe's counts.
     pub fn needs_probe(&self) -> bool {
         let mut probe = false;
         each_leaf(&self.of, &mut |leaf| {
@@ -249,8 +250,8 @@ impl Metric {
         probe
     }
 
-    /// Whether a scenario has what a bare name is about; expressions have no value where something
-    /// is missing.
+    /// Returns whether a scenario has the flow or link that a bare key names. Expressions always
+    /// pass; they have no value where something is missing.
     pub fn is_about(&self, scenario: &Scenario) -> bool {
         let Expr::Name(leaf) = &self.of else {
             return true;
@@ -274,11 +275,11 @@ impl Metric {
         }
     }
 
-    /// The flows of a scenario, of each of which it has a value of its own; none where one value
-    /// stands for all.
+    /// Returns the flows for which the metric has separate values; empty if it has one value for
+    /// all.
     ///
     /// # Errors
-    /// If it names several flows itself: then only a function can say which value is meant.
+    /// Fails if its own `@` matches several flows; then only a function can pick or combine values.
     pub fn flows_of<'a>(&self, scenario: &'a Scenario) -> Result<Vec<&'a str>, String> {
         let Some(own) = apart(&self.of) else {
             return Ok(Vec::new());
@@ -307,7 +308,7 @@ impl Metric {
     }
 }
 
-/// Tells every leaf.
+/// Visits every leaf.
 fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
     match expr {
         Expr::Number(_) => {}
@@ -321,16 +322,16 @@ fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
     }
 }
 
-/// The flows of each of which an expression has a value.
+/// Identifies the flows for which an expression has separate values.
 #[derive(Clone, Copy)]
 enum Apart<'a> {
-    /// Those looked at.
+    /// The selected flows.
     LookedAt,
-    /// Those that it names itself.
+    /// The flows that it names after `@`.
     Named(&'a str),
 }
 
-/// The flows of each of which an expression has a value; `None` if it has one value.
+/// Returns the flows for which an expression has separate values; `None` if it has one value.
 fn apart(expr: &Expr<Leaf>) -> Option<Apart<'_>> {
     match expr {
         Expr::Name(Leaf::Each(own, _) | Leaf::Delay(own, _)) => {
@@ -348,7 +349,7 @@ fn apart(expr: &Expr<Leaf>) -> Option<Apart<'_>> {
     }
 }
 
-/// A function that there is not.
+/// Returns the first function name that does not exist.
 fn unknown(expr: &Expr<Leaf>) -> Option<&str> {
     match expr {
         Expr::Number(_) | Expr::Name(_) => None,
@@ -360,7 +361,7 @@ fn unknown(expr: &Expr<Leaf>) -> Option<&str> {
     }
 }
 
-/// Every key of a flow.
+/// Lists the keys that a misspelt name is compared with.
 fn keys() -> impl Iterator<Item = &'static str> + Clone {
     let flow = FLOW.iter().chain(GAPS).map(|of| of.0);
     flow.chain(DELAY.iter().map(|of| of.0))
@@ -368,7 +369,7 @@ fn keys() -> impl Iterator<Item = &'static str> + Clone {
 }
 
 impl Leaf {
-    /// Finds what a name stands for.
+    /// Resolves a name.
     fn find(name: &str) -> Result<Self, String> {
         let (key, flows) = match name.split_once('@') {
             Some((key, flows)) => (key, Some(flows.to_owned())),
@@ -436,7 +437,7 @@ impl Leaf {
         })
     }
 
-    /// Returns the kind of its values.
+    /// Returns whether its values are counts or real numbers.
     fn kind(&self) -> Kind {
         let window = Duration::from_secs_f64(1.0);
         let value = match self {
@@ -458,7 +459,7 @@ impl Leaf {
     }
 }
 
-/// The value under a key of some lists.
+/// Looks up a key in several lists.
 fn known<T: 'static>(lists: &[Metrics<T>], key: &str) -> Result<Of<T>, String> {
     let found = lists.iter().find_map(|list| find(list, key));
     found.ok_or_else(|| {
@@ -467,7 +468,7 @@ fn known<T: 'static>(lists: &[Metrics<T>], key: &str) -> Result<Of<T>, String> {
     })
 }
 
-/// A value, or one for each flow that is looked at.
+/// One value, or one per selected flow.
 enum Values {
     One(Option<f64>),
     Each(Vec<Option<f64>>),
@@ -556,7 +557,7 @@ impl Observed<'_> {
     }
 }
 
-/// A function of one or two arguments.
+/// Applies a function to one or two arguments.
 fn call(name: &str, first: Values, second: Option<Values>) -> Values {
     let known = |values: Values| -> Vec<f64> {
         match values {

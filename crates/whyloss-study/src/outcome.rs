@@ -1,36 +1,35 @@
-//! The result of an experiment: cells, claims and figures.
+//! Holds the result of an experiment: cells, claims and figures.
 
 use whyloss::Cause;
 
 use crate::Check;
 
-/// The confidence of intervals, unless a paper states another.
+/// Default confidence of intervals; a paper may state another.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The experiment's id, such as `cen-table-2`.
+    /// Id of the experiment, such as `cen-table-2`.
     pub id: String,
-    /// Its content, in a few words.
+    /// Content in a few words.
     pub title: String,
-    /// Replications behind each mean; the fewest, where a precision rule lets them differ.
+    /// Replications behind each mean; the fewest, if a precision rule lets them differ.
     pub seeds: u64,
-    /// The confidence of every interval.
+    /// Confidence of every interval, in (0, 1).
     pub confidence: f64,
-    /// Every measured value, in the order of presentation.
+    /// Measured values in order of presentation.
     pub cells: Vec<Cell>,
-    /// Every statement of the paper that these measurements decide.
+    /// Statements of the paper that these measurements decide.
     pub claims: Vec<Claim>,
     /// The paper's figures, and others that help to judge the claims.
     pub figures: Vec<Figure>,
-    /// Notes that a reader of the numbers must know: choices, variants, known differences. One
-    /// paragraph each.
+    /// Choices, variants and known differences that readers must know, one paragraph each.
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// Nothing yet, from so many replications.
+    /// Creates an empty outcome of `seeds` replications.
     pub fn new(id: &str, title: &str, seeds: u64) -> Self {
         Self {
             id: id.into(),
@@ -44,48 +43,48 @@ impl Outcome {
         }
     }
 
-    /// The same with intervals of this confidence.
+    /// Sets the confidence of the intervals.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }
     }
 
-    /// With these cells.
+    /// Appends cells.
     #[must_use]
     pub fn cells(mut self, cells: impl IntoIterator<Item = Cell>) -> Self {
         self.cells.extend(cells);
         self
     }
 
-    /// With these cells before all others.
+    /// Inserts cells before all others.
     #[must_use]
     pub fn first(mut self, cells: impl IntoIterator<Item = Cell>) -> Self {
         self.cells.splice(..0, cells);
         self
     }
 
-    /// With a claim, which this check decides.
+    /// Adds a claim that `check` decides.
     #[must_use]
     pub fn claim(mut self, id: &str, text: &str, check: Check) -> Self {
         self.claims.push(check.claim(id, text));
         self
     }
 
-    /// With these claims.
+    /// Appends claims.
     #[must_use]
     pub fn claims(mut self, claims: impl IntoIterator<Item = Claim>) -> Self {
         self.claims.extend(claims);
         self
     }
 
-    /// With a figure of these panels under the experiment's name and title.
+    /// Adds a figure of these panels, with the experiment's id and title.
     #[must_use]
     pub fn figure(self, panels: impl IntoIterator<Item = Panel>) -> Self {
         let caption = self.title.clone();
         self.captioned(&caption, panels)
     }
 
-    /// The same with a caption of its own.
+    /// Adds a figure of these panels with the given caption.
     #[must_use]
     pub fn captioned(mut self, caption: &str, panels: impl IntoIterator<Item = Panel>) -> Self {
         self.figures.push(Figure {
@@ -96,14 +95,14 @@ impl Outcome {
         self
     }
 
-    /// With what a reader must know, a paragraph each.
+    /// Appends notes, one paragraph each.
     #[must_use]
     pub fn notes<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
         self.notes.extend(notes.into_iter().map(Into::into));
         self
     }
 
-    /// With what a reader must know, a paragraph.
+    /// Appends a note of one paragraph.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
@@ -111,48 +110,45 @@ impl Outcome {
     }
 }
 
-/// One measured value, beside the paper's where it states one.
+/// A measured value, beside the paper's if it states one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// The table's row, such as `throughput` (figures: the panel).
+    /// Row of the table, such as `throughput` (in figures: the panel).
     pub row: String,
-    /// The table's column, such as `ZigZag` (figures: the series).
+    /// Column of the table, such as `ZigZag` (in figures: the series).
     pub column: String,
-    /// Where along a figure's x axis, if it is a figure's.
+    /// Position on a figure's x axis; `None` in tables.
     pub x: Option<f64>,
-    /// The unit of `paper`, `mean`, `half_width` and `tolerance`, such as `%`.
+    /// Unit of `paper`, `mean`, `half_width` and `tolerance`, such as `%`.
     pub unit: &'static str,
     /// The paper's value.
     pub paper: Option<f64>,
-    /// Our mean over the seeds; `None` when nothing could be measured (no loss to misclassify,
-    /// say).
+    /// Our mean over the seeds; `None` if nothing could be measured, such as without losses.
     pub mean: Option<f64>,
-    /// Half the width of the confidence interval of the mean (Student t); `None` with fewer than
-    /// two values.
+    /// Half the width of the mean's confidence interval (Student's t); `None` below two values.
     pub half_width: Option<f64>,
-    /// How far from the paper's value the mean may lie, fixed before anything was measured.
+    /// Largest allowed distance from the paper's value, fixed before the measurement.
     pub tolerance: Option<f64>,
-    /// The metric, such as `Mw`: cells are scored per metric. May be empty.
+    /// Metric, such as `Mw`, under which the cell is scored. May be empty.
     pub metric: &'static str,
-    /// The scores of answers that know nothing of the column.
+    /// Scores of trivial answers, for comparison.
     pub nulls: Nulls,
-    /// Whether a constant that was fitted to the paper's values decides it: it is shown and not
+    /// Whether a constant fitted to the paper's values decides it; it is then shown but not
     /// counted.
     pub fitted: bool,
 }
 
-/// The scores of trivial answers in a cell; `None` where such an answer has nothing to say, which
-/// counts as outside.
+/// Scores of trivial answers in a cell. `None` counts as outside the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nulls {
-    /// Every loss is congestion.
+    /// Score if every loss is called congestion.
     pub unaware: Option<f64>,
-    /// Every loss's cause is known.
+    /// Score if every loss's cause is known.
     pub oracle: Option<f64>,
 }
 
 impl Cell {
-    /// With the paper's value, and how far the mean may lie from it.
+    /// Sets the paper's value and the tolerance around it.
     #[must_use]
     pub fn beside(self, paper: f64, tolerance: f64) -> Self {
         Self {
@@ -162,47 +158,47 @@ impl Cell {
         }
     }
 
-    /// Whether the mean lies within tolerance; `None` where there is nothing to compare.
+    /// Returns whether the mean lies within tolerance; `None` without a value to compare with.
     pub fn within(&self) -> Option<bool> {
         self.would_be_within(self.mean)
     }
 
-    /// Whether another value would.
+    /// Returns whether `value` would lie within tolerance.
     pub fn would_be_within(&self, value: Option<f64>) -> Option<bool> {
         let (paper, tolerance) = (self.paper?, self.tolerance?);
         Some(value.is_some_and(|value| (value - paper).abs() <= tolerance))
     }
 }
 
-/// A checkable statement of a paper, and what the measurements say of it.
+/// A checkable statement of a paper, with the verdict of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The claim's id, such as `CEN-43`.
+    /// Id, such as `CEN-43`.
     pub id: String,
-    /// The statement, in our words.
+    /// Statement, in our words.
     pub text: String,
-    /// Whether it holds.
+    /// Whether the statement holds.
     pub holds: bool,
-    /// The numbers that decided it.
+    /// Numbers that decided it.
     pub evidence: String,
-    /// Whether it counts.
+    /// Whether it counts towards the score.
     pub weight: Weight,
 }
 
-/// Whether a claim counts.
+/// Decides whether a claim counts towards the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Weight {
-    /// It is a statement of the paper in the reading that its words name.
+    /// Counts: the paper's statement in the reading that its words suggest.
     #[default]
     Counted,
-    /// It is such a statement in another reading: evidence beside the one that counts.
+    /// Does not count: the statement in another reading, as additional evidence.
     Beside,
     /// Marks a claim that holds for any result; it does not count towards the score.
     Foregone,
 }
 
 impl Claim {
-    /// A claim and what decided it.
+    /// Creates a counted claim with its verdict and evidence.
     pub fn new(id: &str, text: &str, holds: bool, evidence: String) -> Self {
         Self {
             id: id.into(),
@@ -213,20 +209,21 @@ impl Claim {
         }
     }
 
-    /// The same with this weight.
+    /// Sets the weight.
     #[must_use]
     pub fn weighing(mut self, weight: Weight) -> Self {
         self.weight = weight;
         self
     }
 
-    /// The same, marked as one that holds whatever happens.
+    /// Marks the claim as one that holds for any result.
     #[must_use]
     pub fn foregone(self) -> Self {
         self.weighing(Weight::Foregone)
     }
 
-    /// Whether it counts: as a statement, or because what should hold whatever happens does not.
+    /// Returns whether it counts: as a statement, or as a failed claim that should hold for any
+    /// result.
     pub fn counts(&self) -> bool {
         match self.weight {
             Weight::Counted => true,
@@ -235,7 +232,7 @@ impl Claim {
         }
     }
 
-    /// Returns the verdict on it, in a word or two.
+    /// Returns the verdict in a word or two.
     pub fn verdict(&self) -> &'static str {
         match (self.weight, self.holds) {
             (Weight::Counted, true) => "holds",
@@ -247,19 +244,19 @@ impl Claim {
     }
 }
 
-/// A figure: panels that share a caption.
+/// A figure: panels under one caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// File name without extension, such as `cen-fig-9-high`.
     pub name: String,
-    /// Caption.
+    /// Text below the panels.
     pub caption: String,
-    /// Left to right, top to bottom.
+    /// Panels, left to right, then top to bottom.
     pub panels: Vec<Panel>,
 }
 
 impl Figure {
-    /// A figure of one panel.
+    /// Creates a figure of one panel.
     pub fn of(name: &str, caption: &str, panel: Panel) -> Self {
         Self {
             name: name.into(),
@@ -269,25 +266,25 @@ impl Figure {
     }
 }
 
-/// One pair of axes.
+/// One pair of axes with its series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Above the axes.
+    /// Title above the axes.
     pub title: String,
-    /// The x axis, with its unit.
+    /// Label of the x axis, with its unit.
     pub x_label: String,
-    /// The y axis, with its unit.
+    /// Label of the y axis, with its unit.
     pub y_label: String,
-    /// Draw the x axis in powers of ten.
+    /// Whether the x axis is logarithmic.
     pub log_x: bool,
-    /// Draw the y axis in powers of ten.
+    /// Whether the y axis is logarithmic.
     pub log_y: bool,
-    /// The drawing.
+    /// Series to draw.
     pub series: Vec<Series>,
 }
 
 impl Panel {
-    /// Linear axes with these labels (x, y), each with its unit.
+    /// Creates a panel with linear axes and labels (x, y), each with its unit.
     pub fn new(title: &str, (x_label, y_label): (&str, &str), series: Vec<Series>) -> Self {
         Self {
             title: title.into(),
@@ -300,46 +297,46 @@ impl Panel {
     }
 }
 
-/// One line, set of bars, cloud of points, band, or row of marks of a panel.
+/// One line, set of bars, cloud of points, band, or row of marks in a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// The form in which it is drawn.
+    /// Form in which it is drawn.
     pub look: Look,
-    /// x, y, and half the confidence interval of y (of a band: half its height). NaN breaks a line.
+    /// x, y, and half the interval of y (for a band: half its height). NaN breaks a line.
     pub points: Vec<(f64, f64, Option<f64>)>,
 }
 
-/// The form in which a series is drawn.
+/// Selects the form in which a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A line with markers.
     Line,
     /// A dashed line.
     Dashed,
-    /// Bars from zero, side by side with those of other series.
+    /// Bars from zero, beside those of other series.
     Bars,
     /// A marker at each point, without a line.
     Points,
-    /// The area between y − half and y + half, tinted.
+    /// A tinted area from y − half to y + half.
     Band,
-    /// A vertical rule at each x, over the whole height; y is not looked at.
+    /// A full-height vertical rule at each x; y is ignored.
     Marks,
-    /// This sign at each point, over all else.
+    /// A sign at each point, above all other series.
     Signs(Sign),
 }
 
-/// A marker whose colour and shape say something each, the same in every figure.
+/// A marker whose colour and shape each have one meaning in all figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sign {
-    /// A place among the colours.
+    /// Index of the colour.
     pub colour: usize,
-    /// A place among the markers.
+    /// Index of the marker.
     pub shape: usize,
 }
 
-/// Returns the word for a cause in tables, pages and pictures, here and in Python.
+/// Returns the word for a cause in tables, pages and figures, also in Python.
 pub fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
@@ -347,12 +344,12 @@ pub fn word(cause: Cause) -> &'static str {
     }
 }
 
-/// The causes, in the order in which they are told.
+/// The causes in order of presentation.
 pub const CAUSES: [Cause; 2] = [Cause::Congestion, Cause::Wireless];
 
 impl Sign {
-    /// The colour of a cause, here and in Python: congestion is red, wireless blue; text's colour
-    /// if that is unknown.
+    /// Returns the colour of a cause, also in Python: red for congestion, blue for wireless, the
+    /// text's colour if unknown.
     pub fn colour_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::RED,
@@ -361,8 +358,8 @@ impl Sign {
         }
     }
 
-    /// The shape of a cause, here and in Python: congestion is a square, wireless a triangle; a
-    /// cross if that is unknown.
+    /// Returns the shape of a cause, also in Python: a square for congestion, a triangle for
+    /// wireless, a cross if unknown.
     pub fn shape_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::SQUARE,
@@ -371,7 +368,7 @@ impl Sign {
         }
     }
 
-    /// A lost packet: the colour says its cause, the shape what it was called.
+    /// Returns the sign of a lost packet: its colour shows the cause, its shape the verdict.
     pub fn of_loss(cause: Option<Cause>, called: Option<Cause>) -> Self {
         Self {
             colour: Self::colour_of(cause),
@@ -381,7 +378,7 @@ impl Sign {
 
     /// Blue.
     pub const BLUE: usize = 0;
-    /// Red, or near to it.
+    /// Red or a similar colour.
     pub const RED: usize = 1;
     /// The colour of text.
     pub const INK: usize = 2;
@@ -396,14 +393,14 @@ impl Sign {
 }
 
 impl Look {
-    /// A line, dashed if so.
+    /// Returns a line, dashed if `dashed`.
     pub fn line(dashed: bool) -> Self {
         if dashed { Self::Dashed } else { Self::Line }
     }
 }
 
 impl Series {
-    /// A series of these points, without intervals.
+    /// Creates a series of points without intervals.
     pub fn new(name: &str, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             name: name.into(),
@@ -412,7 +409,7 @@ impl Series {
         }
     }
 
-    /// A band between the lower and the upper ends at each x: `(x, low, high)`.
+    /// Creates a band between a lower and an upper end at each x: `(x, low, high)`.
     pub fn band(name: &str, ends: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
         let point = |(x, low, high)| (x, f64::midpoint(low, high), Some((high - low) / 2.0));
         Self {
@@ -422,8 +419,7 @@ impl Series {
         }
     }
 
-    /// Breaks a line or band between neighbours that are more than `gap` apart: nothing is known in
-    /// between.
+    /// Breaks a line or band between points more than `gap` apart, where nothing was measured.
     #[must_use]
     pub fn broken(mut self, gap: f64) -> Self {
         let mut points = Vec::with_capacity(self.points.len());
@@ -439,7 +435,7 @@ impl Series {
         self
     }
 
-    /// A rule at each of these places on the x axis.
+    /// Creates a series of vertical rules at these x.
     pub fn marks(name: &str, places: impl IntoIterator<Item = f64>) -> Self {
         Self {
             name: name.into(),

@@ -1,14 +1,14 @@
-//! Parquet files from anywhere: the one boundary that all readers pass.
+//! Opens untrusted Parquet files safely; every reader goes through here.
 //!
-//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on
-//! some that make no sense. [`open`] checks what it can before anything is decoded, and [`guard`]
-//! turns what is left into an error.
+//! The decoding crate trusts the counts, offsets and sizes in a file, and panics on some invalid
+//! ones. [`open`] checks them before anything is decoded. [`guard`] turns remaining panics into
+//! errors.
 //!
 //! | checked | why |
 //! |---|---|
 //! | a column lies within the file | offsets may be negative, or far beyond its end |
-//! | rows for each byte (`ROWS`) | a few bytes may stand for any number of rows |
-//! | a page's size, unpacked (`PACKED`, `PAGE`) | memory is taken for it before it is unpacked |
+//! | rows per byte (`ROWS`) | a few bytes may claim any number of rows |
+//! | a page's unpacked size (`PACKED`, `PAGE`) | memory is allocated before unpacking |
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -18,24 +18,24 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFileReader};
 
-/// Rows for each byte of a file at most: each row has a time or a number of its own.
+/// Most rows per byte of a file: each row has its own time or number.
 const ROWS: u64 = 8;
-/// Bytes that Snappy makes of one: copies of 64 bytes take three.
+/// Most bytes that Snappy unpacks from one: a copy of 64 bytes takes three.
 const PACKED: u64 = 22;
-/// Bytes of the largest page that is read, unpacked.
+/// Largest unpacked page, bytes.
 const PAGE: u64 = 64 << 20;
-/// Bytes in which the sizes of a page stand.
+/// Bytes at the start of a page that can hold its sizes.
 const HEAD: u64 = 18;
 
 thread_local! {
-    /// Whether a panic of this thread is to be told of by its error alone.
+    /// Whether the panic hook stays silent on this thread, because [`guard`] reports the panic.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what reads a Parquet file; a panic of it is an error.
+/// Runs code that reads a Parquet file and turns a panic into an error.
 ///
 /// # Errors
-/// Those of `read`, and [`ParquetError::General`] in the place of a panic.
+/// Returns the errors of `read`, and [`ParquetError::General`] for a panic.
 pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -46,7 +46,7 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
             }
         }));
     });
-    // Guards may lie in guards.
+    // Guards may nest.
     let before = QUIET.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(read));
     QUIET.set(before);
@@ -58,10 +58,10 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Opens a file and checks what it states of itself. All that reads on is to be run by [`guard`].
+/// Opens a file and checks its metadata. Run all further reading under [`guard`].
 ///
 /// # Errors
-/// If it is no Parquet file, or states what cannot be.
+/// Fails if it is not a Parquet file or its metadata contradict its size.
 pub fn open<R: ChunkReader + 'static>(source: R) -> Result<SerializedFileReader<Checked<R>>> {
     guard(|| {
         let length = source.len();
@@ -107,7 +107,7 @@ fn check(metadata: &ParquetMetaData, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// A file whose pages are looked at before they are unpacked.
+/// A file that checks the sizes of pages before they are unpacked.
 #[derive(Debug)]
 pub struct Checked<R>(R);
 
@@ -120,7 +120,7 @@ impl<R: Length> Length for Checked<R> {
 impl<R: ChunkReader> ChunkReader for Checked<R> {
     type T = R::T;
 
-    /// A read that begins in the middle begins with the header of a page.
+    /// A read at an offset starts at the header of a page.
     fn get_read(&self, start: u64) -> Result<R::T> {
         let head = HEAD.min(self.len().saturating_sub(start));
         let head = self.0.get_bytes(start, head as usize)?;
@@ -139,9 +139,8 @@ impl<R: ChunkReader> ChunkReader for Checked<R> {
     }
 }
 
-/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's
-/// compact protocol (fields in a row, of 32 bits: 0x15, and a variable-length number whose lowest
-/// bit is the sign).
+/// Returns a page's unpacked and packed sizes from the second and third field of its header.
+/// Thrift's compact protocol writes each as 0x15 and a zigzag varint of 32 bits.
 fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
     let mut field = || {
         let (&0x15, rest) = head.split_first()? else {
@@ -152,7 +151,7 @@ fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
         head = rest;
         let bits = number.iter().rev().take(8);
         let bits = bits.fold(0_u64, |bits, &byte| bits << 7 | u64::from(byte & 0x7f));
-        // A negative one is refused elsewhere.
+        // Other code rejects negative sizes.
         Some(bits >> 1)
     };
     let _kind = field()?;

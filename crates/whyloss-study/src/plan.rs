@@ -1,10 +1,9 @@
-//! Plans: networks, axes, seeds and metrics, as TOML or from a program: figures of papers, sweeps,
-//! evaluations.
+//! Plans list networks, axes, seeds and metrics, as TOML or from a program. Figures of papers,
+//! sweeps and evaluations use them.
 //!
-//! The points of a plan are not kept, but worked out from their number: the first axis turns
-//! slowest, axes that are drawn turn together and fastest. Each drawn axis has a random stream of
-//! its own, named as the axis, so that another axis, or more draws, leave those there were as they
-//! were.
+//! Points are computed from their number, not stored. The first axis varies slowest; drawn axes
+//! vary together and fastest. Each drawn axis has a random stream named after it, so that new axes
+//! or more draws leave earlier values unchanged.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -25,80 +24,80 @@ use crate::axis::{Axis, Setting};
 #[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
-/// Points, or runs of a point, than which no plan has more.
+/// Most runs that a plan may have.
 const MOST: u64 = 100_000_000;
 
 /// A scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Its name in messages; files that it names are looked up beside it.
+    /// Name in messages; paths inside the file are relative to it.
     pub file: String,
-    /// Its text.
+    /// Content of the file.
     pub text: String,
 }
 
-/// Most scenarios of a plan, which are all held.
+/// Most scenarios of a plan; all stay in memory.
 const MOST_NETWORKS: usize = 30_000;
 
-/// Columns that every plan has.
+/// Reserved column names.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
 /// The runs of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The plan's name in messages: its file, if it has one.
+    /// Name in messages: the plan's file, if it has one.
     pub name: String,
-    /// The scenarios, the one first that is taken where no axis names another.
+    /// Scenarios; points use the first unless an axis names another.
     pub networks: Vec<Network>,
     pub(crate) document: Document,
 }
 
-/// A point of a plan.
+/// One point of a plan.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The value of each axis, in the order of the axes.
+    /// Value of each axis, in the order of the axes.
     pub shown: Vec<Setting>,
-    /// Settings, as `key`, `value`.
+    /// Settings as pairs of key and TOML value.
     pub set: Vec<(String, String)>,
-    /// The number of its scenario among the plan's.
+    /// Index of its scenario among the plan's networks.
     pub network: usize,
 }
 
-/// Why a text is no plan.
+/// Explains why a plan cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The plan cannot be read as one.
+    /// The text is not a valid plan.
     #[error("{file}:{fault}")]
     Syntax {
-        /// As the caller named it.
+        /// File name as the caller gave it.
         file: String,
-        /// The fault and its place.
+        /// Fault and its place.
         fault: TomlFault,
     },
-    /// The plan is of no use.
+    /// The plan is well-formed but cannot be run.
     #[error("{file}: {message}")]
     Useless {
-        /// As the caller named it.
+        /// File name as the caller gave it.
         file: String,
-        /// The fault, and the right form.
+        /// Fault, and the expected form.
         message: String,
     },
-    /// A scenario cannot be read.
+    /// A scenario file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// A plan as it is written.
+/// A plan as TOML states it.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// The scenario's file, beside the plan.
+    /// Scenario file, relative to the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scenario: Option<String>,
     #[serde(default = "one")]
@@ -106,7 +105,7 @@ pub(crate) struct Document {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) first_seed: u64,
     pub(crate) metrics: Vec<String>,
-    /// Settings of the scenario at every point.
+    /// Settings that apply at every point.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub(crate) set: Table,
     #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
@@ -134,7 +133,7 @@ pub(crate) struct Draws {
     seed: u64,
 }
 
-/// Seeds are added until the mean of a metric is known well enough.
+/// Requests more seeds until the mean of a metric is precise enough.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Until {
@@ -150,10 +149,10 @@ fn usual_confidence() -> f64 {
 }
 
 impl Plan {
-    /// Reads a plan whose scenarios are files beside it.
+    /// Parses a plan whose scenario files lie beside it.
     ///
     /// # Errors
-    /// If `text` is no plan, or a scenario cannot be read.
+    /// Fails if `text` is not a valid plan or a scenario cannot be read.
     pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
         let document = Document::parse(text, file)?;
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
@@ -177,10 +176,10 @@ impl Plan {
         Self::new(file, first, document, read)
     }
 
-    /// Reads a plan for a scenario that is at hand; `text` names none.
+    /// Parses a plan for a scenario in memory, so that `text` names no file.
     ///
     /// # Errors
-    /// If `text` is no plan.
+    /// Fails if `text` is not a valid plan.
     pub fn of_scenario(
         text: &str,
         file: &str,
@@ -200,7 +199,7 @@ impl Plan {
         })
     }
 
-    /// A plan of these parts; `read` gives the scenarios that axes name.
+    /// Builds and checks a plan; `read` loads the scenarios that axes name.
     pub(crate) fn new<E: From<PlanError>>(
         file: &str,
         first: Network,
@@ -242,13 +241,13 @@ impl Plan {
         refused(&self.name, message)
     }
 
-    /// The plan as TOML, which [`Plan::parse`] reads; its scenarios are files beside it.
+    /// Writes the plan as TOML that [`Plan::parse`] reads beside its scenario files.
     pub fn to_toml(&self) -> String {
         let head = Document {
             axes: Vec::new(),
             ..self.document.clone()
         };
-        // Checked settings can be written.
+        // Checked settings always serialise.
         let mut text = toml::to_string(&head).unwrap_or_default();
         for axis in &self.document.axes {
             let rest = Axis {
@@ -268,7 +267,7 @@ impl Plan {
         text
     }
 
-    /// The first thing that is wrong.
+    /// Returns the first fault.
     fn complaint(&self) -> Option<String> {
         let Document {
             axes,
@@ -365,7 +364,7 @@ impl Plan {
         None
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     pub fn points(&self) -> u64 {
         let grid: u64 = self.grid().map(|axis| axis.len() as u64).product();
         grid * self.draws()
@@ -379,7 +378,7 @@ impl Plan {
         self.document.axes.iter().filter(|axis| axis.draw.is_none())
     }
 
-    /// A point by its number.
+    /// Computes a point from its number.
     pub fn point(&self, point: u64) -> Point {
         let draw = point % self.draws();
         let mut rest = point / self.draws();
@@ -418,7 +417,7 @@ impl Plan {
         }
     }
 
-    /// Where a point is, for people: `loss 0.01, flows 4`.
+    /// Describes the place of a point in messages: `loss 0.01, flows 4`.
     #[cfg(feature = "sweep")]
     pub(crate) fn place(&self, point: u64) -> String {
         let shown = self.point(point).shown;
@@ -429,17 +428,17 @@ impl Plan {
         places.join(", ")
     }
 
-    /// The names of the axes, in order.
+    /// Returns the names of the axes in order.
     pub fn axes(&self) -> impl Iterator<Item = &str> {
         self.document.axes.iter().map(|axis| axis.name.as_ref())
     }
 
-    /// The first seed, and how many there are at least.
+    /// Returns the first seed and the minimum number of seeds.
     pub fn seeds(&self) -> (u64, u64) {
         (self.document.first_seed, self.document.seeds)
     }
 
-    /// The number of the metric that must be precise among these, and how precise.
+    /// Returns the index of the metric that must be precise, and the required precision.
     #[cfg(feature = "sweep")]
     pub(crate) fn precision(
         &self,
@@ -479,7 +478,7 @@ fn refused(file: &str, message: &str) -> PlanError {
     }
 }
 
-/// Returns the settings that make a row again: the `--set` of each key, as JSON.
+/// Returns, as JSON, the `--set` pairs that reproduce a row.
 #[cfg(feature = "sweep")]
 pub(crate) fn description(set: &[(String, String)]) -> String {
     #[derive(Serialize)]

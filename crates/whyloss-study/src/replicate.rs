@@ -1,4 +1,4 @@
-//! Replications: every scenario under every seed, on all cores, each at most once per invocation.
+//! Runs every scenario under every seed on all cores, and each pair once per invocation.
 
 use std::sync::Arc;
 
@@ -9,35 +9,35 @@ use crate::experiment::{Context, ExperimentError};
 pub use crate::memo::Replications;
 use crate::statistics;
 
-/// When the mean of a metric is precise enough (sequential stopping).
+/// Rule that decides when the mean of a metric is precise enough (sequential stopping).
 ///
-/// A scenario that is not there yet is replicated again under the seeds that follow, as many as its
-/// spread so far asks for but at most as many as it has had. The number of runs depends on the
-/// values in the order of their seeds, not on the order in which runs finish.
+/// A scenario that misses it gets further seeds, as many as its spread suggests but at most as many
+/// as it had. The number of runs depends on the values in seed order, not on the order of
+/// completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
-    /// Half the width of the confidence interval, as a share of the mean.
+    /// Half the width of the confidence interval, relative to the mean.
     pub half_width: f64,
-    /// The confidence of that interval.
+    /// Confidence of that interval.
     pub confidence: f64,
-    /// Replications after which it is given up.
+    /// Most replications of a scenario.
     pub at_most: u64,
 }
 
 impl Precision {
-    /// Whether the mean of these values is precise enough.
+    /// Returns whether the mean of these values is precise enough.
     pub fn reached(&self, values: &[f64]) -> bool {
         self.excess(values).is_some_and(|excess| excess <= 1.0)
     }
 
-    /// How many values it takes by the look of these; no more than `at_most`.
+    /// Estimates the number of values that precision takes, at most `at_most`.
     pub(crate) fn needed(&self, values: &[f64]) -> u64 {
         let count = values.len() as u64;
         let (least, most) = (count + 1, 2 * count.max(1));
         let needed = match self.excess(values) {
             Some(excess) if excess <= 1.0 => count,
             Some(excess) => {
-                // The half width falls with the root of the count.
+                // The half width falls with the square root of the count.
                 let guess = libm::ceil(count as f64 * excess * excess);
                 (guess.min(most as f64) as u64).max(least)
             }
@@ -46,7 +46,7 @@ impl Precision {
         needed.min(self.at_most.max(count))
     }
 
-    /// The half width over the one that is allowed; `None` with fewer than two values.
+    /// Returns the half width relative to the allowed one; `None` below two values.
     fn excess(&self, values: &[f64]) -> Option<f64> {
         let half_width = statistics::half_width(values, self.confidence)?;
         let allowed = self.half_width * statistics::mean(values)?.abs();
@@ -59,15 +59,16 @@ impl Precision {
 }
 
 impl Context<'_> {
-    /// Runs every scenario under the seeds `1..=seeds`; one list of replications per scenario.
+    /// Runs every scenario under the seeds `1..=seeds` and returns one list of replications per
+    /// scenario.
     ///
     /// # Errors
-    /// As [`Context::each`].
+    /// Returns the errors of [`Context::each`].
     pub fn replicate(
         &self,
         scenarios: &[Scenario],
     ) -> Result<Vec<Replications<Measurement>>, ExperimentError> {
-        // The key is the scenario itself, written out: two share a run only if they are the same.
+        // The printed scenario is the key, so that only equal scenarios share a run.
         self.each(
             scenarios,
             |scenario| format!("{scenario:?}"),
@@ -79,14 +80,14 @@ impl Context<'_> {
         )
     }
 
-    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation
-    /// already did it for the same `key`; one list per item.
+    /// Does `work` for every item under the seeds `1..=seeds` in parallel, and returns one list per
+    /// item. Items reuse results that this invocation has for the same `key`.
     ///
-    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every
+    /// Seeds form the outer loop, so that work stopped half-way covers the first seeds of every
     /// item.
     ///
     /// # Errors
-    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of
+    /// Returns [`ExperimentError::Stopped`] if an item has no finished replication, or an error of
     /// `work`.
     pub fn each<I: Sync, T: Send + Sync + 'static>(
         &self,
@@ -110,15 +111,14 @@ impl Context<'_> {
         finished.collect()
     }
 
-    /// The same for groups of items that are compared with each other, until `metric` is precise
-    /// enough in each item of a group; all of a group have the same seeds, the lists of one group's
-    /// items have the same length.
+    /// Replicates groups of compared items until `metric` is precise in every item of a group. All
+    /// items of a group have the same seeds and lists of equal length.
     ///
-    /// A number of seeds that the user asked for ([`Context::with_seeds`]) is exact; the
-    /// experiment's own is the least.
+    /// A number of seeds that the user chose ([`Context::with_seeds`]) is exact; the experiment's
+    /// own is a minimum.
     ///
     /// # Errors
-    /// As [`Context::each`].
+    /// Returns the errors of [`Context::each`].
     pub fn each_until<I: Sync, T: Send + Sync + 'static>(
         &self,
         groups: &[Vec<I>],
@@ -170,7 +170,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the runs that exist for all of these keys under the seeds `1..=seeds`.
+    /// Returns the runs under the seeds `1..=seeds` that exist for all of these keys.
     fn common<T: Send + Sync + 'static>(
         &self,
         keys: &[&Arc<str>],
@@ -187,7 +187,7 @@ impl Context<'_> {
         lists
     }
 
-    /// Does what is missing of the seeds `1..=seeds` of every item.
+    /// Does the missing work under the seeds `1..=seeds` of every item.
     fn work<I: Sync, T: Send + Sync + 'static>(
         &self,
         items: &[I],
@@ -202,7 +202,7 @@ impl Context<'_> {
             .filter(|&(item, seed)| self.memo().get::<T>(&keys[item], seed).is_none())
             .collect();
         self.progress().expect(missing.len() as u64);
-        // Handed out one by one in order; splitting the list would start in the middle of it.
+        // `par_bridge` hands out work in order; splitting the list would start in its middle.
         missing.iter().par_bridge().try_for_each(|&(item, seed)| {
             if !self.stopped() {
                 let done = work(&items[item], seed)?;
@@ -234,7 +234,7 @@ mod tests {
         run: &|_| Err(ExperimentError::Stopped),
     };
 
-    /// Mean 4, half width 4.9683 by hand (see `statistics`): 24.8 times what 5 % allows.
+    /// Mean 4, half width 4.9683 (see `statistics`): 24.8 times the 5 % allowed.
     #[test]
     fn needs_by_hand() {
         assert_eq!(FIVE_PERCENT.needed(&[2.0, 4.0, 6.0]), 6);
@@ -249,7 +249,7 @@ mod tests {
         assert!(!FIVE_PERCENT.reached(&[3.0]));
     }
 
-    /// Values whose spread is the item, in percent.
+    /// Returns values whose spread, in percent, is the item.
     fn spread(item: u32, seed: u64) -> f64 {
         let sign = if seed.is_multiple_of(2) { 1.0 } else { -1.0 };
         100.0 + sign * f64::from(item)
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(found[1][0], found[1][1]);
         assert!((17..=20).contains(&found[1][0]), "{found:?}");
         assert_eq!(found[2], [40]);
-        // Runs that others have done change nothing.
+        // Cached runs of other experiments change nothing.
         assert_eq!(
             lengths_of(&[vec![0, 1], vec![0, 30]]),
             [vec![10, 10], vec![40, 40]]

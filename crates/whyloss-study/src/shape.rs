@@ -1,37 +1,37 @@
-//! The shape of a line of means. A hole makes every answer NaN or `None`, so that no comparison
-//! with it holds.
+//! Describes the shape of a line of means. A missing mean makes every answer NaN or `None`, so that
+//! no comparison with it holds.
 
 use crate::{Line, Mean};
 
 impl Line {
-    /// The place of the highest mean; `None` if one is missing.
+    /// Returns the place of the highest mean; `None` if one is missing.
     pub fn peak(&self) -> Option<f64> {
         let (x, mean) = self.highest()?;
         (!mean.value.is_nan()).then_some(x)
     }
 
-    /// The place of the lowest mean; `None` if one is missing.
+    /// Returns the place of the lowest mean; `None` if one is missing.
     pub fn trough(&self) -> Option<f64> {
         let (x, mean) = self.lowest()?;
         (!mean.value.is_nan()).then_some(x)
     }
 
-    /// The distance from the lowest mean to the highest; NaN if one is missing.
+    /// Returns the difference between the highest and lowest mean; NaN if one is missing.
     pub fn spread(&self) -> f64 {
         let ends = self.highest().zip(self.lowest());
         ends.map_or(f64::NAN, |(high, low)| high.1.value - low.1.value)
     }
 
-    /// The least-squares line through the means: its slope, in the unit over that of the axis, and
-    /// R², the share of the variance that it explains.
+    /// Fits a least-squares line through the means. Returns its slope, in the unit per unit of the
+    /// axis, and R², the share of the variance that it explains.
     pub fn trend(&self) -> (f64, f64) {
         let points: Vec<(f64, f64)> = self.means().map(|(x, mean)| (x, mean.value)).collect();
         let (sxx, sxy, syy) = moments(&points);
         (sxy / sxx, sxy * sxy / (sxx * syy))
     }
 
-    /// The harmonic mean of its means, n/Σ(1/…) of reciprocals: n over their sum. Its interval
-    /// follows from theirs.
+    /// Returns the harmonic mean of quantities whose reciprocals are the means: n/Σ means.
+    /// Propagates their intervals.
     pub fn harmonic(&self) -> Mean {
         let count = self.means().count() as f64;
         let sum = |of: fn(Mean) -> f64| self.means().map(|(_, mean)| of(mean)).sum::<f64>();
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// Pearson's correlation of its means with the other's, over the places that this one has.
+    /// Returns Pearson's correlation of its means with the other's at its places.
     pub fn correlation(&self, other: &Self) -> f64 {
         let pairs = self
             .means()
@@ -53,7 +53,7 @@ impl Line {
     }
 }
 
-/// Σ(x − x̄)², Σ(x − x̄)(y − ȳ), Σ(y − ȳ)².
+/// Returns Σ(x − x̄)², Σ(x − x̄)(y − ȳ) and Σ(y − ȳ)².
 fn moments(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let n = points.len() as f64;
     let mean_x = points.iter().map(|point| point.0).sum::<f64>() / n;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!((hole.peak(), hole.trough()), (None, None));
         assert!(hole.trend().1.is_nan() && hole.spread().is_nan());
         assert!((hill.spread() - 2.0).abs() < 1e-12);
-        // Means of 10 and 12: 20 % more.
+        // Means of 10 and 12: a gain of 20 %.
         let both = [10.0, 12.0].map(|mean| line(&[(1.0, mean)]));
         assert!((both[1].improvement(&both[0]).at(1.0).value - 20.0).abs() < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! Means and their confidence intervals (Student, 1908).
+//! Computes means and their confidence intervals (Student, 1908).
 //!
 //! ```text
 //! mean       x̄ = Σx / n
@@ -6,26 +6,26 @@
 //! half width h = t_{1 − (1−c)/2, n−1} · s / √n      for confidence c, in the unit of x
 //! ```
 //!
-//! The quantile is rounded to nine decimals, so that a platform's last bit of `ln` never shows in a
-//! result.
+//! The quantile is rounded to nine decimals, so that the platform's last bit of `ln` cannot change
+//! a result.
 
 use core::cell::Cell;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A sample as the reports show it.
+/// Summary of a sample, as reports show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// How many values.
+    /// Number of values.
     pub count: usize,
-    /// Mean of the values; `None` of no value.
+    /// Mean of the values; `None` without values.
     pub mean: Option<f64>,
     /// Half the width of the mean's 95 % confidence interval; `None` with fewer than two values.
     pub ci95: Option<f64>,
 }
 
 impl Summary {
-    /// Summarizes these values.
+    /// Summarises these values.
     pub fn of(values: &[f64]) -> Self {
         Self {
             count: values.len(),
@@ -35,26 +35,26 @@ impl Summary {
     }
 }
 
-/// The arithmetic mean; `None` of nothing.
+/// Returns the arithmetic mean, or `None` without values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Half the width of the 95 % confidence interval of the mean; `None` with fewer than two values.
+/// Returns half the width of the mean's 95 % confidence interval; `None` below two values.
 pub fn ci95(values: &[f64]) -> Option<f64> {
     half_width(values, 0.95)
 }
 
-/// Half the width of the confidence interval of the mean at `confidence` (0.95, 0.975, ...).
+/// Returns half the width of the mean's confidence interval at `confidence` (0.95, 0.975, ...).
 ///
-/// `None` with fewer than two values, or when `confidence` is not inside (0, 1).
+/// Returns `None` below two values, or if `confidence` is outside (0, 1).
 pub fn half_width(values: &[f64], confidence: f64) -> Option<f64> {
     let n = values.len();
     let t = two_sided_quantile(confidence, n.checked_sub(1)?)?;
     Some(t * standard_deviation(values)? / libm::sqrt(n as f64))
 }
 
-/// The sample's standard deviation (divisor n − 1); `None` with fewer than two values.
+/// Returns the sample's standard deviation (divisor n − 1), or `None` below two values.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     let degrees = values.len().checked_sub(1).filter(|&degrees| degrees > 0)?;
     let mean = mean(values)?;
@@ -62,23 +62,22 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some(libm::sqrt(squares / degrees as f64))
 }
 
-/// Jain's index of fairness (Jain, Chiu and Hawe, 1984): (Σx)² / (n·Σx²), 1 if all are equal, 1/n
-/// if one has it all;
-/// `None` of nothing.
+/// Returns Jain's fairness index (Jain, Chiu and Hawe, 1984), (Σx)² / (n·Σx²): 1 if all are equal,
+/// 1/n if one value takes all. Returns `None` without a value above zero.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// The t with P(|T| ≤ t) = `confidence` under `degrees` degrees of freedom.
+/// Returns the t with P(|T| ≤ t) = `confidence` under `degrees` degrees of freedom.
 ///
-/// `None` without a degree of freedom, or when `confidence` is not inside (0, 1).
+/// Returns `None` without a degree of freedom, or if `confidence` is outside (0, 1).
 pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
-    // Neighbouring means mostly have as many values, and the inverse takes longer than all else.
+    // Neighbouring means mostly have equal counts, and the inverse dominates the cost.
     let (of, known) = LAST.get();
     if of == (confidence.to_bits(), degrees) {
         return Some(known);
@@ -91,7 +90,7 @@ pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {
 }
 
 thread_local! {
-    /// The last quantile: of which confidence and degrees, and the quantile.
+    /// The last confidence (its bits) and degrees, with their quantile.
     static LAST: Cell<((u64, usize), f64)> = const { Cell::new(((0, 0), 0.0)) };
 }
 
@@ -120,7 +119,7 @@ mod tests {
         }
     }
 
-    /// One degree of freedom is Cauchy's distribution: t = tan(π·c/2); two: t = c·√(2/(1−c²)).
+    /// One degree of freedom is Cauchy's distribution, t = tan(π·c/2); with two, t = c·√(2/(1−c²)).
     #[test]
     fn quantiles_in_closed_form() {
         for confidence in [0.5, 0.9, 0.95, 0.975] {

@@ -45,7 +45,7 @@ pub(crate) struct BenchArgs {
     /// Measure what each short cut of the engine saves, by turning it off, and nothing else.
     #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
     ablate: bool,
-    /// Fail if ns-2, ns-3 or valgrind is not there, or a run of a peer fails.
+    /// Fail if ns-2, ns-3 or valgrind is missing, or a run of a peer fails.
     #[arg(long)]
     require: bool,
     /// How often everything is measured [default: 5, or 1 with --quick].
@@ -54,7 +54,7 @@ pub(crate) struct BenchArgs {
     /// Write a page, a picture (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Format of the output: tables for people, one JSON object, or CSV with one row per value.
+    /// Output format: tables for people, one JSON object, or CSV with one row per value.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]

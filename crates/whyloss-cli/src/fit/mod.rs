@@ -52,7 +52,7 @@ pub(crate) struct FitArgs {
     /// Fit on these trials alone, counting from 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
-    /// Say what share of the other trials the fit is not rejected for; goes with --rows.
+    /// Print the share of other trials where no test rejects the fit; use with --rows.
     #[arg(long)]
     judge: bool,
     /// Write a page with pictures into this directory.
@@ -61,7 +61,7 @@ pub(crate) struct FitArgs {
     /// The seed of the simulated recordings that tests compare with.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Format of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Toml)]
     format: Format,
 }

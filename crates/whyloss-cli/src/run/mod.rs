@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
-    /// Threads [default: one per core]. The results do not depend on it.
+    /// Threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     #[command(flatten)]
@@ -57,14 +57,14 @@ pub(crate) struct RunArgs {
     /// pictures (SVG) and the results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Serve the page on this machine alone, from the start until Ctrl-C; its address is printed.
+    /// Serve the page on localhost, from the start until Ctrl-C; its address is printed.
     #[arg(long)]
     watch: bool,
     /// Simulate with the plain engine, one event per arrival and per timer: the same results,
     /// several times slower.
     #[arg(long)]
     plain: bool,
-    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and
+    /// Output format: tables for people, one JSON object, or CSV with one row per value and
     /// seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,

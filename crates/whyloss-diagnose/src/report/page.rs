@@ -43,7 +43,7 @@ pub fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec
     if let Some(partial) = &diagnosis.partial {
         notes.push(format!("partial: {partial}; this is what came before"));
     }
-    notes.push("captured: where along the flow's way; ?: the cause cannot be told".to_owned());
+    notes.push("captured: where along the flow's way; ?: the cause is unclear".to_owned());
     page.notes(&notes);
     let mut figures = Vec::new();
     let drawn = |flow: &&Flow| !flow.losses.is_empty() || flow.counts.data_packets >= DRAWN_FROM;

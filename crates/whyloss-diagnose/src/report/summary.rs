@@ -36,7 +36,7 @@ pub fn paragraph(flow: &Flow) -> String {
     if told < FEW {
         let _ = write!(
             text,
-            "The cause of {told} of them can be told, too few to say what this path suffers from."
+            "The cause of {told} of them is clear, too few to say what this path suffers from."
         );
     } else {
         verdict(&mut text, flow, told);
@@ -77,7 +77,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
     if wireless >= MOST {
         let _ = write!(
             text,
-            "{} % of those whose cause can be told came",
+            "{} % of those with a clear cause came",
             percent(wireless)
         );
         if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
@@ -93,7 +93,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
     } else if wireless <= 1.0 - MOST {
         let _ = write!(
             text,
-            "{} % of those whose cause can be told came with a full queue",
+            "{} % of those with a clear cause came with a full queue",
             percent(1.0 - wireless)
         );
         if let Some(at) = ms(portrait.buffer_ms) {
@@ -106,14 +106,14 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
     } else {
         let _ = write!(
             text,
-            "Both causes, congestion and a lossy link: of those that can be told, {} % came with a full queue and {} % were lost by the link.",
+            "Both causes, congestion and a lossy link: of those with a clear cause, {} % came with a full queue and {} % were lost by the link.",
             percent(1.0 - wireless),
             percent(wireless)
         );
     }
     let unknown = portrait.by_cause.unknown;
     if unknown > 0 {
-        let _ = write!(text, " Of {} the cause cannot be told.", packets(unknown));
+        let _ = write!(text, " The cause of {} is unclear.", packets(unknown));
     }
 }
 

@@ -223,7 +223,7 @@ fn footer(text: &mut String, diagnosis: &Diagnosis) {
     } else {
         let _ = writeln!(
             text,
-            "lost: original transmissions and retransmissions that never arrived; ?: the cause cannot be told (below {:.0} % sure)",
+            "lost: original transmissions and retransmissions that never arrived; ?: the cause is unclear (below {:.0} % sure)",
             crate::verdict::SURE * 100.0
         );
     }

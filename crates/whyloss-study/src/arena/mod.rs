@@ -1,9 +1,9 @@
-//! The arena: classifiers on networks drawn at random, each beside the oracle on the same networks.
+//! Compares classifiers with the oracle on networks drawn at random.
 //!
-//! [`Setting`] says which networks, [`Contender`]s who competes; [`run`] simulates every contender
-//! in every network under the same seeds, and [`Found`] holds what each got in each ([`Score`]).
-//! [`report`] makes tables and pictures of it. [`replay`] asks all classifiers about the same
-//! arrivals instead: each closed loop makes its own traffic.
+//! [`Setting`] describes the networks, and a list of [`Contender`]s names the competitors. [`run`]
+//! simulates every contender in every network under the same seeds; [`Found`] holds the [`Score`]
+//! of each. [`report`] turns scores into tables and figures. [`replay`] gives all classifiers the
+//! same arrivals instead, because in closed loop each makes its own traffic.
 
 mod network;
 mod plan;
@@ -21,22 +21,22 @@ use whyloss_sim::{Registry, Scenario};
 use crate::{Context, ExperimentError};
 use network::PLAIN;
 
-/// Transport of the judged flows.
+/// Selects the transport of the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// TFRC of RFC 5348, with receiver classifiers.
+    /// TFRC of RFC 5348, with classifiers at the receiver.
     Tfrc,
-    /// TCP `NewReno`, with sender classifiers.
+    /// TCP `NewReno`, with classifiers at the sender.
     NewReno,
-    /// TCP with CUBIC and SACK, with sender classifiers.
+    /// TCP with CUBIC and SACK, with classifiers at the sender.
     Cubic,
 }
 
 impl Transport {
-    /// Each of them.
+    /// Lists every transport.
     pub const ALL: [Self; 3] = [Self::Tfrc, Self::NewReno, Self::Cubic];
 
-    /// Its name in commands and tables.
+    /// Returns the name used in commands and tables.
     pub fn id(self) -> &'static str {
         match self {
             Self::Tfrc => "tfrc",
@@ -45,7 +45,7 @@ impl Transport {
         }
     }
 
-    /// Its name in a scenario, ECN-capable or not.
+    /// Returns the transport as TOML, ECN-capable if `ecn`.
     fn toml(self, ecn: bool) -> String {
         let kind = match self {
             Self::Tfrc => "kind = \"tfrc\"",
@@ -55,8 +55,8 @@ impl Transport {
         with_ecn(kind, ecn)
     }
 
-    /// Every classifier of the registry that can decide for it, and under TCP the controllers that
-    /// need none: [`RIVALS`], and those from outside.
+    /// Returns every registered classifier that can decide for this transport. Under TCP it adds
+    /// the controllers that need no classifier: [`RIVALS`] and plugins.
     pub fn contenders(self, registry: &Registry) -> Vec<Contender> {
         let contender = |id: &str| Contender(id.to_owned());
         let competes = |id: &&str| !matches!(*id, "oracle" | "unaware" | "random");
@@ -73,85 +73,86 @@ impl Transport {
     }
 }
 
-/// Controllers that do without a classifier, since they go by rates and delays more than by losses.
+/// Controllers that run without a classifier because they follow rates and delays rather than
+/// losses.
 pub const RIVALS: [&str; 2] = ["bbr", "copa"];
 
-/// A transport of a scenario, ECN-capable or not.
+/// Wraps a transport in a TOML table, with `ecn = true` if `ecn`.
 fn with_ecn(kind: &str, ecn: bool) -> String {
     let ecn = if ecn { ", ecn = true" } else { "" };
     format!("{{ {kind}{ecn} }}")
 }
 
-/// The queues of the links that may be narrow.
+/// Selects the queues of the links that may be bottlenecks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// Those that were drawn: `DropTail`, some RED.
+    /// Keeps the drawn queues: `DropTail`, some RED.
     #[default]
     Drawn,
-    /// `DropTail` everywhere.
+    /// Uses `DropTail` everywhere.
     DropTail,
-    /// RED everywhere.
+    /// Uses RED everywhere.
     Red,
-    /// `CoDel` everywhere, with room for 1000 packets.
+    /// Uses `CoDel` everywhere, with room for 1000 packets.
     Codel,
-    /// FQ-CoDel everywhere, with room for 1000 packets.
+    /// Uses FQ-CoDel everywhere, with room for 1000 packets.
     FqCodel,
-    /// PIE everywhere, with room for 1000 packets.
+    /// Uses PIE everywhere, with room for 1000 packets.
     Pie,
 }
 
-/// The channels of the noisy links.
+/// Selects the channels of the noisy links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Radios {
-    /// Those that were drawn.
+    /// Keeps the drawn channels.
     #[default]
     Drawn,
-    /// Channels fitted to recordings, one for each noisy link, as likely as it has trials.
+    /// Uses channels fitted to recordings, one per noisy link, weighted by their numbers of trials.
     Recorded,
-    /// The trials of this recording that lose 0.3 to 30 %: each noisy link repeats one, drawn at
-    /// random.
+    /// Replays this recording: each noisy link repeats one random trial that loses 0.3 to 30 %.
     Replayed(&'static str),
 }
 
-/// Laws that networks are drawn by, all with the same ranges.
+/// Selects the laws that networks are drawn by; all have the same ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Laws {
-    /// Those of the arena.
+    /// The arena's own laws.
     #[default]
     Arena,
-    /// Longer and wider: round trips are uniform, and each last hop has the rate that is drawn.
+    /// Makes paths longer and wider: round trips are uniform, and each last hop has the full drawn
+    /// rate.
     Long,
-    /// Rates, round trips, buffers, losses and numbers of flows are uniform.
+    /// Makes rates, round trips, buffers, losses and numbers of flows uniform.
     Uniform,
 }
 
-/// Which networks, and what carries the judged flows.
+/// Describes the networks to draw and the transport of the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent choices, not one state"
 )]
 pub struct Setting {
-    /// How many networks.
+    /// Number of networks to draw.
     pub networks: u64,
-    /// The seed that they are drawn with.
+    /// Seed of the draw.
     pub seed: u64,
     /// Transport of the judged flows.
     pub transport: Transport,
-    /// Another queue than was drawn.
+    /// Queues that replace the drawn ones.
     pub queue: Queue,
-    /// Whether noisy links send again what their channels lost: 7 tries, 8 ms apart, others in
-    /// between, in order.
+    /// Whether noisy links retransmit what their channels lose: 7 tries, 8 ms apart, in parallel,
+    /// delivered in order.
     pub arq: bool,
-    /// Whether queues that drop early mark instead, and all flows of TCP and TFRC are ECN-capable.
+    /// Whether early-dropping queues mark instead, and all flows of TCP and TFRC are ECN-capable.
     pub ecn: bool,
-    /// Whether noisy links have 1.5 times, once and half their rate, for a second each on average.
+    /// Whether noisy links switch between 1.5, 1 and 0.5 times their rate, each for 1 s on average.
     pub varying: bool,
-    /// The laws that networks are drawn by.
+    /// Laws that networks are drawn by.
     pub laws: Laws,
-    /// Another channel than was drawn.
+    /// Channels that replace the drawn ones.
     pub radios: Radios,
-    /// Whether harm to a plain flow is measured, which takes three times the runs.
+    /// Whether to measure harm to a plain flow, which triples the number of runs.
     pub harm: bool,
 }
 
@@ -173,7 +174,7 @@ impl Default for Setting {
 }
 
 impl Setting {
-    /// The networks, in their order.
+    /// Draws the networks, ordered by index.
     pub fn draw(&self) -> Vec<Network> {
         (0..self.networks)
             .map(|index| Network::draw(self.seed, index, self))
@@ -181,24 +182,24 @@ impl Setting {
     }
 }
 
-/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters.
-/// Under TCP also a controller's name, if no classifier has it: then all judged flows have that
-/// controller, SACK, and no classifier.
+/// Names a competitor as a scenario file does: a classifier's name, or a table with its parameters.
+/// Under TCP it may name a controller if no classifier has that name; judged flows then run that
+/// controller with SACK and without a classifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contender(pub String);
 
 impl Contender {
-    /// Returns the contender that knows the truth.
+    /// Returns the contender that knows the true cause of every loss.
     pub fn oracle() -> Self {
         Self("oracle".into())
     }
 
-    /// Returns the contender that takes every loss for congestion.
+    /// Returns the contender that treats every loss as congestion.
     pub fn unaware() -> Self {
         Self("unaware".into())
     }
 
-    /// The oracle, the unaware one, and these, each once.
+    /// Returns the oracle, `unaware`, and the contenders in `asked`, without duplicates.
     pub fn all(asked: &[Self]) -> Vec<Self> {
         let mut all = vec![Self::oracle(), Self::unaware()];
         for contender in asked {
@@ -209,17 +210,17 @@ impl Contender {
         all
     }
 
-    /// Whether it is a controller over this transport, which says nothing about causes.
+    /// Returns whether this is a controller over `transport`, which gives no verdicts.
     pub fn is_controller(&self, transport: Transport, registry: &Registry) -> bool {
         transport != Transport::Tfrc
             && registry.senders().find(&self.0).is_none()
             && registry.controllers().any(|line| line.id == self.0)
     }
 
-    /// The network as a scenario in which this decides for all judged flows.
+    /// Returns the network as a scenario in which this contender drives all judged flows.
     ///
     /// # Errors
-    /// If there is no such classifier.
+    /// Fails if no such classifier exists.
     pub fn scenario(
         &self,
         network: &Network,
@@ -233,7 +234,7 @@ impl Contender {
         Scenario::from_toml_with(&text, &name, &[(key, value.to_string())], registry)
     }
 
-    /// Returns the setting that lets this decide for all judged flows of a network.
+    /// Returns the key and value that put this contender in charge of all judged flows.
     fn set(&self, transport: Transport, ecn: bool, registry: &Registry) -> (String, toml::Value) {
         let (key, text) = if self.is_controller(transport, registry) {
             let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);
@@ -241,33 +242,31 @@ impl Contender {
         } else {
             ("flow.judged-*.classifier", self.0.clone())
         };
-        // A table stays one; any other text is a name.
+        // A table stays a table; any other text becomes a name.
         let table = format!("it = {text}").parse::<toml::Table>();
         let parsed = table.ok().and_then(|mut table| table.remove("it"));
         (key.to_owned(), parsed.unwrap_or(toml::Value::String(text)))
     }
 }
 
-/// The scores of every contender in every network.
+/// Holds the scores of every contender in every network.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The networks, in their order.
+    /// The networks, ordered by index.
     pub networks: Vec<Network>,
-    /// The settings of the runs.
+    /// The setting of the runs.
     pub setting: Setting,
-    /// Runs of each contender in each network.
+    /// Replications of each contender in each network.
     pub seeds: u64,
-    /// The oracle, the unaware one, then those that were asked for; with the scores of each
-    /// network.
+    /// The oracle, `unaware`, then the requested contenders, each with its score per network.
     pub contenders: Vec<(Contender, Vec<Score>)>,
 }
 
-/// Simulates the oracle, the unaware one and these contenders in every network, under the seeds of
-/// `context`.
+/// Simulates the oracle, `unaware` and `contenders` in every network, under the seeds of `context`.
 ///
 /// # Errors
-/// [`ExperimentError::Stopped`] if the command was stopped before everything had run, and what
-/// fails in a run. A contender that is no classifier is told by [`Contender::scenario`] before.
+/// Returns [`ExperimentError::Stopped`] if stopped before the last run, or the error of a failed
+/// run. Check names with [`Contender::scenario`] first.
 pub fn run(
     context: &Context<'_>,
     setting: &Setting,
@@ -301,7 +300,7 @@ pub fn run(
             score.forget_verdicts();
         }
         if setting.harm {
-            // All plain: the unaware one comes second.
+            // With `unaware` in charge, all flows are plain; it is contender 1.
             let harm = |variant| {
                 Score::harm(
                     tally(network, contender, variant),
@@ -323,7 +322,7 @@ pub fn run(
     })
 }
 
-/// Whether a flow of a scenario is judged.
+/// Returns whether a flow of a scenario is judged.
 fn is_judged(flow: &whyloss_sim::scenario::Flow) -> bool {
     !flow.background && flow.name != PLAIN
 }
@@ -338,8 +337,7 @@ mod tests {
     use super::*;
     use crate::experiment::Unwatched;
 
-    /// A controller takes the place of all judged flows' own, marks and all, and has no verdicts to
-    /// be scored.
+    /// A controller replaces the judged flows' own, keeps ECN, and has no verdicts to score.
     #[test]
     fn controllers_compete_under_tcp_alone() {
         let setting = Setting {
@@ -363,7 +361,7 @@ mod tests {
         let under_tfrc = copa.scenario(&network, Transport::Tfrc, Variant::Drawn, &ours);
         assert!(under_tfrc.is_err());
         assert!(!Transport::Tfrc.contenders(&ours).contains(&copa));
-        // A name of both is a classifier's.
+        // A name that both have means the classifier.
         assert!(!Contender("veno".into()).is_controller(Transport::Cubic, &ours));
     }
 

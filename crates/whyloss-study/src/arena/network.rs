@@ -1,5 +1,5 @@
-//! Networks drawn at random from stated distributions, as scenario files that `whyloss run` takes
-//! too.
+//! Draws networks at random from stated distributions and writes them as scenario files for
+//! `whyloss run`.
 //!
 //! ```text
 //! last hop     s1…sN ─access─ r1 ═core═ r2 ─last 1…N, wireless─ d1…dN     a radio link for each flow
@@ -19,10 +19,9 @@
 //! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
 //! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
 //!
-//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By
-//! other laws ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2
-//! to 4 N·R (long); or what is log-uniform in the first five lines and in that of losses is
-//! uniform.
+//! Packets have 1000 bytes. A core that is not the bottleneck has 1.2 to 4 R; local networks have
+//! 10 R. Under [`Laws::Long`], round trips are uniform, each last hop has R, and its core 1.2 to 4
+//! N·R. Under [`Laws::Uniform`], rates, round trips, buffers, losses and N are uniform.
 
 use std::fmt::Write as _;
 
@@ -31,28 +30,28 @@ use whyloss_sim::scenario::recorded;
 
 use super::{Laws, Queue, Radios, Setting, Transport};
 
-/// Bytes of a packet.
+/// Bytes per packet.
 pub(super) const PACKET: u32 = 1_000;
-/// Seconds before measurement begins, and at the end.
+/// Seconds at which measurement begins, and at which the run ends.
 pub(super) const WARM_UP: u32 = 10;
 pub(super) const END: u32 = 130;
 
-/// The shape of a network.
+/// Names the shape of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
-    /// A wireless link of its own for each receiver.
+    /// A separate wireless link for each receiver.
     LastHop,
-    /// One wireless link, the bottleneck, for all.
+    /// One wireless bottleneck that all flows share.
     Backbone,
-    /// A wired bottleneck, then a wireless one nearly as narrow.
+    /// A wired bottleneck, then a wireless link nearly as narrow.
     TwoQueues,
 }
 
 impl Family {
-    /// Each of them, in the order in which networks take turns.
+    /// Lists every family; networks cycle through them in this order.
     pub const ALL: [Self; 3] = [Self::LastHop, Self::Backbone, Self::TwoQueues];
 
-    /// Its name in tables.
+    /// Returns the name used in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::LastHop => "last hop",
@@ -61,7 +60,7 @@ impl Family {
         }
     }
 
-    /// Its name in the names of files.
+    /// Returns the name used in file names.
     pub fn id(self) -> &'static str {
         match self {
             Self::LastHop => "last-hop",
@@ -71,39 +70,39 @@ impl Family {
     }
 }
 
-/// A network, as it was drawn.
+/// Describes one drawn network.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Its number, from 0.
+    /// Index from 0.
     pub index: u64,
     /// Its shape.
     pub family: Family,
-    /// Flows that are judged.
+    /// Number of judged flows.
     pub flows: u64,
     /// Rate of the bottleneck, bit/s.
     pub rate: f64,
-    /// Round trip of the farthest flow without waiting, s.
+    /// Round-trip time of the farthest flow without queueing, s.
     pub round_trip: f64,
-    /// Packets that may wait at the noisy link.
+    /// Queue capacity of the noisy link, packets.
     pub buffer: u64,
-    /// Share of packets that its channel loses.
+    /// Share of packets that its channel loses, in [0, 1].
     pub loss: f64,
     queue: String,
     core_queue: String,
-    /// One for all noisy links, or one for each.
+    /// Either one channel for all noisy links, or one per link.
     channels: Vec<String>,
     arq: bool,
     pub(super) ecn: bool,
     varying: bool,
     core: f64,
     radio: f64,
-    /// One-way seconds: of each access link, of the core, and of what comes behind it.
+    /// One-way delays in s: of each access link, then of the core and of the links behind it.
     access: Vec<f64>,
     delays: [f64; 2],
     cross: [Cross; 2],
 }
 
-/// Other traffic on a link, in shares of its rate.
+/// Describes background traffic on a link, in shares of its rate.
 #[derive(Clone, Debug, Default)]
 struct Cross {
     bursts: Option<(f64, &'static str)>,
@@ -111,19 +110,19 @@ struct Cross {
     web: Option<f64>,
 }
 
-/// A change of a network for a question of its own.
+/// Changes a network to answer a separate question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// Nothing.
+    /// Leaves the network as drawn.
     Drawn,
-    /// A flow without a classifier takes the same way as the first one.
+    /// Adds a flow without a classifier on the path of the first flow.
     Beside,
-    /// The same, and no channel loses anything.
+    /// Adds the flow of [`Self::Beside`] and makes every channel lossless.
     BesideClean,
 }
 
 impl Variant {
-    /// The end of its files' names, behind the network's number.
+    /// Returns what follows the network's number in file names.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Drawn => "",
@@ -134,7 +133,7 @@ impl Variant {
 }
 
 impl Network {
-    /// Network number `index` of this seed; the same for ever.
+    /// Draws network number `index` of `seed`; results stay the same across releases.
     pub fn draw(seed: u64, index: u64, setting: &Setting) -> Self {
         let mut random = Streams::new(seed).stream("arena", index);
         let family = Family::ALL[(index % 3) as usize];
@@ -189,7 +188,7 @@ impl Network {
             buffer,
             loss,
             queue: queue(setting, buffer, red[0]),
-            // A core with room to spare has no discipline to speak of.
+            // A core that is not the bottleneck hardly queues, so its discipline does not matter.
             core_queue: queue(setting, core_buffer, red[1] && family == Family::TwoQueues),
             channels,
             arq: setting.arq,
@@ -203,7 +202,7 @@ impl Network {
         }
     }
 
-    /// The network as a scenario file, whose flows have no classifier.
+    /// Returns the network as a scenario file whose flows have no classifier.
     pub fn scenario(&self, transport: Transport, variant: Variant) -> String {
         let mut text = format!(
             "title = \"Network {} of the arena: {}\"\nduration = \"{END} s\"\nmeasure_from = \"{WARM_UP} s\"\n",
@@ -222,7 +221,7 @@ impl Network {
         let local = 10.0 * self.rate;
         let [core_delay, last_delay] = self.delays;
         let (arq, varying) = (self.arq, self.varying);
-        // Noisy links are the radios, whether their channels are on or not.
+        // Noisy links are the wireless ones, even when their channels are off.
         let mut link = |name: &str,
                         (from, to): (&str, &str),
                         rate: f64,
@@ -291,7 +290,7 @@ impl Network {
                 link(&name, (end, &to), local, behind, wide, None);
             }
         }
-        // Other traffic comes from next door.
+        // Background traffic enters and leaves over short local links.
         link("cross-in", ("c", "r1"), local, 0.001, wide, None);
         link("cross-out", ("r2", "e"), local, 0.001, wide, None);
         if self.family == Family::TwoQueues {
@@ -326,11 +325,11 @@ impl Network {
     }
 }
 
-/// The flow without a classifier.
+/// Name of the flow without a classifier.
 pub(super) const PLAIN: &str = "plain";
 
 impl Cross {
-    /// Draws equally often, whatever comes of it.
+    /// Draws the same number of random values whatever their results.
     fn draw(random: &mut Random) -> Self {
         let (bursts, tcp, web) = (random.chance(0.6), random.chance(0.25), random.chance(0.25));
         let share = 0.05 + 0.35 * random.uniform();
@@ -343,7 +342,7 @@ impl Cross {
         }
     }
 
-    /// Adds its flows to a scenario.
+    /// Adds this traffic's flows to a scenario.
     fn push(&self, text: &mut String, link: &str, (from, to): (&str, &str), rate: f64, ecn: bool) {
         let ecn = if ecn { ", ecn = true" } else { "" };
         let mut flow = |name: &str, transport: &str| {
@@ -398,7 +397,7 @@ fn queue(setting: &Setting, buffer: u64, red: bool) -> String {
     )
 }
 
-/// A rate in a scenario, or one that varies about it.
+/// Returns a rate as TOML, or a varying rate with this middle value.
 fn rate_words(rate: f64, varying: bool) -> String {
     let words = |share: f64| format!("\"{:.0} bit/s\"", share * rate);
     if !varying {
@@ -418,7 +417,7 @@ fn channel(random: &mut Random, loss: f64) -> String {
         0 => format!("{{ kind = \"bernoulli\", loss = {loss:.6} }}"),
         1 => format!("{{ kind = \"gilbert-elliott\", loss = {loss:.6}, stay = {stay:.4} }}"),
         _ => {
-            // A share loss/loss_bad of the time is bad.
+            // The channel is bad for loss/loss_bad of the time.
             let mean_good = mean_bad * (loss_bad / loss - 1.0);
             format!(
                 "{{ kind = \"timed-gilbert-elliott\", mean_good = \"{:.0} ns\", mean_bad = \"{:.0} ns\", loss_bad = {loss_bad:.4} }}",
@@ -429,8 +428,8 @@ fn channel(random: &mut Random, loss: f64) -> String {
     }
 }
 
-/// Recorded channels in the place of the one drawn, by a stream of their own: all else stays as it
-/// was.
+/// Returns recorded channels that replace the drawn one. A separate random stream leaves all other
+/// draws unchanged.
 fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
     match radios {
         Radios::Drawn => None,
@@ -454,7 +453,7 @@ fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Optio
             };
             (0..links).map(&mut name).collect()
         }
-        // A literal string of TOML: the command refuses paths with two quotes in a row.
+        // A literal TOML string: the command rejects paths that hold `'''`.
         Radios::Replayed(path) => Some(vec![format!(
             "{{ kind = \"pattern\", file = '''{path}''', loss_from = 0.003, loss_to = 0.3, next = \"same\" }}"
         )]),
@@ -475,7 +474,7 @@ mod tests {
 
     use super::*;
 
-    /// Every drawn network can be run, in every variant and with every transport.
+    /// Every drawn network runs in every variant and with every transport.
     #[test]
     fn all_are_valid() {
         for index in 0..60 {
@@ -498,8 +497,8 @@ mod tests {
         }
     }
 
-    /// The laws of the table above: ranges, and medians of what is log-uniform, which are the roots
-    /// of the products of the ends.
+    /// Checks the laws of the table above: ranges, and medians of log-uniform values, which are the
+    /// roots of the products of the ends.
     #[test]
     fn drawn_by_the_stated_laws() {
         let drawn: Vec<Network> = (0..3_000)
@@ -517,7 +516,7 @@ mod tests {
         ] {
             assert!(drawn.iter().all(|n| (from..to).contains(&of(n))));
             let (found, expected) = (median(of), libm::sqrt(from * to));
-            // The deviation of the median's place is 0.9 %, of what it shows 4 to 5 %.
+            // The sample median's rank deviates by 0.9 %, and its value by 4 to 5 %.
             assert!((found / expected - 1.0).abs() < 0.15, "{found} {expected}");
         }
         assert!(
@@ -526,7 +525,7 @@ mod tests {
                 .all(|n| (1..=16).contains(&n.flows) && n.buffer >= 3)
         );
         let red = drawn.iter().filter(|n| n.queue.contains("red")).count();
-        // 750 of them, ±24.
+        // 750 are expected, ±24.
         assert!((660..840).contains(&red), "{red}");
     }
 }

@@ -1,5 +1,4 @@
-//! The arena as a plan, which any sweep can run: every network in each variant, under every
-//! contender.
+//! Writes the arena as a plan for any sweep: every network, in each variant, under every contender.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use crate::axis::{Axis, Choice};
 use crate::metric::{Metric, Observed};
 use crate::plan::{Document, Network as File, Plan, PlanError};
 
-/// Counts of a run, in the order of [`Tally::of`].
+/// Metrics of a run, in the order that [`Tally::of`] takes them.
 const COUNTS: [&str; 9] = [
     "delivered = sum(delivered@judged)",
     "received = sum(received@judged)",
@@ -25,7 +24,7 @@ const COUNTS: [&str; 9] = [
     "plain = flow.plain.delivered",
 ];
 
-/// The variants that a setting runs: those beside a plain flow tell harm.
+/// Returns the variants that a setting runs; those beside a plain flow measure harm.
 pub(super) fn variants(setting: &Setting) -> &'static [Variant] {
     if setting.harm {
         &[Variant::Drawn, Variant::Beside, Variant::BesideClean]
@@ -34,10 +33,10 @@ pub(super) fn variants(setting: &Setting) -> &'static [Variant] {
     }
 }
 
-/// Returns the plan of these contenders. Networks turn slowest, then variants, then contenders.
+/// Returns the plan of these contenders. Networks vary slowest, then variants, then contenders.
 ///
 /// # Errors
-/// If it has more networks or runs than a plan may have.
+/// Fails if it exceeds the networks or runs that a plan may have.
 pub fn plan(
     setting: &Setting,
     contenders: &[Contender],
@@ -91,7 +90,7 @@ fn choice(name: String, scenario: Option<String>, set: Table) -> Choice {
     }
 }
 
-/// Runs a point of an arena's plan.
+/// Runs one point of an arena's plan under one seed.
 pub(super) fn run(
     plan: &Plan,
     point: u64,

@@ -1,11 +1,11 @@
-//! All classifiers asked about the same arrivals: those of the oracle's traffic, and those of plain
+//! Asks all classifiers about the same arrivals, once from the oracle's traffic and once from plain
 //! flows.
 //!
-//! A classifier in the loop makes its own traffic: one that takes congestion for errors fills
-//! queues, and meets losses that others never see (El Khayat, Geurts and Leduc say so of every
-//! comparison in closed loop). Here the flows are driven by one decider, and every classifier hears
-//! the same arrivals beside it. Those with a threshold are asked at several, which gives the curve
-//! that they can reach: Mc against 1 − Mw.
+//! A classifier in the loop shapes its own traffic: one that mistakes congestion for errors fills
+//! queues and meets losses that others never see. El Khayat, Geurts and Leduc make this point about
+//! every closed-loop comparison. Here one contender drives the flows while every classifier
+//! observes the same arrivals. Classifiers with a threshold run at several values, which gives a
+//! curve of Mc against 1 − Mw.
 
 use whyloss::receiver::{self, Arrival};
 use whyloss::{Cause, Confusion, Time};
@@ -16,17 +16,16 @@ use whyloss_sim::{Event, Registry, Watch};
 use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
 use crate::{Context, ExperimentError, statistics};
 
-/// A receiver classifier at one setting of its threshold.
+/// Holds a receiver classifier at one value of its threshold.
 #[derive(Clone, Debug)]
 struct Candidate {
     id: &'static str,
-    /// The value of the threshold; `None` at its defaults.
+    /// Value of the threshold; `None` at the defaults.
     threshold: Option<f64>,
     classifier: ReceiverDecider,
 }
 
-/// The thresholds that curves are drawn over: a classifier, what it has a threshold in, and its
-/// values.
+/// Thresholds that curves are drawn over: classifier, parameter, and values.
 const THRESHOLDS: &[(&str, &str, &[f64])] = &[
     (
         "biaz",
@@ -50,13 +49,12 @@ const THRESHOLDS: &[(&str, &str, &[f64])] = &[
     ),
 ];
 
-/// Every receiver classifier at its defaults, and those with a threshold at each of its values.
+/// Returns every receiver classifier at its defaults, and those with a threshold at each value.
 fn candidates(registry: &Registry) -> Vec<Candidate> {
     let known = registry.receivers();
     let build = |id: &'static str, threshold: Option<(&str, f64)>| {
         let value = threshold.map(|(_, value)| value);
-        // Where a spike ends moves with where it starts, as the defaults do: 1/3 of 1/2, 5 ms of 20
-        // ms.
+        // The end of a spike keeps the defaults' ratio to its start: 1/3 to 1/2, and 5 ms to 20 ms.
         let end = match (id, value) {
             ("spike", Some(value)) => Some(("beta", value * 2.0 / 3.0)),
             ("tobe", Some(value)) => Some(("end_ms", value / 4.0)),
@@ -70,7 +68,7 @@ fn candidates(registry: &Registry) -> Vec<Candidate> {
             classifier,
         })
     };
-    // Not the references, which are told the truth.
+    // Skip the references, which know the truth.
     let reference = |id: &str| receiver::find(id).is_none() && RECEIVERS.find(id).is_some();
     let ids = known
         .lines()
@@ -85,18 +83,18 @@ fn candidates(registry: &Registry) -> Vec<Candidate> {
     defaults.chain(curves).flatten().collect()
 }
 
-/// Listens to the judged flows, and asks every candidate.
+/// Observes the judged flows and asks every candidate.
 struct Bank {
     flows: Vec<Option<Ear>>,
     from: Time,
     counts: Vec<Confusion>,
 }
 
-/// The knowledge of one flow.
+/// Holds the state of one observed flow.
 struct Ear {
     candidates: Vec<ReceiverDecider>,
     expected: u64,
-    /// Causes of the losses that the next arrival reveals.
+    /// True causes of the losses that the next arrival reveals.
     truth: Vec<Cause>,
 }
 
@@ -134,42 +132,42 @@ impl Watch for Bank {
     }
 }
 
-/// The answers of all candidates to the arrivals of flows driven by one decider.
+/// Holds the answers of all candidates to arrivals that one contender drives.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// Who drove the flows.
+    /// The contender that drives the flows.
     pub driver: Contender,
-    /// Every candidate, in the order of the registry, then curves in the order of their thresholds.
+    /// The candidates in the registry's order, then curves by rising threshold.
     pub lines: Vec<Line>,
 }
 
-/// The answers of one candidate.
+/// Holds the answers of one candidate.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The classifier.
     pub id: &'static str,
-    /// The value of its threshold; `None` at its defaults.
+    /// Value of the threshold; `None` at the defaults.
     pub threshold: Option<f64>,
-    /// Mc in percent, of each network with enough congestion losses.
+    /// Mc in percent, for each network with enough congestion losses.
     pub mc: Vec<f64>,
-    /// Mw in percent, of each network with enough wireless losses.
+    /// Mw in percent, for each network with enough wireless losses.
     pub mw: Vec<f64>,
-    /// 1 − (Mc + Mw)/2 of each network with enough of both.
+    /// 1 − (Mc + Mw)/2, for each network with enough of both.
     pub balanced: Vec<f64>,
 }
 
 impl Line {
-    /// The means of Mc and Mw, in percent, if there are any.
+    /// Returns the means of Mc and Mw in percent, or `None` if either has no value.
     pub fn point(&self) -> Option<(f64, f64)> {
         statistics::mean(&self.mc).zip(statistics::mean(&self.mw))
     }
 }
 
-/// Asks every receiver classifier about the arrivals of flows that the oracle drives, and of plain
-/// ones.
+/// Asks every receiver classifier about the arrivals of flows that the oracle and then `unaware`
+/// drive.
 ///
 /// # Errors
-/// As [`super::run`].
+/// Returns the errors of [`super::run`].
 pub fn replay(
     context: &Context<'_>,
     setting: &Setting,
@@ -225,7 +223,7 @@ pub fn replay(
         .collect()
 }
 
-/// One run, with everybody listening.
+/// Runs one network under one seed while every candidate observes.
 fn listen(
     network: &Network,
     driver: &Contender,
@@ -261,7 +259,7 @@ mod tests {
     use super::*;
     use crate::experiment::Unwatched;
 
-    /// A classifier that hears the arrivals of its own loop says what it said in the loop.
+    /// A classifier that observes its own loop repeats the verdicts it gave in the loop.
     #[test]
     fn beside_itself_it_says_the_same() {
         let network = Network::draw(3, 1, &Setting::default());
@@ -283,7 +281,7 @@ mod tests {
         assert!(said.total(Cause::Congestion) + said.total(Cause::Wireless) > 0);
     }
 
-    /// All candidates are asked about the same losses, and a threshold moves verdicts one way only.
+    /// All candidates see the same losses, and a threshold moves verdicts in one direction.
     #[test]
     fn same_losses_for_all() {
         let stop = AtomicBool::new(false);
@@ -297,7 +295,7 @@ mod tests {
             let lengths = |line: &Line| (line.mc.len(), line.mw.len());
             let first = lengths(&replay.lines[0]);
             assert!(replay.lines.iter().all(|line| lengths(line) == first));
-            // The longer an interval may be, the more losses are called wireless.
+            // The longer the allowed interval, the more losses are called wireless.
             let curve: Vec<_> = replay
                 .lines
                 .iter()

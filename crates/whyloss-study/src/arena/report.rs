@@ -1,4 +1,4 @@
-//! The arena's tables and pictures.
+//! Renders the arena's tables and figures.
 
 use super::replay::Replay;
 use super::{Family, Found, LEAST, Score, quantile};
@@ -6,7 +6,7 @@ use crate::report::page::Page;
 use crate::report::{counted, html};
 use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, statistics};
 
-/// The page of these outcomes.
+/// Returns the page that shows these outcomes.
 pub fn page(outcomes: &[Outcome]) -> String {
     let mut page = Page::new("Classifiers on networks drawn at random");
     for outcome in outcomes {
@@ -18,7 +18,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
-/// A column of the table of contenders: a name, a unit, and its value in one network.
+/// Defines a column of the contenders' table: name, unit, and value in one network.
 type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
 
 const RECEIVED: Metric = ("received, of the oracle's", "", |score| score.received);
@@ -31,8 +31,8 @@ const MW: Metric = ("Mw", "%", |score| score.mw);
 const HARM: Metric = ("harm to a plain flow", "%", |score| score.harm);
 const CLEAN_HARM: Metric = ("harm where no channel loses", "%", |score| score.clean_harm);
 
-/// Tables over all networks, of each family, and of differences from `against`, which is one of the
-/// contenders or nobody.
+/// Returns tables over all networks and for each family. If `against` names a contender, adds the
+/// differences from it.
 pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
     let id = format!("arena-{}", found.setting.transport.id());
     let mut outcomes = vec![whole(found, &id)];
@@ -87,7 +87,7 @@ fn notes(found: &Found) -> Vec<String> {
             .contenders
             .iter()
             .map(|(_, scores)| scores.iter().filter_map(of).count())
-            // A controller has no verdicts anywhere.
+            // Controllers have no verdicts in any network.
             .filter(|&networks| networks > 0);
         let (least, most) = (known.clone().min(), known.max());
         match (least, most) {
@@ -112,7 +112,7 @@ fn notes(found: &Found) -> Vec<String> {
     notes
 }
 
-/// Contenders other than the oracle of which no other has both a larger share and a smaller cost.
+/// Returns the contenders, except the oracle, that no other beats in both received share and cost.
 fn undominated(found: &Found) -> Vec<String> {
     let place = |scores: &[Score]| {
         let mean = |metric: Metric| statistics::mean(&values(scores.iter(), metric));
@@ -138,7 +138,7 @@ fn count(found: &Found, family: Option<Family>) -> usize {
     found.networks.iter().filter(of).count()
 }
 
-/// The scores of a contender in the networks of a family.
+/// Returns a contender's scores in the networks of a family.
 fn of_family<'a>(
     found: &'a Found,
     scores: &'a [Score],
@@ -189,7 +189,7 @@ fn cells(found: &Found, family: Option<Family>) -> Vec<Cell> {
     cells
 }
 
-/// Differences from one contender, network by network; `None` if it did not compete.
+/// Tabulates differences from one contender per network; `None` if it did not compete.
 fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     let (_, reference) = found
         .contenders
@@ -212,11 +212,10 @@ fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     Some(Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
-/// Omits outliers above this cost, so that the other points stay
-/// legible.
+/// Omits outliers above this cost, so that the other points stay legible.
 const EDGE: f64 = 3.0;
 
-/// Contenders beyond it over all networks.
+/// Returns the contenders whose mean cost over all networks exceeds [`EDGE`].
 fn beyond(found: &Found) -> Vec<&str> {
     let costs = |scores: &[Score]| statistics::mean(&values(scores.iter(), EXCESS));
     let contenders = found.contenders.iter();
@@ -224,7 +223,7 @@ fn beyond(found: &Found) -> Vec<&str> {
     beyond.map(|(name, _)| name.0.as_str()).collect()
 }
 
-/// Received share over cost; up and left is better.
+/// Plots received share over cost; up and left is better.
 fn pareto(found: &Found, family: Option<Family>) -> Panel {
     let point = |scores: &[Score]| {
         let mean = |metric| statistics::mean(&values(of_family(found, scores, family), metric));
@@ -244,7 +243,7 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
     )
 }
 
-/// Renders the answers of all classifiers to the same arrivals, and the curves of those with a
+/// Renders all classifiers' answers to the same arrivals, with a curve for each that has a
 /// threshold.
 pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
     let title = format!(

@@ -1,4 +1,4 @@
-//! The score of a classifier in a network, and its summary over networks.
+//! Scores a classifier in a network and summarises scores over networks.
 //!
 //! ```text
 //! received   packets delivered to the judged flows / the same under the oracle
@@ -7,18 +7,18 @@
 //! harm       1 − packets delivered to a plain flow beside the judged ones / the same with all of them plain
 //! ```
 //!
-//! Each is of sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
-//! congestion losses, Mw with as many wireless ones. Over networks there are means with Student's
-//! interval, and quantiles: between order statistics by linear interpolation, with the
-//! distribution-free interval whose ends are the order statistics l and u, P(Bin(n, q) < l) ≤ 2.5 %
-//! and P(Bin(n, q) ≥ u) ≤ 2.5 % (the smallest or largest where there is none).
+//! Each score uses sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
+//! congestion losses, Mw with as many wireless ones. Over networks, means have Student's interval.
+//! Quantiles interpolate linearly and have the distribution-free interval between order statistics
+//! l and u. These satisfy P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 %; extremes stand in
+//! where none does.
 
 use whyloss::{Cause, Confusion};
 
-/// Losses of a cause that a share of them takes.
+/// Losses of one cause that a network needs before a share of them counts.
 pub const LEAST: u64 = 20;
 
-/// The tally of a network's judged flows.
+/// Counts the packets of a network's judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Packets delivered for the first time.
@@ -36,8 +36,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes packets delivered, received, lost to queues and to channels, the four counts of
-    /// verdicts by cause, and packets delivered to the plain flow.
+    /// Builds a tally from the counts that the arena's plan measures, in that order.
     pub(super) fn of(counts: [u64; 9]) -> Self {
         let [
             delivered,
@@ -60,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// The sum over seeds.
+    /// Sums tallies over seeds.
     pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for tally in tallies {
@@ -74,17 +73,17 @@ impl Tally {
         sum
     }
 
-    /// Share of packets lost to queues, in percent.
+    /// Returns the packets lost to queues, in percent of all.
     fn congestion_percent(&self) -> f64 {
         let all = self.received + self.congestion + self.wireless;
         100.0 * self.congestion as f64 / all as f64
     }
 }
 
-/// The score of a classifier in one network; `None` where there was too little to measure it by.
+/// Scores a classifier in one network; a field is `None` where too few packets back it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Packets delivered, as a share of the oracle's.
+    /// Packets delivered, relative to the oracle's.
     pub received: Option<f64>,
     /// Congestion losses called wireless, in percent.
     pub mc: Option<f64>,
@@ -92,16 +91,16 @@ pub struct Score {
     pub mw: Option<f64>,
     /// 1 − (Mc + Mw)/2.
     pub balanced: Option<f64>,
-    /// Congestion losses above the oracle's, in points of 1 %.
+    /// Congestion losses above the oracle's, in percentage points.
     pub excess: Option<f64>,
     /// Harm to a plain flow in the network as drawn, in percent.
     pub harm: Option<f64>,
-    /// The same where no channel loses anything.
+    /// Harm to a plain flow if no channel loses packets, in percent.
     pub clean_harm: Option<f64>,
 }
 
 impl Score {
-    /// Of the tallies of a classifier and of the oracle in the same network.
+    /// Scores a classifier's tally against the oracle's in the same network.
     pub(super) fn new(own: &Tally, oracle: &Tally) -> Self {
         let share = |of: fn(&Confusion) -> Option<f64>, cause| {
             let enough = own.packets.total(cause) >= LEAST;
@@ -125,19 +124,18 @@ impl Score {
         }
     }
 
-    /// Leaves out what is about verdicts: there were none worth the name.
+    /// Clears the scores of verdicts, for a contender that gives none.
     pub(super) fn forget_verdicts(&mut self) {
         (self.mc, self.mw, self.balanced) = (None, None, None);
     }
 
-    /// Percent that a plain flow loses if those beside it have a classifier.
+    /// Returns the percentage that a plain flow loses when its neighbours have a classifier.
     pub(super) fn harm(own: &Tally, plain: &Tally) -> Option<f64> {
         (plain.plain >= LEAST).then(|| 100.0 * (1.0 - own.plain as f64 / plain.plain as f64))
     }
 }
 
-/// The value below which a share `q` of the values lies, and the ends of its 95 % interval; `None`
-/// of no value.
+/// Returns quantile `q` of the values and the ends of its 95 % interval, or `None` without values.
 pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -199,7 +197,7 @@ mod tests {
         assert_eq!(score.received, Some(0.8));
         assert_eq!((score.mc, score.mw), (Some(20.0), Some(30.0)));
         assert_eq!(score.balanced, Some(0.75));
-        // 25 of 1000 less 10 of 1000.
+        // 25 of 1000, less 10 of 1000.
         assert!((score.excess.expect("measured") - 1.5).abs() < 1e-9);
         let plain = Tally {
             plain: 120,
@@ -214,15 +212,15 @@ mod tests {
         assert_eq!(Score::new(&few, &oracle).mc, None);
     }
 
-    /// 1 … 41: a tenth of the way is 5; P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9) =
-    /// 1.8 %, P(≥ 8) = 4.8 %: u = 9.
+    /// For 1 … 41, the first decile is 5. P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9)
+    /// = 1.8 %, P(≥ 8) = 4.8 %: u = 9.
     #[test]
     fn quantiles_by_hand() {
         let values: Vec<f64> = (1..=41).rev().map(f64::from).collect();
         let (value, ends) = quantile(&values, 0.1).expect("values");
         assert!((value - 5.0).abs() < 1e-12);
         assert_eq!(ends.map(|end| end as u32), [1, 9]);
-        // Its mirror image.
+        // The mirror image.
         let (value, ends) = quantile(&values, 0.9).expect("values");
         assert!((value - 37.0).abs() < 1e-12);
         assert_eq!(ends.map(|end| end as u32), [33, 41]);

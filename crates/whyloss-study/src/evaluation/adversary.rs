@@ -1,4 +1,4 @@
-//! An adversary: a search for the network in which a scheme harms a CUBIC flow beside it most.
+//! Searches for the network in which a scheme harms a CUBIC flow beside it most.
 //!
 //! ```text
 //! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers beside the scheme, beside as many CUBIC flows; means over seeds
@@ -33,14 +33,14 @@ const FRESH: u64 = 10;
 /// Fewer packets of the CUBIC flow beside other CUBIC flows measure nothing.
 const LEAST: f64 = 500.0;
 
-/// How long to search.
+/// Limits a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Decides which networks are drawn.
     pub seed: u64,
-    /// At most so many networks.
+    /// Most networks to try.
     pub evaluations: u64,
-    /// At most so long.
+    /// Longest wall-clock time.
     pub time: Duration,
 }
 

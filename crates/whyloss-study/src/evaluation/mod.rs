@@ -1,4 +1,4 @@
-//! The evaluation that RFC 9743 asks of a new congestion control, as a program.
+//! Runs the evaluation that RFC 9743 requires of a new congestion control.
 //!
 //! ```text
 //! Criterion   a section of the RFC, a network with cases, measures (`evaluation/criteria.toml`, `drawn`)
@@ -26,13 +26,13 @@ pub use run::{Finding, Kept, run};
 /// Settings of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The judged one.
+    /// The judged scheme.
     pub scheme: Contender,
     /// Transport of the judged flows.
     pub carrier: Carrier,
     /// Runs of each case.
     pub seeds: u64,
-    /// Two cases of each criterion, and no peers but CUBIC.
+    /// Whether to run two cases of each criterion, with CUBIC as the only peer.
     pub quick: bool,
 }
 

@@ -1,23 +1,22 @@
-//! Where a TOML file is wrong, and what would be right.
+//! Locates faults in TOML files and suggests corrections.
 
 use whyloss_sim::scenario::suggest;
 
-/// A place in a text that is wrong: a line and a column from 1, the key that stands there, and what
-/// is wrong.
+/// Reports a fault in a text and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
-    /// From 1.
+    /// Line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The key before that place on its line; may be empty.
+    /// Key before that place on its line; may be empty.
     pub key: String,
-    /// The fault, with the nearest name for an unknown key.
+    /// Fault, with the nearest known name for an unknown key.
     pub message: String,
 }
 
 impl TomlFault {
-    /// Tells what reading a file complains of.
+    /// Describes a deserialisation error.
     pub fn of(text: &str, error: &toml::de::Error) -> Self {
         // ``unknown field `titel`, expected one of `id`, `title` ``
         let said = error.message().replace('\n', " ");
@@ -35,7 +34,7 @@ impl TomlFault {
         Self::at(text, at, message)
     }
 
-    /// Tells what is wrong at a byte.
+    /// Describes a fault at a byte offset.
     pub fn at(text: &str, at: usize, message: String) -> Self {
         let at = text.floor_char_boundary(at);
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);

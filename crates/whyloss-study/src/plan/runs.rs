@@ -1,5 +1,5 @@
-//! From runs to a plan: axes where each sets the same wherever the others are, else a list of the
-//! runs.
+//! Turns a list of runs into a plan, with factored axes if possible and else one axis that lists
+//! all runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,37 +11,37 @@ use crate::axis::{Axis, Choice};
 /// One run of a plan, under all of its seeds.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// Where it is: columns, and its place in each.
+    /// Columns and the run's place in each.
     pub places: Vec<(String, Value)>,
-    /// The number of its scenario.
+    /// Index of its scenario.
     pub network: usize,
-    /// Its settings.
+    /// Settings as keys and values.
     pub set: Table,
 }
 
-/// The parts of a plan beside its points.
+/// The parts of a plan besides its points.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Its name in messages.
+    /// Name in messages.
     pub name: String,
-    /// Seeds, or the least.
+    /// Number of seeds, or its minimum.
     pub seeds: u64,
-    /// As [`crate::Metric::find`] reads them.
+    /// Metrics in the notation of [`crate::Metric::find`].
     pub metrics: Vec<String>,
-    /// The metric that must be precise, half its interval as a share of the mean, the confidence,
-    /// and the most seeds.
+    /// Metric that must be precise, half its interval relative to the mean, confidence, and most
+    /// seeds.
     pub until: Option<(String, f64, f64, u64)>,
 }
 
-/// The key under which the scenario is looked at like anything else that is set.
+/// Key that lets the scenario be factored like any other setting.
 const SCENARIO: &str = "\0scenario";
 
 impl Plan {
-    /// The plan of these runs over these scenarios. Its axes are the runs' columns, if each setting
-    /// hangs on one of them alone; else it has one axis, with a place for each run.
+    /// Builds the plan of these runs. Its axes are the runs' columns if each setting depends on
+    /// only one of them; otherwise one axis lists the runs.
     ///
     /// # Errors
-    /// If there is no run or no metric.
+    /// Fails without runs or metrics.
     pub fn of_runs(beside: Beside, networks: &[Network], runs: &[Told]) -> Result<Self, PlanError> {
         let told = factors(runs);
         let (mut always, mut axes) = told.unwrap_or_else(|| (Table::new(), listed(runs)));
@@ -51,7 +51,7 @@ impl Plan {
             .and_then(Value::as_integer)
             .map_or(0, |first| first as usize);
         for axis in &mut axes {
-            // A column cannot have the name of another.
+            // Column names must be unique.
             while taken(&beside.metrics, &axis.name) {
                 axis.name.to_mut().push('_');
             }
@@ -96,7 +96,7 @@ fn taken(metrics: &[String], name: &str) -> bool {
     super::FIXED.contains(&name) || ids.flatten().any(|id| id == name)
 }
 
-/// Returns the settings of a run, its scenario included.
+/// Returns the settings of a run, including its scenario.
 fn all(run: &Told) -> Table {
     let mut all = run.set.clone();
     all.insert(SCENARIO.to_owned(), Value::Integer(run.network as i64));
@@ -119,7 +119,7 @@ fn axis(name: String, choices: Vec<Choice>) -> Axis {
     }
 }
 
-/// One axis with a place for each run.
+/// Returns one axis with a place for each run.
 fn listed(runs: &[Told]) -> Vec<Axis> {
     let place = |run: &Told| {
         let names = run.places.iter().map(|(_, place)| match place {
@@ -132,8 +132,8 @@ fn listed(runs: &[Told]) -> Vec<Axis> {
     vec![axis("run".to_owned(), runs.iter().map(place).collect())]
 }
 
-/// Returns the settings that all runs share, and an axis for each column; `None` if the runs are
-/// not the product of their columns, or some setting hangs on two of them.
+/// Returns the settings that all runs share, and an axis for each column. Returns `None` if the
+/// runs are not the product of their columns, or a setting depends on two columns.
 fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
     let columns: Vec<&str> = runs
         .first()?
@@ -150,7 +150,7 @@ fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
     if !runs.iter().all(same) {
         return None;
     }
-    // The places of each column, and each run's number among them.
+    // The places of each column, and each run's indices into them.
     let mut places: Vec<Vec<&Value>> = vec![Vec::new(); columns.len()];
     let mut numbers: Vec<Vec<usize>> = Vec::new();
     for run in runs {
@@ -176,7 +176,7 @@ fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
         .iter()
         .map(|places| vec![Table::new(); places.len()])
         .collect();
-    // Where each key is set: 0 for all runs, else the number of its column from 1.
+    // Maps each key to its owner: 0 for all runs, else the column's number from 1.
     let mut owners: BTreeMap<&str, usize> = BTreeMap::new();
     for key in keys {
         let values: Vec<Option<&Value>> = sets.iter().map(|set| set.get(key)).collect();
@@ -200,7 +200,7 @@ fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
         }
         owners.insert(key, column + 1);
     }
-    // A table that is set after one of its keys would take that away.
+    // Setting a table after one of its keys would discard that key.
     let late = owners.iter().any(|(key, owner)| {
         let mut below = owners.iter();
         below.any(|(other, of)| other.starts_with(&format!("{key}.")) && of < owner)
@@ -255,7 +255,7 @@ mod tests {
         let runs = [("a", 1), ("a", 2), ("b", 1), ("b", 2)];
         let runs = runs.map(|(line, x)| run(line, x, &format!("loss = {x}\nend = 5")));
         let plan = plan(&runs);
-        // A column has not the name of a metric.
+        // Columns and metrics must not share a name.
         assert_eq!(plan.axes().collect::<Vec<_>>(), ["line", "x_"]);
         let text = plan.to_toml();
         for line in [
@@ -286,7 +286,7 @@ mod tests {
                 .contains("{ name = \"b, 2\", scenario = \"b.toml\", set = { loss = 4 } },")
         );
         assert_eq!(told(&listed).len(), 4);
-        // A table that hangs on a later column than its key cannot be set after it.
+        // A table that depends on a later column than its key cannot be set after it.
         let table = |(line, x): (&str, i64)| {
             let set = format!("\"c.key\" = \"{line}\"\nc = {{ key = \"of\", x = {x} }}");
             run(line, x, &set)

@@ -1,21 +1,21 @@
-//! An outcome as tidy CSV: one row per measured value, a field left empty where there is none.
+//! Writes an outcome as tidy CSV: one row per measured value, with missing fields empty.
 
 use crate::Outcome;
 
-/// The first line, with its newline.
+/// Header line, with its newline.
 pub const HEADER: &str = "experiment,row,column,x,unit,paper,mean,half_width,confidence,within\n";
 
-/// Header and rows: a file of its own.
+/// Returns a complete file: header and rows.
 pub fn render(outcome: &Outcome) -> String {
     HEADER.to_owned() + &rows(outcome)
 }
 
-/// The rows alone, so that several outcomes share one header.
+/// Returns the rows without the header, so that several outcomes can share one.
 pub fn rows(outcome: &Outcome) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for cell in &outcome.cells {
         let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
-        // Ten fields each time, into memory: there is nothing to fail.
+        // Ten fields per record into memory cannot fail.
         let _ = writer.write_record([
             outcome.id.as_str(),
             cell.row.as_str(),

@@ -1,8 +1,8 @@
-//! Synthetic outcomes that have one of everything, for the tests of the reports.
+//! Provides synthetic outcomes with every kind of content, for the reports' tests.
 
 use crate::{Cell, Claim, Figure, Look, Outcome, Panel, Series, Weight};
 
-/// A table with cells inside, outside and without tolerance, and one that could not be measured.
+/// Returns a table with cells inside, outside and without tolerance, and one unmeasured cell.
 pub(crate) fn table() -> Outcome {
     let cell = |row: &str, column: &str, paper, mean, half_width, tolerance| Cell {
         row: row.into(),
@@ -90,7 +90,7 @@ pub(crate) fn table() -> Outcome {
     }
 }
 
-/// A figure of three panels (one logarithmic) with eight lines each, and one with bars.
+/// Returns a figure of three panels (one logarithmic) with eight lines each, and one of bars.
 pub(crate) fn figure() -> Outcome {
     const FLOWS: [f64; 8] = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
     const NAMES: [&str; 7] = ["TCP", "TFRC", "Omni", "Biaz", "mBiaz", "Spike", "ZigZag"];

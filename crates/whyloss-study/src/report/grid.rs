@@ -1,25 +1,24 @@
-//! Cells arranged as a paper prints them: the layout that the text and the page share.
+//! Arranges cells as a paper prints them; text and page share this layout.
 //!
-//! Cells without an `x` make one block, a row per [`Cell::row`] and a column per [`Cell::column`].
-//! Cells with an `x` make one block per row (a figure's panel): `x` down, columns across. Order is
-//! that of first appearance, but `x` ascends. Two cells for one place keep both: the second opens a
-//! row of the same label. Units stand with the rows, or, if rows mix units and columns do not, with
-//! the columns.
+//! Cells without an `x` form one block, a row per [`Cell::row`] and a column per [`Cell::column`].
+//! Cells with an `x` form one block per row (a figure's panel): `x` down, columns across. Rows and
+//! columns appear in order of first use; `x` ascends. A second cell for the same place opens
+//! another row with the same label. Units label rows, or columns if only the rows mix units.
 
 use crate::Cell;
 
-/// Rows and columns with a common heading.
+/// Holds rows and columns under a common heading.
 pub(super) struct Block<'a> {
-    /// The panel of a figure; `None` for a table.
+    /// Title of a figure's panel; `None` for a table.
     pub(super) title: Option<String>,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row<'a>>,
 }
 
-/// One row: at most one cell per column of the block.
+/// Holds one row with at most one cell per column of the block.
 pub(super) struct Row<'a> {
     pub(super) label: String,
-    /// Decimals that every mean of the row is shown with.
+    /// Decimals of every mean in the row.
     pub(super) decimals: usize,
     pub(super) cells: Vec<Option<&'a Cell>>,
 }
@@ -111,7 +110,7 @@ fn fill<'a>(
     }
 }
 
-/// A place on an axis as text: 250, 0.001, 3e-5.
+/// Formats a place on an axis: 250, 0.001, 3e-5.
 pub fn place(x: f64) -> String {
     if x != 0.0 && x.abs() < 1e-4 {
         format!("{x:e}")
@@ -128,8 +127,8 @@ fn with_unit(name: &str, unit: &str) -> String {
     }
 }
 
-/// Enough that the largest mean, half width or value of the paper shows three digits: 98.1, 2.31,
-/// 0.123; from one to five.
+/// Returns the decimals, one to five, that show three digits of the largest mean, half width or
+/// paper value: 98.1, 2.31, 0.123.
 pub(super) fn decimals(cells: &[Option<&Cell>]) -> usize {
     let largest = cells
         .iter()
@@ -143,32 +142,32 @@ pub(super) fn decimals(cells: &[Option<&Cell>]) -> usize {
         .map_or(1, |digits| digits.max(1))
 }
 
-/// The mean, with its half width behind it where there is one; `–` where nothing could be measured.
+/// Formats the mean with its half width; `–` if nothing could be measured.
 pub(super) fn mean(cell: &Cell, decimals: usize) -> String {
     cell.mean
         .map_or_else(|| "–".to_owned(), |mean| fixed(mean, decimals))
 }
 
-/// A confidence in per cent: 95, 97.5.
+/// Converts a confidence to percent: 95, 97.5.
 pub(super) fn percent(confidence: f64) -> f64 {
     libm::round(confidence * 1000.0) / 10.0
 }
 
 pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
     match cell.half_width {
-        // Nothing is random here: an interval would say that it might be.
+        // The value is the same under every seed; an interval would suggest randomness.
         None | Some(0.0) => String::new(),
         Some(half_width) => format!("±{}", fixed(half_width, decimals)),
     }
 }
 
-/// Returns the note on means without an interval, if there are any.
+/// Returns the note on means without an interval, if any.
 pub(super) fn of_certain(cells: &[Cell]) -> Option<&'static str> {
     let certain = cells.iter().any(|cell| cell.half_width == Some(0.0));
     certain.then_some("without ±: the same under every seed")
 }
 
-/// As a sign: `✓` within tolerance, `✗` outside, nothing where there is nothing to compare.
+/// Returns `✓` within tolerance, `✗` outside, and an empty string without a comparison.
 pub(super) fn sign(within: Option<bool>) -> &'static str {
     match within {
         Some(true) => "✓",
@@ -177,7 +176,7 @@ pub(super) fn sign(within: Option<bool>) -> &'static str {
     }
 }
 
-/// Without the minus sign of a negative number that rounds to zero.
+/// Formats a number without the minus sign of a negative zero.
 fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {

@@ -1,6 +1,5 @@
-//! Outcomes as one page: a summary on top leads to a section per experiment with tables as the
-//! paper prints them, figures with the numbers behind them folded away, claims with their evidence,
-//! notes. Agreement is shown by colour *and* sign.
+//! Renders outcomes as one page. A summary links to a section per experiment, with tables, figures,
+//! claims with their evidence, and notes. Colour *and* sign show agreement.
 
 use core::fmt::Write;
 
@@ -10,7 +9,7 @@ use super::page::{Page, Statement, Verdict, escape};
 use super::score::{Cells, Score};
 use crate::{Cell, Claim, Outcome, Weight};
 
-/// The whole page.
+/// Renders the whole page.
 pub fn render(outcomes: &[Outcome], citation: Citation) -> String {
     let mut page = Page::untitled("Whyloss: papers reproduced");
     push_summary(page.raw(), outcomes);
@@ -56,12 +55,12 @@ fn push_summary(page: &mut String, outcomes: &[Outcome]) {
     page.push_str("</tbody>\n</table></div>\n");
 }
 
-/// The paper that an experiment belongs to.
+/// Returns the paper that an experiment belongs to.
 fn paper(outcome: &Outcome) -> &str {
     outcome.id.split('-').next().unwrap_or_default()
 }
 
-/// Which papers these are, and the words that their tables share.
+/// Appends the papers' citations and the legend of their tables.
 fn push_papers(page: &mut String, outcomes: &[Outcome], citation: Citation) {
     let mut papers: Vec<&str> = outcomes.iter().map(paper).collect();
     papers.dedup();
@@ -78,7 +77,7 @@ fn push_papers(page: &mut String, outcomes: &[Outcome], citation: Citation) {
     );
 }
 
-/// A table cell that says `part/whole`, marked when it is not the whole.
+/// Formats `part/whole` as a table cell, marked if incomplete.
 fn share((part, whole): (usize, usize)) -> String {
     match whole {
         0 => "<td class=\"number none\">–</td>".to_owned(),
@@ -90,7 +89,7 @@ fn share((part, whole): (usize, usize)) -> String {
     }
 }
 
-/// Returns the scores of trivial answers, if there is anything to score.
+/// Returns the scores of trivial answers, or nothing without scored cells.
 fn nulls(cells: &Cells) -> String {
     if cells.of == 0 {
         return String::new();
@@ -174,7 +173,7 @@ fn push_block(page: &mut String, block: &Block<'_>) {
     } else {
         (columns, rows)
     };
-    // A heading without text says nothing to a screen reader.
+    // Screen readers cannot announce an empty heading.
     let element = if title.is_empty() { "td" } else { "th" };
     let _ = write!(page, "<{element}>{}</{element}>", escape(title));
     for name in &across {
@@ -195,17 +194,18 @@ fn push_block(page: &mut String, block: &Block<'_>) {
     page.push_str("</tbody>\n</table></div>\n");
 }
 
-/// Columns that fit on a page.
+/// Most columns that fit on a page.
 const FIT: usize = 10;
 
-/// Whether columns become rows, since they would not fit; a paper's tables stay as it prints them.
+/// Returns whether to swap columns and rows so that they fit. Tables with paper values keep the
+/// paper's layout.
 fn is_turned(block: &Block<'_>) -> bool {
     let mut cells = block.rows.iter().flat_map(|row| &row.cells).flatten();
     block.columns.len() > FIT.max(block.rows.len()) && cells.all(|cell| cell.paper.is_none())
 }
 
 fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
-    // A fitted cell agrees with nothing.
+    // A fitted cell does not count as agreement.
     let agrees = cell.within().filter(|_| !cell.fitted);
     let _ = write!(
         page,
@@ -227,7 +227,7 @@ fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
     page.push_str("</td>");
 }
 
-/// The sign of a cell, or that it was fitted.
+/// Returns the sign of a cell, or a note that it was fitted.
 fn mark(cell: &Cell) -> &'static str {
     if cell.fitted {
         "(fitted)"
@@ -236,7 +236,7 @@ fn mark(cell: &Cell) -> &'static str {
     }
 }
 
-/// How a claim is marked and what is said of it.
+/// Returns the mark and the label of a claim.
 fn said(claim: &Claim) -> (Verdict, &'static str) {
     match (claim.weight, claim.holds) {
         (Weight::Counted, true) => (Verdict::Good, "✓ holds"),

@@ -1,4 +1,4 @@
-//! An outcome as one JSON object, for programs.
+//! Writes an outcome as one JSON object, for programs.
 //!
 //! ```text
 //! { "id", "title", "seeds", "confidence",
@@ -10,16 +10,15 @@
 //!               "metrics": [ { "metric", and the same } ], "claims_held", "claims" } }
 //! ```
 //!
-//! Several experiments are several objects, one per line (JSON Lines): one experiment is exactly
-//! one JSON document, each line can be read while later experiments still run, and no reader has to
-//! guess between an object and an array.
+//! Several experiments are several objects, one per line (JSON Lines). A reader can parse each line
+//! while later experiments still run, and never has to tell an object from an array.
 
 use serde::Serialize;
 
 use super::score::{Cells, Score};
 use crate::{Cell, Claim, Outcome, Weight};
 
-/// One object on one line, with the newline.
+/// Returns the object on one line, with the newline.
 pub fn render(outcome: &Outcome) -> String {
     let object = Object {
         id: &outcome.id,

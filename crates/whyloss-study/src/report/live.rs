@@ -1,9 +1,8 @@
-//! Makes a page interactive: scripts within it, and the data of its time series beside their
-//! pictures.
+//! Makes a page interactive with embedded scripts and the data of its time series.
 //!
-//! A figure of lines, bands and signs over linear axes becomes a chart with values under the
-//! pointer, zoom by dragging that all charts of a section share, and legend entries that switch.
-//! uPlot (MIT) draws it. Every table sorts by its headings.
+//! A figure of lines, bands and signs over linear axes becomes a chart. It shows values under the
+//! pointer, zooms together with the section's other charts, and hides series by their legend
+//! entries. uPlot (MIT) draws it. Every table sorts by its headings.
 
 use core::fmt::Write;
 
@@ -17,18 +16,18 @@ const UPLOT: &str = include_str!("live/uplot.min.js");
 const UPLOT_CSS: &str = include_str!("live/uplot.min.css");
 const LIVE: &str = include_str!("live/live.js");
 
-/// Returns the data of a figure as an element to put into it, or nothing if a chart cannot show it.
+/// Returns a figure's data as an element to embed, or `None` if a chart cannot show it.
 pub(super) fn data(figure: &Figure) -> Option<String> {
     let known = |series: &Series| match series.look {
         Look::Line | Look::Dashed | Look::Band | Look::Signs(_) => true,
-        // A chart has no whiskers.
+        // Charts have no whiskers.
         Look::Points => series.points.iter().all(|point| point.2.is_none()),
         Look::Bars | Look::Marks => false,
     };
     let fits = |panel: &Panel| {
         !panel.log_x && !panel.log_y && !panel.series.is_empty() && panel.series.iter().all(known)
     };
-    // Lines alone are curves over a parameter, whose few points and intervals the picture shows
+    // Short lines are curves over a parameter; the picture shows their few points and intervals
     // better.
     let long = |series: &Series| {
         matches!(series.look, Look::Band | Look::Signs(_) | Look::Points)
@@ -44,7 +43,7 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
         .iter()
         .map(|it| panel(it, &colours, shared(figure)))
         .collect();
-    // No name may end the element, and XML has no bare ampersands.
+    // Names must not close the element, and XML forbids bare ampersands.
     let text = Value::from(panels).to_string();
     let text = text
         .replace('<', "\\u003c")
@@ -55,7 +54,7 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
     ))
 }
 
-/// Returns figures as JSON: each with its name, its caption, and its panels as charts have them.
+/// Returns figures as JSON, each with its name, caption and panels.
 pub(super) fn json(figures: &[Figure]) -> Value {
     let one = |figure: &Figure| {
         let colours = Colours::new(figure);
@@ -89,17 +88,17 @@ fn panel(panel: &Panel, colours: &Colours<'_>, span: Option<(f64, f64)>) -> Valu
     json!({ "title": panel.title, "x": panel.x_label, "y": panel.y_label, "span": span, "series": series.collect::<Vec<_>>() })
 }
 
-/// Rounds to six digits, which no screen can show; null if it is no number.
+/// Rounds to six digits, more than a screen shows; null if not finite.
 fn short(real: f64) -> Value {
     format!("{real:.5e}")
         .parse::<f64>()
         .map_or(Value::Null, Value::from)
 }
 
-/// Adds the scripts to the end of a page, with the drawing library if there are charts.
+/// Appends the scripts to a page, with the drawing library if it has charts.
 pub(super) fn scripts(html: &mut String, charts: bool) {
     let mut script = |text: &str| {
-        // Both as HTML and as XML the script is what stands between.
+        // CDATA makes the script valid both as HTML and as XML.
         let _ = write!(html, "<script>//<![CDATA[\n{text}\n//]]></script>\n");
     };
     if charts {
@@ -108,7 +107,7 @@ pub(super) fn scripts(html: &mut String, charts: bool) {
     script(LIVE);
 }
 
-/// Returns the style of charts.
+/// Returns the style sheet of charts.
 pub(super) fn css() -> &'static str {
     UPLOT_CSS
 }
@@ -148,7 +147,7 @@ mod tests {
         assert!(!text.contains('&'));
     }
 
-    /// The page is XML as well.
+    /// The page must also be valid XML.
     #[test]
     fn scripts_hold_no_end_of_their_section() {
         for script in [UPLOT, LIVE] {

@@ -1,12 +1,11 @@
-//! Outcomes as tables of Markdown.
+//! Writes outcomes as Markdown tables.
 
 use core::fmt::Write;
 
 use super::grid;
 use crate::Outcome;
 
-/// The tables of an outcome, without its heading; means have their intervals behind them if
-/// `intervals` says so.
+/// Returns the tables of an outcome without its heading; means show intervals if `intervals`.
 pub fn tables(outcome: &Outcome, intervals: bool) -> String {
     let mut text = String::new();
     for block in grid::blocks(&outcome.cells) {
@@ -38,7 +37,7 @@ pub fn tables(outcome: &Outcome, intervals: bool) -> String {
     text
 }
 
-/// Without what would end a cell.
+/// Escapes characters that would end a cell.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,16 +1,16 @@
-//! Outcomes for people and programs: text, JSON, CSV, SVG, and a page that holds it all.
+//! Writes outcomes as text, JSON, CSV, SVG, or one page with everything.
 //!
-//! | for | what | where |
+//! | for | function | output |
 //! |---|---|---|
 //! | the terminal | [`table::render`] | standard output |
 //! | the terminal, after several experiments | [`summary::render`] | standard output |
 //! | programs | [`json::render`]: one object per experiment, one per line | standard output |
-//! | spreadsheets and data frames | [`csv::render`]: one row per measured value | `<experiment>.csv` |
+//! | spreadsheets | [`csv::render`]: one row per measured value | `<experiment>.csv` |
 //! | papers and talks | [`svg::render`]: one picture per figure | `<figure>.svg` |
-//! | reading | [`html::render`]: everything on one page, without a network | `index.html` |
-//! | what is no experiment | [`page::Page`]: texts, tables and figures on a page of the same kind | `index.html` |
+//! | reading | [`html::render`]: everything on one offline page | `index.html` |
+//! | runs and comparisons | [`page::Page`]: texts, tables and figures | `index.html` |
 //!
-//! The same outcomes give the same bytes: nothing here reads a clock, a locale or the terminal.
+//! Equal outcomes give equal bytes: nothing here reads a clock, a locale or the terminal.
 
 pub mod csv;
 mod grid;
@@ -32,21 +32,21 @@ use whyloss_sim::output::{self, OutputError, Whole};
 
 use crate::{Figure, Look, Outcome, Series, Sign};
 
-/// Why a report could not be written.
+/// Explains why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// The directory does not exist and cannot be made.
+    /// The directory is missing and cannot be created.
     #[error("cannot make the directory `{}`: {source}", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
     },
-    /// The directory is there, but nothing can be written into it.
+    /// The directory exists but is not writable.
     #[error("cannot write into the directory `{}`: {source}", path.display())]
     Closed {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
@@ -54,7 +54,7 @@ pub enum ReportError {
     /// A file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,
@@ -62,7 +62,7 @@ pub enum ReportError {
 }
 
 impl ReportError {
-    /// Error of the system.
+    /// Returns the error of the system.
     pub fn reason(&self) -> &io::Error {
         match self {
             Self::Directory { source, .. }
@@ -78,12 +78,12 @@ impl From<OutputError> for ReportError {
     }
 }
 
-/// Makes `dir`, and tries whether it can be written, so that hours of simulation do not end in
+/// Creates `dir` and checks that it is writable, so that hours of simulation do not end in
 /// "permission denied".
 ///
 /// # Errors
 ///
-/// [`ReportError`] if the directory cannot be made, or nothing can be written there.
+/// Returns [`ReportError`] if the directory cannot be created or written.
 pub fn prepare(dir: &Path) -> Result<(), ReportError> {
     output::create_directory(dir).map_err(|error| ReportError::Directory {
         path: error.path,
@@ -92,12 +92,12 @@ pub fn prepare(dir: &Path) -> Result<(), ReportError> {
     output::probe(dir).map_err(closed)
 }
 
-/// [Prepares](prepare) `dir` for a run that has it for itself: removes what an earlier run wrote
-/// there, and nothing else.
+/// [Prepares](prepare) `dir` for a run that owns it: removes only the files that an earlier run
+/// wrote.
 ///
 /// # Errors
 ///
-/// As [`prepare`], and if something cannot be removed.
+/// Returns the errors of [`prepare`], or fails if a file cannot be removed.
 pub fn renew(dir: &Path) -> Result<(), ReportError> {
     prepare(dir)?;
     output::renew(dir).map_err(closed)
@@ -107,22 +107,22 @@ fn closed(OutputError { path, source }: OutputError) -> ReportError {
     ReportError::Closed { path, source }
 }
 
-/// So many of something: "1 network", "3 networks".
+/// Formats a count with its noun: "1 network", "3 networks".
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// The citation of the paper that experiments of this prefix (`cen`) belong to, if they have one.
+/// Looks up the citation of a paper by the prefix of its experiments, such as `cen`.
 pub type Citation = fn(paper: &str) -> Option<&'static str>;
 
 /// Writes `<experiment>.csv` and each `<figure>.svg` of an outcome into `dir`.
 ///
-/// Each file appears whole or not at all; files of the same names are replaced.
+/// Each file appears completely or not at all, and replaces a file of the same name.
 ///
 /// # Errors
 ///
-/// [`ReportError::Write`] for the first file that cannot be written.
+/// Returns [`ReportError::Write`] for the first file that cannot be written.
 pub fn write_outcome(dir: &Path, outcome: &Outcome) -> Result<(), ReportError> {
     write(dir, &format!("{}.csv", outcome.id), &csv::render(outcome))?;
     for figure in &drawn(outcome) {
@@ -131,7 +131,7 @@ pub fn write_outcome(dir: &Path, outcome: &Outcome) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// The figures of an outcome, with what the paper states as points beside what was measured.
+/// Returns the figures of an outcome, with the paper's values as points beside the measured ones.
 fn drawn(outcome: &Outcome) -> Vec<Figure> {
     let mut figures = outcome.figures.clone();
     for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {
@@ -161,39 +161,38 @@ fn drawn(outcome: &Outcome) -> Vec<Figure> {
     figures
 }
 
-/// Writes `index.html` with all outcomes into `dir`, whole or not at all.
+/// Writes `index.html` with all outcomes into `dir`, completely or not at all.
 ///
 /// # Errors
 ///
-/// [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if it cannot be written.
 pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Result<(), ReportError> {
     write(dir, "index.html", &html::render(outcomes, citation))
 }
 
-/// Writes `series.json`, the data of figures, of which others are made.
+/// Writes `series.json`, which holds the figures' data for other tools.
 ///
 /// # Errors
 ///
-/// [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if it cannot be written.
 pub fn write_series(dir: &Path, figures: &[Figure]) -> Result<(), ReportError> {
     write(dir, "series.json", &format!("{}\n", live::json(figures)))
 }
 
-/// Writes one file into `dir`, whole or not at all, and notes it for the next run there to remove.
+/// Writes one file into `dir`, completely or not at all, and lists it for removal by the next run.
 ///
 /// # Errors
 ///
-/// [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if it cannot be written.
 pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
     write_with(dir, name, |file| file.write_all(contents.as_bytes()))
 }
 
-/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not
-/// be held.
+/// Streams one file into `dir`, completely or not at all, so that it need not fit in memory.
 ///
 /// # Errors
 ///
-/// [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if it cannot be written.
 pub fn write_with(
     dir: &Path,
     name: &str,
@@ -220,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of its own for each test, removed when dropped.
+    /// A separate directory for each test, removed when dropped.
     struct Scratch(PathBuf);
 
     impl Scratch {
@@ -269,9 +268,8 @@ mod tests {
         );
     }
 
-    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_the_examples` writes a report
-    /// to
-    /// `target/example-report`.
+    /// Writes a report to `target/example-report` for inspection: `cargo test -p whyloss-study --
+    /// --ignored draws_the_examples`.
     #[test]
     #[ignore = "writes a report to look at"]
     fn draws_the_examples() {
@@ -305,7 +303,7 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_no_temporary_file() {
         let scratch = Scratch::new("failed");
-        // A directory in the place of the page: the rename fails after the temporary file is
+        // A directory where the page belongs makes the rename fail after the temporary file is
         // written.
         fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
         let error = write_page(&scratch.0, &[], |_| None).expect_err("a directory is in the way");

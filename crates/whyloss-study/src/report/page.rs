@@ -1,9 +1,8 @@
-//! A page that needs nothing else: no network, pictures inline, light and dark. Scripts within it
-//! make it answer, and without them nothing is missing.
+//! Builds a self-contained page: no network, inline pictures, light and dark. Scripts make it
+//! interactive, but it is complete without them.
 //!
-//! For whatever is to be shown on one: outcomes ([`super::html`]), comparisons, runs. The page is
-//! well-formed XML too, so that tests can hold it to that. Texts are escaped here; what stands
-//! between back quotes becomes code.
+//! Outcomes ([`super::html`]), comparisons and runs use it. The page is also well-formed XML, which
+//! tests check. Texts are escaped here; text between back quotes becomes code.
 //!
 //! ```
 //! use whyloss_study::report::page::{Page, Table};
@@ -37,7 +36,7 @@ use crate::Figure;
 
 pub(super) const CSS: &str = include_str!("page.css");
 
-/// A page under construction.
+/// Collects the parts of a page.
 #[derive(Clone, Debug)]
 pub struct Page {
     html: String,
@@ -47,7 +46,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with this heading, which is also the title of its window.
+    /// Creates a page with this heading, which is also the window's title.
     pub fn new(heading: &str) -> Self {
         let mut page = Self::untitled(heading);
         let _ = write!(
@@ -58,7 +57,7 @@ impl Page {
         page
     }
 
-    /// A page with this title of its window, and no heading yet.
+    /// Creates a page with this window title and no heading.
     pub fn untitled(title: &str) -> Self {
         let html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -75,7 +74,7 @@ impl Page {
         }
     }
 
-    /// A box with a heading, for all that follows until the next; `id` names it in links.
+    /// Opens a section that lasts until the next one; links refer to it by `id`.
     pub fn section(&mut self, id: &str, heading: &str) {
         self.close();
         self.in_section = true;
@@ -87,17 +86,17 @@ impl Page {
         );
     }
 
-    /// A heading within a section.
+    /// Adds a heading within a section.
     pub fn heading(&mut self, text: &str) {
         let _ = writeln!(self.html, "<h3>{}</h3>", escape(text));
     }
 
-    /// A paragraph.
+    /// Adds a paragraph.
     pub fn text(&mut self, text: &str) {
         let _ = writeln!(self.html, "<p>{}</p>", with_code(text));
     }
 
-    /// A table.
+    /// Adds a table.
     pub fn table(&mut self, table: &Table) {
         let class = if table.overview { "summary" } else { "cells" };
         let _ = write!(
@@ -130,7 +129,7 @@ impl Page {
         self.html.push_str("</tbody>\n</table></div>\n");
     }
 
-    /// A text as it is: a file, a command line.
+    /// Adds preformatted text, such as a file or a command line.
     pub fn listing(&mut self, text: &str) {
         let _ = writeln!(
             self.html,
@@ -139,12 +138,12 @@ impl Page {
         );
     }
 
-    /// A picture with its caption, drawn here and now.
+    /// Draws a figure inline, with its caption.
     pub fn figure(&mut self, figure: &Figure) {
         self.picture(figure, "");
     }
 
-    /// Adds a figure with a link to its file, `<name>.svg`.
+    /// Draws a figure with a link to its file, `<name>.svg`.
     pub fn figure_with_file(&mut self, figure: &Figure) {
         let name = escape(&figure.name);
         self.picture(
@@ -166,7 +165,7 @@ impl Page {
         );
     }
 
-    /// A list of statements with their verdicts and evidence.
+    /// Adds a list of statements with their verdicts and evidence.
     pub fn statements<'a>(&mut self, statements: impl IntoIterator<Item = Statement<'a>>) {
         self.html.push_str("<ul class=\"claims\">\n");
         for statement in statements {
@@ -187,7 +186,7 @@ impl Page {
         self.html.push_str("</ul>\n");
     }
 
-    /// Adds notes for the reader, one paragraph each.
+    /// Adds notes, one paragraph each.
     pub fn notes(&mut self, notes: &[String]) {
         if !notes.is_empty() {
             self.heading("Notes");
@@ -199,7 +198,7 @@ impl Page {
         }
     }
 
-    /// Adds a section with a link to each file beside the page, and what it holds.
+    /// Adds a section that links files beside the page and describes their contents.
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a str)>) {
         self.section("files", "Files");
         self.html.push_str("<ul class=\"notes\">\n");
@@ -221,7 +220,7 @@ impl Page {
         self.html.push_str("</details>\n");
     }
 
-    /// Returns the HTML under construction; the caller escapes additions.
+    /// Returns the HTML under construction; callers must escape additions.
     pub(super) fn raw(&mut self) -> &mut String {
         &mut self.html
     }
@@ -233,7 +232,7 @@ impl Page {
         self.in_section = false;
     }
 
-    /// The whole page, with this at its foot.
+    /// Returns the complete page with this footer.
     pub fn finish(mut self, footer: &str) -> String {
         self.close();
         let footer = with_code(footer);
@@ -244,14 +243,14 @@ impl Page {
     }
 }
 
-/// How something is marked: by colour, and by a sign for those who cannot tell the colours apart.
+/// Marks an entry by colour, and by a sign for colour-blind readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// As expected.
     Good,
-    /// Not as it should be.
+    /// Not as expected.
     Bad,
-    /// Neither.
+    /// Neither good nor bad.
     Open,
 }
 
@@ -265,22 +264,22 @@ impl Verdict {
     }
 }
 
-/// One line of [`Page::statements`].
+/// One entry of [`Page::statements`].
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// How it is marked.
+    /// Mark of the entry.
     pub verdict: Verdict,
-    /// The verdict on it, such as `✓ holds`.
+    /// Verdict in words, such as `✓ holds`.
     pub label: &'a str,
-    /// The name it goes by; may be empty.
+    /// Id; may be empty.
     pub id: &'a str,
-    /// Its text.
+    /// Text.
     pub text: &'a str,
-    /// The evidence; may be empty.
+    /// Evidence; may be empty.
     pub evidence: &'a str,
 }
 
-/// Rows under headings; the first column names the row.
+/// Rows under headings; the first column labels the row.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<String>,
@@ -289,7 +288,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these headings and no rows yet.
+    /// Creates a table with these headings and no rows.
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
         Self {
             columns: columns.into_iter().map(Into::into).collect(),
@@ -297,7 +296,7 @@ impl Table {
         }
     }
 
-    /// Begins a table as wide as the page: for the top of it.
+    /// Creates a table as wide as the page, for its top.
     pub fn overview<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
         Self {
             overview: true,
@@ -305,12 +304,12 @@ impl Table {
         }
     }
 
-    /// One more row, an entry per column.
+    /// Adds a row with one entry per column.
     pub fn row(&mut self, entries: impl IntoIterator<Item = Entry>) {
         self.rows.push(entries.into_iter().collect());
     }
 
-    /// Columns of an overview are set right if all that stands there is numbers.
+    /// Aligns a column of an overview to the right if all its entries are numbers.
     fn class(&self, column: usize, verdict: Option<Verdict>) -> String {
         let numbers = |row: &Vec<Entry>| row.get(column).is_none_or(|entry| entry.number);
         let number = self.overview && self.rows.iter().all(numbers);
@@ -341,28 +340,28 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A link to the section of this id.
+    /// Links the entry to the section with this id.
     #[must_use]
     pub fn to_section(mut self, id: &str) -> Self {
         self.link = Some(id.into());
         self
     }
 
-    /// With more behind it in small letters, such as `±0.3`.
+    /// Appends text in small letters, such as `±0.3`.
     #[must_use]
     pub fn interval(mut self, interval: String) -> Self {
         self.interval = interval;
         self
     }
 
-    /// With a line below it in small letters.
+    /// Adds a second line in small letters.
     #[must_use]
     pub fn detail(mut self, detail: &str) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// Marked, with a sign before it.
+    /// Marks the entry and prefixes a sign.
     #[must_use]
     pub fn marked(mut self, verdict: Verdict, sign: &str) -> Self {
         self.verdict = Some(verdict);
@@ -420,8 +419,8 @@ impl Display for Entry {
     }
 }
 
-/// Pictures carry their colours as attributes, which any rule overrides: so they follow the page
-/// into the dark.
+/// Returns rules that override the pictures' colour attributes, so that pictures follow the page's
+/// dark mode.
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
@@ -433,7 +432,7 @@ fn picture_colours() -> String {
             );
         }
     }
-    // Quotes and all: inside a style element of XML only these two would need escaping.
+    // Quotes are safe: in a style element of XML only these two characters need escaping.
     debug_assert!(!rules.contains(['<', '&']));
     rules
 }
@@ -443,7 +442,7 @@ fn with_code(text: &str) -> String {
     let mut html = String::new();
     let parts: Vec<&str> = text.split('`').collect();
     for (index, part) in parts.iter().enumerate() {
-        // A quote that nothing closes stays what it is.
+        // An unmatched quote stays as it is.
         let quoted = index % 2 == 1;
         let _ = match (quoted, index + 1 < parts.len()) {
             (true, true) => write!(html, "<code>{}</code>", escape(part)),
@@ -454,7 +453,7 @@ fn with_code(text: &str) -> String {
     html
 }
 
-/// As text of a page, without what would turn its reading order ([`printable`]).
+/// Escapes text for a page and drops characters that would reorder it ([`printable`]).
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
@@ -474,7 +473,7 @@ mod tests {
     use super::*;
     use crate::{Look, Panel, Series};
 
-    /// One of everything.
+    /// Returns a page with every kind of content.
     pub(crate) fn page() -> String {
         let mut page = Page::new("A <run>");
         let mut overview = Table::overview(["part", "packets"]);
@@ -536,8 +535,8 @@ mod tests {
         assert!(page.contains("<td class=\"out\"><b>✗</b> different</td>"));
     }
 
-    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_a_page` writes
-    /// `target/example-report/page.html`.
+    /// Writes `target/example-report/page.html` for inspection: `cargo test -p whyloss-study --
+    /// --ignored draws_a_page`.
     #[test]
     #[ignore = "writes a page to look at"]
     fn draws_a_page() {

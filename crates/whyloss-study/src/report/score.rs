@@ -1,23 +1,22 @@
-//! Scores: how many cells lie within tolerance and how many claims hold, beside what trivial
-//! answers would score.
+//! Counts the cells within tolerance and the claims that hold, beside the scores of trivial
+//! answers.
 //!
 //! A cell counts if the paper states a value, a tolerance was fixed, and no constant was fitted to
-//! that value. The null scores put one answer into every such cell: zero; what a scheme gets that
-//! takes every loss for congestion (unaware); what one gets that knows every cause (oracle). A
-//! claim counts once, in the reading that the paper's words name, and not at all if it holds
-//! whatever happens.
+//! that value. Null scores put one answer into every such cell: zero, the result of calling every
+//! loss congestion (`unaware`), or of knowing every cause (`oracle`). A claim counts once, in the
+//! reading that the paper's words suggest. Claims that hold for any result do not count.
 
 use core::fmt::{self, Write as _};
 
 use crate::{Cell, Outcome, Weight};
 
-/// Cells within tolerance, of how many, and how many of them trivial answers would meet.
+/// Counts cells within tolerance, all cells, and those that trivial answers would meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cells {
     pub(super) within: usize,
     pub(super) of: usize,
     pub(super) zero: usize,
-    /// `None` if that answer says nothing in any cell.
+    /// `None` if that answer applies to no cell.
     pub(super) unaware: Option<usize>,
     pub(super) oracle: Option<usize>,
 }
@@ -40,7 +39,7 @@ impl Cells {
         known(&mut self.oracle, cell.nulls.oracle);
     }
 
-    /// `zero 3, unaware 1, oracle 2`.
+    /// Formats the null scores as `zero 3, unaware 1, oracle 2`.
     pub(super) fn nulls(&self) -> String {
         let mut text = format!("zero {}", self.zero);
         for (name, count) in [("unaware", self.unaware), ("oracle", self.oracle)] {
@@ -53,7 +52,7 @@ impl Cells {
 }
 
 impl fmt::Display for Cells {
-    /// `6/7 (zero 0, unaware 1, oracle 4)`.
+    /// Writes `6/7 (zero 0, unaware 1, oracle 4)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.within, self.of)?;
         if self.of > 0 {
@@ -63,19 +62,19 @@ impl fmt::Display for Cells {
     }
 }
 
-/// The score of one outcome or several.
+/// The score of one or more outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     pub(super) cells: Cells,
-    /// The same per metric, in the order of appearance.
+    /// Cells per metric, in order of first use.
     pub(super) metrics: Vec<(&'static str, Cells)>,
     /// Cells that a fitted constant decides.
     pub(super) fitted: Cells,
-    /// Claims that hold, of those that count.
+    /// Held and counted claims.
     pub(super) claims: (usize, usize),
-    /// The same in readings that the paper's words do not name.
+    /// Held and all claims in other readings of the paper's words.
     pub(super) beside: (usize, usize),
-    /// Claims that hold whatever happens.
+    /// Claims that hold for any result.
     pub(super) foregone: usize,
 }
 
@@ -118,7 +117,7 @@ impl Score {
         score
     }
 
-    /// Returns the parts beside the cells and claims that count, each with its kind.
+    /// Returns the uncounted parts, each with its kind.
     pub(super) fn besides(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.fitted.of > 0 {
@@ -176,7 +175,7 @@ mod tests {
                     fitted: true,
                     ..cell("throughput", 1.0, 1.0)
                 },
-                // Shown, but nothing to compare with.
+                // Shown, but without a tolerance to compare with.
                 Cell {
                     tolerance: None,
                     ..cell("Mw", 1.0, 1.0)
@@ -187,7 +186,7 @@ mod tests {
                 Claim::new("A-2", "", false, String::new()),
                 Claim::new("A-2", "", true, String::new()).weighing(Weight::Beside),
                 Claim::new("A-3", "", true, String::new()).foregone(),
-                // It did not hold whatever happened.
+                // It should have held for any result, and failed.
                 Claim::new("A-4", "", false, String::new()).foregone(),
             ],
             figures: Vec::new(),

@@ -1,6 +1,6 @@
-//! Several outcomes at a glance, in Markdown: what reproduces, and what does not and why.
+//! Summarises several outcomes in Markdown: the reproduced parts, and the reasons for failures.
 //!
-//! `docs/evidence/data/scores.txt` keeps that of all experiments.
+//! `docs/evidence/data/scores.txt` holds the summary of all experiments.
 
 use core::fmt::Write;
 
@@ -8,36 +8,34 @@ use super::grid;
 use super::score::Score;
 use crate::{Cell, Claim, Outcome};
 
-/// Where the cause of a disagreement lies.
+/// Assigns responsibility for a disagreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
-    /// It may still be ours: a reading or a mechanism.
+    /// Possibly ours: a reading or a mechanism may be wrong.
     Ours,
-    /// The paper leaves open what decides it.
+    /// Open: the paper does not say what would decide it.
     Open,
-    /// It is the paper's: what it says contradicts itself, or cannot be in the network that it
-    /// describes.
+    /// The paper's: it contradicts itself, or is impossible in the network that it describes.
     Papers,
 }
 
-/// Why something does not hold.
+/// Explains a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// Where that lies.
+    /// Where the cause lies.
     pub whose: Whose,
-    /// In words.
+    /// Explanation in words.
     pub text: &'static str,
 }
 
-/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if that is known.
+/// Looks up why a cell (`row, column`) or a claim (its id) of an experiment fails, if known.
 pub type Reason = fn(experiment: &str, what: &str) -> Option<Why>;
 
-/// How many experiments a paper has.
+/// Returns the number of experiments of a paper.
 pub type Experiments = fn(paper: &str) -> usize;
 
-/// Tables of scores, per experiment, per paper that is there as a whole, and per metric, and of
-/// everything that does not hold: first what may still be ours, then what is open, then what is the
-/// paper's. Ends with a newline.
+/// Renders scores per experiment, per complete paper and per metric, then every failure. Failures
+/// that may be ours come first, then open ones, then the paper's. Ends with a newline.
 pub fn render(outcomes: &[Outcome], reason: Reason, experiments: Experiments) -> String {
     let mut text = scores(outcomes, experiments);
     text.push_str(&metrics(outcomes));
@@ -62,7 +60,7 @@ pub fn render(outcomes: &[Outcome], reason: Reason, experiments: Experiments) ->
     text
 }
 
-/// The outcomes of each paper, with its name.
+/// Groups outcomes by paper and returns each group with its name.
 fn papers(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &[Outcome])> {
     let paper = |outcome: &Outcome| outcome.id.split('-').next().unwrap_or_default().to_owned();
     let groups = outcomes.chunk_by(move |a, b| paper(a) == paper(b));
@@ -107,7 +105,7 @@ fn scores(outcomes: &[Outcome], experiments: Experiments) -> String {
     text
 }
 
-/// Cells per metric; empty if none are scored so.
+/// Returns the cells per metric; empty if none are scored that way.
 fn metrics(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for (name, of_paper) in papers(outcomes) {
@@ -159,7 +157,7 @@ fn failures(outcomes: &[Outcome], reason: Reason) -> Vec<(Whose, String)> {
     rows
 }
 
-/// Where a cell stands: `row, column` and its x, if it has one. The key of its reason, too.
+/// Returns a cell's `row, column` and its x, if any. It is also the key of its reason.
 fn place(cell: &Cell) -> String {
     let x = cell.x.map_or_else(String::new, |x| format!(" at {x}"));
     let comma = if cell.row.is_empty() || cell.column.is_empty() {

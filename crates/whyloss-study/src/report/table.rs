@@ -1,11 +1,11 @@
-//! An outcome as text, laid out like the paper's own table.
+//! Renders an outcome as text, laid out like the paper's own table.
 //!
 //! ```text
 //! measured ± half the confidence interval | paper, ✓ within tolerance or ✗ outside
 //! ```
 //!
-//! A table that is wider than a line is continued below, with its row labels again. The width of
-//! the terminal is not asked for: the same outcome gives the same bytes.
+//! A table wider than a line continues below with its row labels repeated. The width is fixed and
+//! ignores the terminal, so that equal outcomes give equal bytes.
 
 use core::fmt::Write;
 
@@ -14,10 +14,10 @@ use super::grid::{self, Block};
 use super::score::Score;
 use crate::Outcome;
 
-/// Characters in a line.
+/// Characters per line.
 const LINE: usize = 120;
 
-/// Tables, claims, notes, and a line that counts what agrees. Ends with a newline.
+/// Renders tables, claims, notes, and a line of scores. Ends with a newline.
 pub fn render(outcome: &Outcome) -> String {
     let mut text = format!(
         "{}  {}  ({}, intervals at {} %)\n",
@@ -59,7 +59,7 @@ pub fn render(outcome: &Outcome) -> String {
     }
     let score = Score::of([outcome]);
     if score == Score::default() {
-        // Nothing to hold it to.
+        // There is nothing to compare with.
         return text;
     }
     let mut parts = vec![
@@ -106,7 +106,7 @@ fn push_block(text: &mut String, block: &Block<'_>) {
         parts += 1;
         rest = &rest[fit(rest)..];
     }
-    // About equally many columns in each part.
+    // Give each part about the same number of columns.
     let most = columns.len().div_ceil(parts.max(1));
     rest = &columns;
     while !rest.is_empty() {
@@ -119,10 +119,10 @@ fn push_block(text: &mut String, block: &Block<'_>) {
     }
 }
 
-/// Between columns.
+/// Space between columns.
 const GAP: &str = "   ";
 
-/// Some columns of a block: name, texts and width of each.
+/// Appends some columns of a block: name, texts and width of each.
 fn push_part(
     text: &mut String,
     block: &Block<'_>,
@@ -149,7 +149,7 @@ fn push_part(
     }
 }
 
-/// The cells of one column, their means, half widths and paper's values each aligned.
+/// Formats the cells of one column; means, half widths and paper values align.
 fn column_texts(block: &Block<'_>, column: usize) -> Vec<String> {
     let parts: Vec<[String; 3]> = block
         .rows
@@ -197,11 +197,11 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `words` after `head`, further lines below the first word.
+/// Appends `words` after `head` and indents further lines to the first word.
 fn push_wrapped(text: &mut String, head: &str, words: &str) {
     let indent = width(head);
     let mut line = head.to_owned();
-    // A number keeps its unit.
+    // Keep a number and its unit on one line.
     for word in words.replace(" %", "\u{a0}%").split(' ') {
         let word = word.replace('\u{a0}', " ");
         let begun = width(&line) > indent;

@@ -50,7 +50,7 @@ pub struct Item {
     pub metrics: Vec<Metric>,
 }
 
-/// One metric under every seed. A dot in its key parts a group from its member.
+/// One metric under every seed. A dot in its key separates group and member.
 #[derive(Clone, Debug)]
 pub struct Metric {
     /// Its name, which ends with its unit if it has one.
@@ -79,17 +79,17 @@ impl Value {
 }
 
 impl Metric {
-    /// Over the seeds that have a value.
+    /// Returns the mean over the seeds that have a value.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(&self.known())
     }
 
-    /// Half the width of the 95 % confidence interval of the mean.
+    /// Returns half the width of the mean's 95 % confidence interval.
     pub fn ci95(&self) -> Option<f64> {
         statistics::ci95(&self.known())
     }
 
-    /// Whether not all seeds that have a value have the same.
+    /// Returns whether the values differ between seeds.
     pub fn varies(&self) -> bool {
         let known = self.known();
         known

@@ -1,4 +1,4 @@
-//! Known and missing runs of a sweep.
+//! Tracks the known and missing runs of a sweep and runs what is missing.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -22,7 +22,7 @@ use crate::metric::Metric;
 use crate::plan::{Network, Plan, description};
 use crate::replicate::Precision;
 
-/// A plan, and the runs that are known of it.
+/// A plan with its known runs.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     plan: Plan,
@@ -46,19 +46,19 @@ struct Known {
     error: Option<Box<str>>,
 }
 
-/// Runs that failed, as they will again.
+/// Reports failed runs; they fail again when repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// How many.
+    /// Number of failed runs.
     pub runs: usize,
-    /// The error of the first.
+    /// Error of the first failed run.
     pub first: String,
 }
 
-/// Runs that go together: points and seeds.
+/// Runs to do together, as pairs of point and seed.
 pub type Batch = Vec<(u64, u64)>;
 
-/// Runs of a batch that stays on this machine: few, so that no core waits long for the last one.
+/// Runs of a local batch: few, so that no core waits long for the last one.
 const LOCAL: usize = 10;
 
 /// Most metrics of a run.
@@ -68,15 +68,15 @@ impl Sweep {
     /// Reads the scenario of every point.
     ///
     /// # Errors
-    /// If a metric is none, or a point's scenario is wrong.
+    /// Fails if a metric or a point's scenario is invalid.
     pub fn new(plan: Plan) -> Result<Self, SweepError> {
         Self::with(plan, Registry::new())
     }
 
-    /// Reads the scenario of every point, in which algorithms may have the names of `registry`.
+    /// Reads the scenario of every point; algorithms may have the names of `registry`.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Returns the errors of [`Self::new`].
     pub fn with(plan: Plan, registry: Registry) -> Result<Self, SweepError> {
         let metrics = plan.document.metrics.iter().map(|name| Metric::find(name));
         let metrics: Vec<Metric> = metrics
@@ -110,8 +110,8 @@ impl Sweep {
             let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
             Ok((key, about, flows))
         });
-        // All of them, so that it is the first point's mistake that is told, whichever thread was
-        // faster.
+        // Collect all results first, so that the first point's error is reported, regardless of
+        // threads.
         let read: Vec<Result<_, SweepError>> = read.collect();
         let mut points = Vec::new();
         let mut known = vec![false; metrics.len()];
@@ -170,7 +170,7 @@ impl Sweep {
         })
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -187,7 +187,7 @@ impl Sweep {
         XxHash3_128::oneshot(&of)
     }
 
-    /// Takes the rows of a part, whatever plan it was made for.
+    /// Adds the rows of a part, which any plan may have produced.
     pub fn learn(&mut self, part: &Part) {
         if part.metrics != self.names {
             return;
@@ -211,7 +211,7 @@ impl Sweep {
         })
     }
 
-    /// How many of the plan's runs are known, and how many there must be, as far as that is known.
+    /// Returns how many runs are known and how many are needed so far.
     pub fn count(&self) -> (usize, usize) {
         let known = self
             .runs()
@@ -235,8 +235,8 @@ impl Sweep {
         found.into_iter().map(described).collect()
     }
 
-    /// Batches of at most `most` runs of one network that are missing; none, if everything is
-    /// known. Where a metric must be precise, what comes back may show that more is missing.
+    /// Returns missing runs in batches of at most `most` runs of one network; empty if all are
+    /// known. Under a rule of precision, new results may reveal further missing runs.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
         let mut seen = HashSet::new();
@@ -258,7 +258,7 @@ impl Sweep {
         batches
     }
 
-    /// Asks for more seeds where all are known that were asked for and the mean is not precise yet.
+    /// Requests more seeds where all requested ones are known but the mean is not precise.
     fn want_more(&mut self) {
         let Some((metric, precision)) = self.precision else {
             return;
@@ -284,7 +284,7 @@ impl Sweep {
         }
     }
 
-    /// The runs of a batch, with all that is needed to do them elsewhere.
+    /// Returns a batch with everything that another machine needs to run it.
     pub fn task(&self, batch: &Batch) -> Task {
         let mut points: Vec<Runs> = Vec::new();
         let network = &self.plan.networks[batch.first().map_or(0, |run| self.network(run.0))];
@@ -307,11 +307,12 @@ impl Sweep {
         }
     }
 
-    /// Does the missing runs on the threads of the caller's pool, and writes them to `store` at
-    /// least every so often; until `stop` is set.
+    /// Runs what is missing on the caller's thread pool until `stop` is set. Writes results to
+    /// `store` at least once per interval `every`.
     ///
     /// # Errors
-    /// If a part cannot be written. Parts written before are whole, and the next call knows them.
+    /// Fails if a part cannot be written. Parts written earlier stay complete, and the next call
+    /// reads them.
     pub fn run(
         &mut self,
         store: Option<&Store>,
@@ -322,10 +323,10 @@ impl Sweep {
         self.run_watched(store, every, progress, &|_| {}, stop)
     }
 
-    /// Does as [`Self::run`], and shows `watch` each part as soon as its runs are done.
+    /// Works like [`Self::run`] and passes each part to `watch` as soon as its runs finish.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// Returns the errors of [`Self::run`].
     pub fn run_watched(
         &mut self,
         store: Option<&Store>,
@@ -384,7 +385,7 @@ impl Sweep {
         })
     }
 
-    /// The plan's runs as far as they are known, in the plan's order.
+    /// Returns the known runs in the plan's order.
     pub fn rows(&self) -> Rows {
         let mut rows = Rows::new(&self.plan.networks, &self.metrics);
         let mut axes: Vec<Vec<Setting>> = self.plan.axes().map(|_| Vec::new()).collect();
@@ -420,7 +421,7 @@ impl Sweep {
     }
 }
 
-/// Where parts of many threads come together until they are worth a file.
+/// Collects parts from many threads until they are worth a file.
 struct Desk<'a> {
     store: Option<&'a Store>,
     every: Duration,

@@ -1,5 +1,4 @@
-//! Sweeps: scenarios over axes and seeds, on all cores or on somebody else's, with rows that can be
-//! made again.
+//! Runs scenarios over axes and seeds, on all cores or other machines, with reproducible rows.
 //!
 //! ```text
 //! Plan      what is to be run: scenarios, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
@@ -38,27 +37,27 @@ use whyloss_sim::scenario::ScenarioError;
 
 use crate::PlanError;
 
-/// The key of a run: 128 bits of a hash of all that its row depends on.
+/// Key of a run: a 128-bit hash of everything that its row depends on.
 pub type Key = u128;
 
-/// Why there is no sweep, or no end of it.
+/// Explains why a sweep cannot start or finish.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// The plan is none, or of no use.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The scenario of some point is wrong.
+    /// The scenario of a point is invalid.
     #[error("point {point} ({at}): {source}")]
     Scenario {
-        /// The point's number.
+        /// Number of the point.
         point: u64,
-        /// Where on the axes it is.
+        /// Place of the point on the axes.
         at: String,
         /// The fault.
         source: Box<ScenarioError>,
     },
-    /// A part is none.
+    /// A file is not a valid part.
     #[error("{}: {source}", path.display())]
     Part {
         /// The file.
@@ -74,7 +73,7 @@ pub enum SweepError {
         /// The system's error.
         source: io::Error,
     },
-    /// Another sweep is writing there.
+    /// Another sweep is writing to this directory.
     #[error("{}: another sweep is running there", .0.display())]
     Busy(PathBuf),
 }

@@ -29,7 +29,7 @@ use twox_hash::XxHash3_128;
 
 use super::Key;
 
-/// Some runs of a sweep, done.
+/// Finished runs of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The scenario's text.
@@ -42,7 +42,7 @@ pub struct Part {
     pub rows: Vec<Row>,
 }
 
-/// A run that was done.
+/// One finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its key.
@@ -51,13 +51,13 @@ pub struct Row {
     pub set: String,
     /// Its seed.
     pub seed: u64,
-    /// Why it has no metrics, if it failed.
+    /// Error, if the run failed and has no metrics.
     pub error: Option<String>,
-    /// The value of each metric; NaN where there is none.
+    /// Value of each metric; NaN if missing.
     pub values: Vec<f64>,
 }
 
-/// A file that is no part.
+/// Reports a file that is not a part.
 #[derive(Debug, thiserror::Error)]
 #[error("this is no part of a sweep: {0}")]
 pub struct PartError(#[from] ParquetError);
@@ -89,18 +89,18 @@ impl Part {
         format!("part-{:032x}.parquet", XxHash3_128::oneshot(&keys))
     }
 
-    /// As a Parquet file.
+    /// Encodes the part as a Parquet file.
     ///
     /// # Errors
-    /// None that is known: it is written into memory.
+    /// Returns an error of the encoder; writing to memory has no other.
     pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
         Ok(self.write()?)
     }
 
-    /// From a Parquet file.
+    /// Decodes a part from a Parquet file.
     ///
     /// # Errors
-    /// If it is none, or not of a sweep.
+    /// Fails if the bytes are not a Parquet file or not from a sweep.
     pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, PartError> {
         Ok(read(bytes)?)
     }

@@ -33,17 +33,17 @@ use crate::plan::Network;
 pub struct Rows {
     /// The scenarios.
     pub networks: Vec<Network>,
-    /// Each row's among them.
+    /// Index of each row's scenario.
     pub network: Vec<usize>,
-    /// Each axis: its name and its values.
+    /// Name and values of each axis.
     pub axes: Vec<(String, AxisColumn)>,
     /// The point's number.
     pub points: Vec<u64>,
     /// The seed.
     pub seeds: Vec<u64>,
-    /// Each metric, and its values; NaN where there is none.
+    /// Each metric with its values; NaN if missing.
     pub metrics: Vec<(Metric, Vec<f64>)>,
-    /// Why there are no metrics.
+    /// Errors of failed runs.
     pub errors: Vec<Option<String>>,
     /// The settings of each run in the scenario, as JSON.
     pub sets: Vec<String>,
@@ -108,10 +108,10 @@ impl Rows {
             .map(|&network| self.networks[network].file.as_str())
     }
 
-    /// As a Parquet file: the same rows are the same bytes.
+    /// Encodes the rows as a Parquet file; equal rows give equal bytes.
     ///
     /// # Errors
-    /// None that is known: it is written into memory.
+    /// Returns an error of the encoder; writing to memory has no other.
     pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
         Ok(self.write()?)
     }

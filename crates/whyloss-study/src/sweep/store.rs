@@ -1,4 +1,4 @@
-//! A directory of parts, each written whole or not at all.
+//! Stores parts in a directory; each file appears completely or not at all.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -10,8 +10,8 @@ use super::SweepError;
 use super::part::Part;
 use super::rows::Rows;
 
-/// A directory with `parts/part-….parquet` and `rows.parquet`, held against other sweeps as long as
-/// this lives.
+/// A directory with `parts/part-….parquet` and `rows.parquet`, locked against other sweeps while
+/// this value exists.
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
@@ -24,10 +24,10 @@ const PARTS: &str = "parts";
 const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {
-    /// Makes the directory, if it is not there, and clears away what was not finished.
+    /// Creates the directory if it is missing, and removes unfinished files.
     ///
     /// # Errors
-    /// If it cannot be made, or another sweep is writing there.
+    /// Fails if it cannot be created or another sweep is writing there.
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
         let parts =
             create_below(directory, PARTS).map_err(|error| refuse(&error.path, error.source))?;
@@ -53,11 +53,11 @@ impl Store {
         Ok(store)
     }
 
-    /// Reads every part, and hands it to `take`.
+    /// Reads every part and passes it to `take`.
     ///
     /// # Errors
-    /// If one cannot be read, or is none: nothing of ours leaves such a file, so that is for people
-    /// to look at.
+    /// Fails if a file cannot be read or is not a part. Sweeps leave no such file, so a person must
+    /// check it.
     pub fn parts(&self, mut take: impl FnMut(&Part)) -> Result<(), SweepError> {
         for path in list(&self.directory.join(PARTS))? {
             if path
@@ -74,10 +74,10 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps a part.
+    /// Stores a part.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if it cannot be written.
     pub fn put(&self, part: &Part) -> Result<(), SweepError> {
         let path = self.directory.join(PARTS).join(part.name());
         let bytes = part
@@ -86,10 +86,10 @@ impl Store {
         write(&path, &bytes)
     }
 
-    /// Writes all rows of a plan as `rows.parquet`, in place of what is there, and says where.
+    /// Writes all rows of a plan to `rows.parquet`, replacing it, and returns the path.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if it cannot be written.
     pub fn put_rows(&self, rows: &Rows) -> Result<PathBuf, SweepError> {
         let path = self.directory.join("rows.parquet");
         let bytes = rows

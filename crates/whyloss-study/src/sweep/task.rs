@@ -11,8 +11,7 @@ use super::part::{Part, Row};
 use crate::metric::{Metric, Observed};
 use crate::plan::description;
 
-/// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the
-/// same names.
+/// Runs to do on any machine, sent as JSON. Files that the scenario names must exist there.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Task {
     pub(super) scenario: String,
@@ -31,16 +30,16 @@ pub(super) struct Runs {
 }
 
 impl Task {
-    /// How many runs it has.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Does them one after the other; algorithms may have the names of `registry`. Those during
-    /// which `stop` is set are left out; `finished` hears of each that was done.
+    /// Does the runs one after another; algorithms may have the names of `registry`. Omits runs
+    /// during which `stop` is set. Calls `finished` after each completed run.
     ///
     /// # Errors
-    /// If the scenario is not what it was when the task was made.
+    /// Fails if the scenario has changed since the task was made.
     pub fn run(
         &self,
         registry: &Registry,

@@ -1,16 +1,16 @@
-//! Ranges and ticks.
+//! Chooses ranges and ticks of axes.
 //!
 //! ```text
 //! linear  ticks at k·step, step ∈ {1, 2, 5}·10^m; from zero, or with a margin of 5 % at either end
-//! log     coordinates are log₁₀ of the values, ticks at whole powers of ten;
-//!         y from one power of ten to another, x with a margin of 4 % at either end if two powers lie between
+//! log     coordinates are log₁₀ of the values, ticks at whole powers of ten; y spans whole powers,
+//!         x has a margin of 4 % at either end if at least two powers lie within
 //! ```
 
 use std::collections::BTreeSet;
 
 use crate::{Figure, Look, Panel};
 
-/// One axis in the coordinates that are drawn: values, or their logarithms.
+/// Holds an axis in drawn coordinates: values or their logarithms.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) start: f64,
@@ -21,13 +21,13 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Where `value` lies; `None` if it cannot be drawn (not finite, or no logarithm).
+    /// Returns the coordinate of `value`; `None` if it is not finite or has no logarithm.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let place = if self.log { libm::log10(value) } else { value };
         place.is_finite().then_some(place)
     }
 
-    /// The text at a tick.
+    /// Returns the text at a tick.
     pub(super) fn label(&self, tick: f64) -> String {
         if self.log {
             let exponent = |tick: f64| libm::round(tick) as i32;
@@ -63,11 +63,11 @@ pub(in crate::report) fn shared(figure: &Figure) -> Option<(f64, f64)> {
     (low < high).then_some((low, high))
 }
 
-/// Points from which on a line is a time series.
+/// Points from which a line counts as a time series.
 pub(in crate::report) const LONG: usize = 60;
 
-/// The x axis: ticks at the measured places while they are few and far enough apart, else at round
-/// numbers; a logarithmic one has its ticks at powers of ten in any case. It holds `shared` as well.
+/// Returns the x axis, which holds `shared` as well. Ticks mark the measured places if those are
+/// few and far apart, else round numbers. Logarithmic axes always have ticks at powers of ten.
 pub(super) fn x(panel: &Panel, shared: Option<(f64, f64)>) -> Axis {
     let places: BTreeSet<Ordered> = points(panel)
         .filter(|&(x, _, _)| !panel.log_x || x > 0.0)
@@ -76,7 +76,7 @@ pub(super) fn x(panel: &Panel, shared: Option<(f64, f64)>) -> Axis {
     let places: Vec<f64> = places.into_iter().map(|place| place.0).collect();
     let marks = marks(panel).filter(|&x| !panel.log_x || x > 0.0);
     let marks = marks.map(|x| if panel.log_x { libm::log10(x) } else { x });
-    // Marks stretch the axis, and are no ticks of it.
+    // Marks extend the axis but get no ticks.
     let (low, high) = marks.fold(ends(&places), |(low, high), x| (low.min(x), high.max(x)));
     let (low, high) = shared.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
     let (Some(first), Some(last)) = (finite(low), finite(high)) else {
@@ -115,23 +115,23 @@ pub(super) fn x(panel: &Panel, shared: Option<(f64, f64)>) -> Axis {
     }
 }
 
-/// Whether the labels of neighbouring places of an axis of this length keep a character's width
-/// between them; a panel of two side by side is some forty characters wide.
+/// Returns whether the labels of neighbouring places keep a character's width apart. A panel of two
+/// side by side is about forty characters wide.
 fn apart(pair: &[f64], length: f64) -> bool {
     let width = |place: &f64| place.to_string().chars().count() as f64;
     let widths: f64 = pair.iter().map(width).sum();
     pair[1] - pair[0] >= length * 0.024 * (widths / 2.0 + 1.0)
 }
 
-/// The y axis: holds every interval; begins at zero unless the values keep far from it.
+/// Returns the y axis, which spans every interval and starts at zero unless all values are far from
+/// it.
 pub(super) fn y(panel: &Panel) -> Axis {
     let bars = panel.series.iter().any(|series| series.look == Look::Bars);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, half_width) in points(panel) {
         let half = half_width.filter(|half| half.is_finite()).unwrap_or(0.0);
-        // A whisker that reaches towards zero would take many decades of a logarithmic axis, and
-        // one that reaches below it would show an axis with impossible shares and counts: it is cut
-        // instead.
+        // Cut whiskers near zero: on a logarithmic axis they would span many decades. Below zero
+        // they would suggest impossible shares and counts.
         let whisker = match (panel.log_y, y >= 0.0) {
             (true, _) => (y - half).max(y / 10.0),
             (false, true) => (y - half).max(0.0),
@@ -162,7 +162,7 @@ pub(super) fn y(panel: &Panel) -> Axis {
     linear(low, high)
 }
 
-/// The smallest and the largest; infinities where there is none.
+/// Returns the first and last place, or infinities if empty.
 fn ends(places: &[f64]) -> (f64, f64) {
     let first = places.first().copied().unwrap_or(f64::INFINITY);
     (first, places.last().copied().unwrap_or(f64::NEG_INFINITY))
@@ -196,11 +196,11 @@ fn linear(low: f64, high: f64) -> Axis {
         (low - margin, high + margin)
     };
     let step = round_step((high - low) / 7.0);
-    // Zero is an end of its own; elsewhere a margin keeps the markers whole.
+    // Zero is a natural end; elsewhere a margin keeps the markers whole.
     let margin = (high - low) * 0.05;
     let start = if low == 0.0 { 0.0 } else { low - margin };
     let end = if high == 0.0 { 0.0 } else { high + margin };
-    // Ticks are whole multiples, counted in integers so that no error piles up.
+    // Ticks are integer multiples of the step, so that rounding errors do not add up.
     let first = libm::ceil(start / step - 1e-9) as i64;
     let last = libm::floor(end / step + 1e-9) as i64;
     Axis {
@@ -228,10 +228,10 @@ fn logarithmic(low: f64, high: f64) -> Axis {
     }
 }
 
-/// A logarithmic axis around the coordinates `first` to `last`; out to whole powers of ten if fewer
-/// than two lie within, since one tick says nothing about the scale.
+/// Returns a logarithmic axis around `first` to `last`. It extends to whole powers of ten if it
+/// would show fewer than two ticks, since one tick shows no scale.
 fn powers(first: f64, last: f64, margin: f64) -> Axis {
-    // Half a thousandth: the logarithm of 0.001 need not be −3 to the last bit.
+    // Allow half a thousandth: the logarithm of 0.001 need not be exactly −3.
     let whole = logarithmic(libm::pow(10.0, first + 5e-4), libm::pow(10.0, last - 5e-4));
     let (start, end) = (first - margin, last + margin);
     let within = |&&tick: &&f64| (start..=end).contains(&tick);
@@ -250,7 +250,7 @@ fn powers(first: f64, last: f64, margin: f64) -> Axis {
     }
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
+/// Returns the smallest 1, 2 or 5 times a power of ten that is at least `step`.
 fn round_step(step: f64) -> f64 {
     let exponent = libm::floor(libm::log10(step));
     let power = libm::pow(10.0, exponent);
@@ -269,10 +269,10 @@ fn decimals_of(step: f64) -> usize {
         .unwrap_or(6) as usize
 }
 
-/// Powers of ten that may be written out: 0.001 to 1000.
+/// Exponents that are written out: 0.001 to 1000.
 const PLAIN: core::ops::RangeInclusive<i32> = -3..=3;
 
-/// Written out, or as a power; all ticks of an axis the same way.
+/// Formats a power of ten, written out if `plain`; all ticks of an axis use one form.
 fn power_of_ten(exponent: i32, plain: bool) -> String {
     const SUPERSCRIPTS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     if plain {
@@ -287,7 +287,7 @@ fn power_of_ten(exponent: i32, plain: bool) -> String {
     format!("10{sign}{}", digits.collect::<String>())
 }
 
-/// Numbers in their total order.
+/// Orders floating-point numbers by their total order.
 #[derive(Clone, Copy)]
 struct Ordered(f64);
 

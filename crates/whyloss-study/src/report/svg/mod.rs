@@ -1,9 +1,9 @@
-//! A figure as SVG: panels in two columns, one legend for all of them outside the data.
+//! Draws a figure as SVG: panels in two columns and one legend outside the data.
 //!
-//! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of
-//! the same name looks the same in every panel. Whiskers are 95 % confidence intervals. The drawing
-//! is done in tenths of a pixel, since the library draws at whole coordinates only, and what is
-//! drawn alike is drawn together, so that it becomes one path.
+//! Sizes keep a figure legible at the width of a text column. Series with the same name look the
+//! same in every panel. Whiskers are 95 % confidence intervals. Drawing uses tenths of a pixel,
+//! because the library takes only whole coordinates. Similar shapes are drawn together, so that
+//! they merge into one path.
 
 pub(super) mod axis;
 mod style;
@@ -27,10 +27,10 @@ type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// Drawing units per pixel.
 const UNITS: i32 = 10;
-/// A panel beside another, and one that has the figure for itself.
+/// Size of a panel beside another, and of a figure's only panel, in pixels.
 const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
-/// From the panel's edges to the axes: left, top, right, bottom.
+/// Distance from the panel's edges to the axes, in pixels: left, top, right, bottom.
 const MARGINS: [i32; 4] = [66, 30, 14, 52];
 const FAMILY: &str = "Helvetica, Arial, sans-serif";
 const TEXT: i32 = 13;
@@ -39,13 +39,13 @@ const LEGEND_SAMPLE: i32 = 42;
 const LEGEND_GAP: i32 = 20;
 const LINE: i32 = 17; // tenths of a pixel
 const MARKER: f64 = 3.6;
-/// About so many points of a line have markers, if it has at least five times as many.
+/// Approximate number of markers on a line with at least five times as many points.
 const MARKED: usize = 10;
 const CAP: i32 = 3;
 /// Opacity of bands.
 const BAND: f64 = 0.22;
 
-/// The figure as a document of its own, fit to be put inline into HTML as well.
+/// Renders the figure as a standalone SVG document that may also be inlined in HTML.
 pub fn render(figure: &Figure) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure.panels.len(), &legend);
@@ -54,7 +54,7 @@ pub fn render(figure: &Figure) -> String {
     {
         let size = ((width * UNITS) as u32, (height * UNITS) as u32);
         let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        // Drawing into memory cannot fail; a panel that cannot be drawn is left empty.
+        // Drawing into memory cannot fail; a panel that cannot be drawn stays empty.
         let _ = draw(&root, figure, &legend, &layout);
     }
     let old = format!(
@@ -73,7 +73,7 @@ pub fn render(figure: &Figure) -> String {
         inherited.join(" ")
     );
     let svg = tighten::tighten(&svg, &inherited).replacen(&old, &new, 1);
-    // Behind the opening tag: what it is called, and what there is to see.
+    // Insert the title and description behind the opening tag.
     let Some(opened) = svg.find('>') else {
         return svg;
     };
@@ -84,7 +84,7 @@ pub fn render(figure: &Figure) -> String {
     )
 }
 
-/// The figure in words: its panels, their axes and series.
+/// Describes the figure in words: its panels, their axes and series.
 fn description(figure: &Figure) -> String {
     let panel = |panel: &Panel| {
         let names: Vec<&str> = panel.series.iter().map(|s| s.name.as_str()).collect();
@@ -115,7 +115,7 @@ fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) 
     root.present()
 }
 
-/// Where panels and legend go, in pixels.
+/// Holds the positions of panels and legend, in pixels.
 struct Layout {
     size: (i32, i32),
     panel: (i32, i32),
@@ -125,8 +125,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Two columns; the legend takes the place that an odd number of panels leaves, else a strip
-    /// below them.
+    /// Arranges panels in two columns. The legend fills the cell that an odd number of panels
+    /// leaves free, else a strip below.
     fn new(panels: usize, legend: &Legend<'_>) -> Self {
         let panel = if panels > 1 { PANEL } else { LONE_PANEL };
         let columns = if panels > 1 { 2 } else { 1 };
@@ -155,7 +155,7 @@ impl Layout {
     }
 }
 
-/// The colours and shapes of a figure's series, for charts beside its picture.
+/// Provides a figure's colours and shapes to charts beside its picture.
 pub(super) struct Colours<'a>(Legend<'a>);
 
 impl<'a> Colours<'a> {
@@ -163,7 +163,7 @@ impl<'a> Colours<'a> {
         Self(Legend::new(figure))
     }
 
-    /// Returns a colour as pages write it, `ink` for the colour of text.
+    /// Returns a series' colour for web pages; `ink` is the text's colour.
     pub(super) fn of(&self, series: &Series) -> String {
         match self.0.style(&series.name).map_or(INK, |style| style.colour) {
             INK => "ink".into(),
@@ -171,19 +171,19 @@ impl<'a> Colours<'a> {
         }
     }
 
-    /// Returns a marker's corners, turn and two radii, as [`style`] has them, and whether it is an
-    /// outline.
+    /// Returns a marker's corners, turn and two radii, as [`style`] defines them, and whether it is
+    /// an outline.
     pub(super) fn marker(&self, series: &Series) -> ((u32, f64, f64, f64), bool) {
         let style = self.0.style(&series.name).unwrap_or(Style::new(0, None));
         (style.marker, style.hollow)
     }
 }
 
-/// The series of all panels, each name once.
+/// Lists the series of all panels, each name once.
 struct Legend<'a> {
     entries: Vec<(&'a Series, Style)>,
-    /// Whether there are signs, from which lines keep apart: they have no markers, and other
-    /// colours.
+    /// Whether there are signs; lines then lose their markers and use other colours, to stay
+    /// distinct.
     signs: bool,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Legend<'a> {
         entry.map(|(_, style)| *style)
     }
 
-    /// One series needs no legend if the axis already says what it is.
+    /// A lone series needs no legend: the axis names it.
     fn entries(&self) -> &[(&'a Series, Style)] {
         if self.entries.len() > 1 {
             &self.entries
@@ -244,7 +244,7 @@ impl<'a> Legend<'a> {
 
     fn draw(&self, root: &Area<'_>, layout: &Layout) -> Drawn {
         let columns = self.columns(layout.legend_width);
-        // A strip below is centred; a cell beside the panels is read from its left edge.
+        // Centre a strip below the panels; align a cell beside them to its left edge.
         let used = columns * self.column_width() - LEGEND_GAP;
         let left = if layout.legend.0 > MARGINS[0] {
             layout.legend.0
@@ -284,7 +284,7 @@ impl<'a> Legend<'a> {
     }
 }
 
-/// Data to drawing units, within one panel.
+/// Maps data to drawing units within one panel.
 struct Frame<'a> {
     x: &'a Axis,
     y: &'a Axis,
@@ -295,26 +295,26 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Along the x axis, from data.
+    /// Maps x data to a horizontal position.
     fn across(&self, x: f64) -> i32 {
         let part = (x - self.x.start) / (self.x.end - self.x.start);
         self.left + libm::round(part * f64::from(self.right - self.left)) as i32
     }
 
-    /// Along the y axis, from the axis' coordinate; what lies outside is put on the edge.
+    /// Maps a y coordinate to a vertical position, clamped to the panel.
     fn up(&self, place: f64) -> i32 {
         let part = (place - self.y.start) / (self.y.end - self.y.start);
         self.bottom - libm::round(part.clamp(0.0, 1.0) * f64::from(self.bottom - self.top)) as i32
     }
 
-    /// The end of a whisker; what has no logarithm is put on the lower edge.
+    /// Maps the end of a whisker; values without a logarithm go to the lower edge.
     fn end(&self, value: f64) -> i32 {
         self.y
             .place(value)
             .map_or(self.bottom, |place| self.up(place))
     }
 
-    /// A point in drawing units, with the ends of its interval; `None` if it cannot be drawn.
+    /// Maps a point and the ends of its interval; `None` if it cannot be drawn.
     fn point(&self, (x, y, half_width): (f64, f64, Option<f64>)) -> Option<Point> {
         let place = self.y.place(y)?;
         Some(Point {
@@ -354,7 +354,7 @@ fn draw_panel(
         bottom,
     };
     draw_axes(root, panel, &frame)?;
-    // Areas first, so that no line hides behind them.
+    // Draw areas first, so that they hide no line.
     let drawn = |look: Look| {
         let series = panel.series.iter().filter(move |s| s.look == look);
         series.filter_map(|series| Some((series, legend.style(&series.name)?)))
@@ -439,7 +439,7 @@ fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
     root.draw_text(&panel.y_label, &beside, (edge, i32::midpoint(top, bottom)))
 }
 
-/// The bars of all series that have any, side by side around each x.
+/// Draws the bars of all bar series, side by side around each x.
 fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<'_>) -> Drawn {
     let bars: Vec<_> = panel
         .series
@@ -480,7 +480,7 @@ fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<
     Ok(())
 }
 
-/// Without markers on its line if those would be taken for signs.
+/// Draws a series; its line gets no markers if they could be mistaken for signs.
 fn draw_series(
     root: &Area<'_>,
     series: &Series,
@@ -489,7 +489,7 @@ fn draw_series(
     signs: bool,
 ) -> Drawn {
     let points: Vec<Option<Point>> = series.points.iter().map(|p| frame.point(*p)).collect();
-    // A value that could not be measured breaks the line rather than being bridged.
+    // A missing value breaks the line.
     let is_cloud = matches!(series.look, Look::Points | Look::Signs(_));
     for run in points.split(Option::is_none).filter(|_| !is_cloud) {
         let line: Vec<_> = run.iter().flatten().map(|point| point.at).collect();
@@ -503,7 +503,7 @@ fn draw_series(
     if signs && !is_cloud {
         return Ok(());
     }
-    // A marker on every point of a long line would hide it.
+    // A marker on every point would hide a long line.
     let every = if is_cloud || points.len() < 5 * MARKED {
         1
     } else {
@@ -531,7 +531,7 @@ fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
     Ok(())
 }
 
-/// A tint from each place to so much above it (negative: up).
+/// Draws a tint from each place to a height above it (negative is up).
 fn draw_band(root: &Area<'_>, ends: &[((i32, i32), i32)], style: Style) -> Drawn {
     let low = ends.iter().map(|&(low, _)| low);
     let high = ends.iter().rev().map(|&((x, y), above)| (x, y + above));
@@ -542,7 +542,7 @@ fn draw_band(root: &Area<'_>, ends: &[((i32, i32), i32)], style: Style) -> Drawn
     root.draw(&Polygon::new(outline, style.colour.mix(BAND).filled()))
 }
 
-/// Markers with a thin rim of paper, which parts them from the lines they lie on.
+/// Draws markers with a thin rim that separates them from the lines below.
 fn draw_markers(root: &Area<'_>, places: &[(i32, i32)], style: Style) -> Drawn {
     let radius = MARKER * f64::from(UNITS);
     let rings = [(1.25, PAPER), (1.0, style.colour), (0.55, PAPER)];
@@ -556,10 +556,10 @@ fn draw_markers(root: &Area<'_>, places: &[(i32, i32)], style: Style) -> Drawn {
     Ok(())
 }
 
-/// A tint with a full outline, so that neighbours differ in grey too.
+/// Draws a tinted bar with a solid outline, so that neighbours also differ in grey.
 fn draw_bar(root: &Area<'_>, corners: [(i32, i32); 2], style: Style) -> Drawn {
     let [(left, top), (right, bottom)] = corners;
-    // The grid is not to show through.
+    // Cover the grid.
     root.draw(&Rectangle::new(corners, PAPER.filled()))?;
     root.draw(&Rectangle::new(
         corners,
@@ -590,7 +590,7 @@ fn draw_interval(root: &Area<'_>, x: i32, (low, high): (i32, i32), colour: RGBCo
 }
 
 fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
-    // The library divides sizes by 1.24 on the way to SVG.
+    // The library divides sizes by 1.24 when it writes SVG.
     let size = f64::from(size * UNITS) * 1.24;
     (FAMILY, size)
         .into_font()
@@ -598,7 +598,7 @@ fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static>
         .pos(Pos::new(horizontal, vertical))
 }
 
-/// Pixels, about: no font is at hand to measure with.
+/// Estimates the width in pixels; no font is available to measure with.
 fn text_width(text: &str) -> i32 {
     text.chars().count() as i32 * TEXT * 57 / 100
 }

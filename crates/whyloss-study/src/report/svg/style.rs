@@ -1,5 +1,5 @@
-//! Styles that tell series apart: colour, marker and dash. Any two of the three may be lost: in
-//! black and white, for colour-blind readers, or where lines cross.
+//! Defines the colour, marker and dash of series. Any one of the three suffices: in black and
+//! white, for colour-blind readers, or where lines cross.
 //!
 //! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their
 //! yellow, and orange and sky blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2,
@@ -11,11 +11,11 @@ use plotters::style::RGBColor;
 
 use crate::Sign;
 
-/// Text and axes.
+/// Colour of text and axes.
 pub(crate) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-/// Grid lines.
+/// Colour of grid lines.
 pub(crate) const GRID: RGBColor = RGBColor(0xe4, 0xe6, 0xe9);
-/// Behind everything.
+/// Colour of the background.
 pub(crate) const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
 /// Returns a [sign's colour](Sign::colour) as web pages write it, such as `#0072B2`.
@@ -38,7 +38,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0x7a, 0x7f, 0x87), // grey
 ];
 
-/// Lengths of line and gap in pixels, in turn.
+/// Alternating lengths of line and gap, in pixels.
 const DASHES: [&[f64]; 4] = [
     &[7.0, 3.5],
     &[2.0, 3.0],
@@ -46,11 +46,11 @@ const DASHES: [&[f64]; 4] = [
     &[14.0, 4.0],
 ];
 
-/// Opacities of bars, each far from the next.
+/// Opacities of bars, chosen to be far apart.
 const TINTS: [f64; 4] = [0.9, 0.35, 0.65, 0.15];
 
-/// Corners of a star, turn of the first in parts of a circle from the right, radius, radius between
-/// corners (equal to the radius times cos(π/corners) for a plain polygon).
+/// Corners of a star, turn of the first from the right in parts of a circle, outer and inner
+/// radius. The inner radius is the outer times cos(π/corners) for a plain polygon.
 const MARKERS: [(u32, f64, f64, f64); 9] = [
     (24, 0.0, 1.0, 1.0),     // disc
     (4, 0.125, 1.25, 0.884), // square
@@ -63,7 +63,7 @@ const MARKERS: [(u32, f64, f64, f64); 9] = [
     (6, 0.0, 1.2, 1.04),     // hexagon
 ];
 
-/// How one series is drawn, in every panel of a figure.
+/// Style of one series in every panel of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) colour: RGBColor,
@@ -71,12 +71,13 @@ pub(super) struct Style {
     /// Opacity of its bars.
     pub(super) tint: f64,
     pub(super) marker: (u32, f64, f64, f64),
-    /// Whether its markers are outlines: the colours are used for the second time.
+    /// Whether its markers are outlines, because the colours repeat.
     pub(super) hollow: bool,
 }
 
 impl Style {
-    /// The `index`-th series of a figure; `dashes` before it have been dashed.
+    /// Returns the style of a figure's series number `index`; `dashed` numbers it among the dashed
+    /// ones.
     pub(super) fn new(index: usize, dashed: Option<usize>) -> Self {
         Self {
             colour: COLOURS[index % COLOURS.len()],
@@ -96,7 +97,7 @@ impl Style {
         }
     }
 
-    /// The marker's outline around `(x, y)`, a disc of `radius` having about its area.
+    /// Returns the marker's outline around `(x, y)`, about as large as a disc of `radius`.
     pub(super) fn marker(&self, (x, y): (i32, i32), radius: f64) -> Vec<(i32, i32)> {
         let (corners, turn, outer, inner) = self.marker;
         (0..2 * corners)
@@ -111,7 +112,7 @@ impl Style {
     }
 }
 
-/// Cuts a line into its dashes. `pattern` holds the lengths of line and gap, in turn; empty: one
+/// Cuts a line into dashes. `pattern` alternates lengths of line and gap; an empty one keeps one
 /// piece.
 pub(super) fn dashes(line: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
     let Some(&(mut left)) = pattern.first() else {
@@ -152,7 +153,7 @@ pub(super) fn dashes(line: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)
 mod tests {
     use super::*;
 
-    /// WCAG 2.2's relative luminance.
+    /// Returns the relative luminance of WCAG 2.2.
     fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
         let linear = |part: u8| match f64::from(part) / 255.0 {
             part if part <= 0.040_45 => part / 12.92,
@@ -163,7 +164,7 @@ mod tests {
 
     #[test]
     fn lines_are_seen_on_white_and_on_dark() {
-        // The paper of a dark page, as page.css has it.
+        // The background of a dark page in page.css.
         let dark = RGBColor(0x1b, 0x1f, 0x24);
         for colour in COLOURS.into_iter().filter(|&colour| colour != INK) {
             for paper in [PAPER, dark] {
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// `python/whyloss/plot.py` draws causes as the pages do.
+    /// Checks that `python/whyloss/plot.py` draws causes as pages do.
     #[test]
     fn python_has_the_same_colours_shapes_and_words() {
         use crate::outcome::{CAUSES, word};

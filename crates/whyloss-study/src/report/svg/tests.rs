@@ -1,9 +1,9 @@
-//! Pictures of synthetic figures.
+//! Renders synthetic figures.
 
 use super::super::example;
 use super::*;
 
-/// The first two lines of two panels: enough to see, few enough to read.
+/// Draws the first two lines of two panels, to keep the snapshot short.
 #[test]
 fn lines() {
     let mut figure = example::figure().figures.swap_remove(0);
@@ -107,8 +107,8 @@ fn few_places_are_their_own_ticks() {
     let points = |xs: &[f64]| xs.iter().map(|&x| (x, 1.0, None)).collect();
     let flows = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
     assert_eq!(axis::x(&panel(false, points(&flows)), None).ticks, flows);
-    // Where their labels would touch, round numbers take their place: 40 and 128 of a length of
-    // 1464 do.
+    // Where labels would touch, round numbers replace the places: 40 and 128 do at a length of
+    // 1464.
     let coverages = [40.0, 128.0, 512.0, 1024.0, 1464.0];
     let ticks = axis::x(&panel(false, points(&coverages)), None).ticks;
     assert!(!ticks.contains(&128.0), "{ticks:?}");
@@ -162,7 +162,7 @@ fn a_logarithmic_x_axis_by_hand() {
     assert_eq!(axis.ticks, [0.0, 1.0, 2.0]);
 }
 
-/// Equal steps for equal ratios; a place at zero has none and parts the line.
+/// Equal ratios take equal steps; zero has no place and breaks the line.
 #[test]
 fn lines_over_powers_of_ten() {
     let mut lossy = panel(

@@ -1,17 +1,15 @@
-//! The library's SVG with less of it: what it draws one by one, though drawn alike, becomes one
-//! path.
+//! Shortens the library's SVG: similar consecutive shapes become one path.
 //!
 //! ```text
 //! consecutive polylines, polygons of the same attributes  →  one path, relative from each first
 //! point on opacity="1", and the font that the document states      →  nothing
 //! ```
 //!
-//! Anything else stays as it is. A figure shrinks to a third, which counts on a page that holds
-//! dozens.
+//! Anything else stays as it is. A figure shrinks to a third, which matters on a page of dozens.
 
 use core::fmt::Write;
 
-/// `inherited` are attributes of the root, as written, which need not be said again.
+/// Rewrites `svg`; `inherited` lists attributes, as written, that the root already states.
 pub(super) fn tighten(svg: &str, inherited: &[&str]) -> String {
     let mut tight = String::with_capacity(svg.len() / 3);
     let mut path: Option<(String, String)> = None;
@@ -37,7 +35,7 @@ pub(super) fn tighten(svg: &str, inherited: &[&str]) -> String {
         if line.starts_with("<text ") {
             in_text = true;
         }
-        // Words stay as they are, on the line of their element.
+        // Text stays as it is, on the line of its element.
         if line.starts_with('<') && !line.starts_with("<svg") {
             tight.push_str(&without(line, inherited));
         } else {
@@ -66,9 +64,9 @@ fn without(text: &str, inherited: &[&str]) -> String {
     text
 }
 
-/// A polyline or a polygon, opaque, so that it may be drawn together with the next.
+/// An opaque polyline or polygon, which can merge with the next.
 struct Shape<'a> {
-    /// With the space before each.
+    /// Attributes, each with its leading space.
     attributes: &'a str,
     points: Vec<(i32, i32)>,
     closed: bool,
@@ -94,7 +92,7 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// As path data: M x y, then h dx, v dy or l dx dy.
+    /// Appends path data: M x y, then h dx, v dy or l dx dy.
     fn write(&self, data: &mut String) {
         let (x, y) = self.points[0];
         let _ = write!(data, "M{x}");
@@ -116,7 +114,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The number after a number: a minus sign parts them as well as a space does.
+/// Appends a number; a minus sign separates it as well as a space does.
 fn more(data: &mut String, number: i32) {
     let space = if number < 0 { "" } else { " " };
     let _ = write!(data, "{space}{number}");
