@@ -7,9 +7,12 @@
 //! known     ← known + (capacity − known)/4           or capacity, if they are more than a quarter apart
 //!
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
-//! refused     target ← target·(1 − refused),         if the queue holds a packet, or the path never took the target
-//! else        target ← target + max((known − target)/2, gain·target)
-//! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/16)
+//! refused     target ← target·(1 − refused),         if the queue holds a packet and at least 2.5 ms
+//!             and to at most 29/32 of what the path took, without it, if that is less than the target
+//! else        target ← target + max((known − target)/2, gain·step)
+//! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
+//! dt          s since the round before
+//! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/64)
 //! ```
 //!
 //! A round holds only packets that left after the last change, so that each change sees its own
@@ -23,12 +26,18 @@
 //! - **Up.** The start doubles per round as slow start does (RFC 5681). Above the known capacity
 //!   the gain grows like CUBIC's convex part (RFC 9438): a path that widens fivefold is full again
 //!   after some twenty rounds.
+//! - **Fairness.** A shared queue takes the same share from each flow, so flows become equal only if
+//!   the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
+//!   Balakrishnan, INFOCOM 2001). The root of the time lies between equal steps per round and equal
+//!   steps per second, for rounds of unlike length. Fast flows keep half of a proportional step.
 //! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
 //!   the last 10 s, a loss beside an empty queue is no congestion. Above it, a policer without a
-//!   queue may refuse. The share that the odds call refused a sixteenth below it is their mistake;
-//!   it and two standard errors are taken off elsewhere.
-//! - **Floor.** `refused` removes just what did not get through, so no loss lowers the target below
-//!   what is delivered, and the radio's losses do not lower it at all.
+//!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
+//!   nothing: the share that the odds still call refused is their mistake. It and two standard
+//!   errors are taken off elsewhere.
+//! - **Floor.** Beside a queue, `refused` removes just what did not get through, so no loss lowers
+//!   the target below what is delivered. The radio's losses lower it only where the odds mistake
+//!   them above the rate that the path took, and then by a quarter at most.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
 //!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at
 //!   once, in the start and where the sender stays below its target; in the start, a full train
@@ -44,6 +53,12 @@ use whyloss::{Duration, Time};
 const LIMIT: f64 = 0.010;
 /// Gain after a congestion.
 const CAUTION: f64 = 1.0 / 64.0;
+/// Scale of steps that grow with the root of rate and time, bit/s².
+const ROOT: f64 = 2.5e6;
+/// So far below a rate that the path took, nothing refuses.
+const BELOW: f64 = 1.0 / 16.0;
+/// How far below it a loss beside an empty queue takes the target.
+const TEST: f64 = BELOW + 2.0 * CAUTION;
 /// Two buckets of this length hold the rate that the path took.
 const BUCKET: Duration = Duration::from_secs(5);
 /// No rate is larger: 1 Tbit/s.
@@ -77,6 +92,11 @@ pub(crate) struct Control {
     gain: f64,
     pub(crate) known: f64,
     congested: bool,
+    /// Whether a queue showed the last congestion.
+    queued: bool,
+    /// When the latest round ended, and seconds since the one before.
+    at: Time,
+    dt: f64,
     /// Target at which the queue began to build, bit/s.
     ceiling: f64,
     proven: Most,
@@ -96,6 +116,9 @@ impl Control {
             gain: 1.0,
             known: 0.0,
             congested: false,
+            queued: false,
+            at: Time::ZERO,
+            dt: 0.0,
             ceiling: 0.0,
             proven: Most::default(),
             mistaken: 0.0,
@@ -111,6 +134,8 @@ impl Control {
     /// Ends a round.
     pub(crate) fn on_round(&mut self, now: Time, seen: &Seen) {
         let trip = seen.trip.as_secs_f64();
+        self.dt = (now - self.at).as_secs_f64().clamp(0.0, 1.0);
+        self.at = now;
         let refused = self.believed(now, seen);
         let accepted = seen.sent.map(|sent| sent * (1.0 - refused));
         let ahead = seen.queue.delay + seen.queue.trend * trip / 2.0;
@@ -119,7 +144,7 @@ impl Control {
             if !self.congested {
                 self.ceiling = self.target;
             }
-            self.congested = true;
+            (self.congested, self.queued) = (true, true);
             if let Some(accepted) = accepted {
                 let capacity = accepted / (1.0 + seen.queue.trend).max(0.1);
                 self.learn(capacity.min(self.ceiling));
@@ -134,6 +159,7 @@ impl Control {
             self.set(self.target * left);
             self.learn(self.target);
         } else if refused > CAUTION {
+            self.queued = false;
             self.learn(self.target);
         } else {
             self.rise(seen);
@@ -147,15 +173,34 @@ impl Control {
         let beyond = (seen.refused - self.mistaken - 2.0 * error).max(0.0);
         if let Some(sent) = seen.sent {
             // A disbelieved refusal must not confirm itself.
-            self.proven.add(now, sent * (1.0 - beyond));
+            self.proven.add(now, sent * (1.0 - seen.refused));
         }
-        if seen.queue.delay * proven >= 8.0 * seen.size || self.target > proven {
+        let full = seen.queue.delay >= (8.0 * seen.size / proven).max(LIMIT / 4.0);
+        if full {
             return beyond;
         }
-        if self.target < proven * (1.0 - 4.0 * CAUTION) {
+        if self.target > proven {
+            // Deep enough for the next round to tell a policer from a mistake.
+            let test = (1.0 - proven * (1.0 - TEST) / self.target).min(0.25);
+            return if beyond > CAUTION {
+                beyond.max(test)
+            } else {
+                beyond
+            };
+        }
+        if self.target < proven * (1.0 - BELOW) {
             self.mistaken += (seen.refused - self.mistaken) / 8.0;
         }
         0.0
+    }
+
+    /// The step of a gain of one, bit/s.
+    fn step(&self) -> f64 {
+        if self.queued {
+            (self.target * ROOT * self.dt).sqrt().max(self.target / 2.0)
+        } else {
+            self.target
+        }
     }
 
     fn rise(&mut self, seen: &Seen) {
@@ -163,7 +208,7 @@ impl Control {
         let start = self.known <= 0.0;
         let back = (self.known - self.target) / 2.0;
         let mut risen =
-            (self.target + back.max(self.gain * self.target)).min(2.0 * sent * (1.0 - seen.lost));
+            (self.target + back.max(self.gain * self.step())).min(2.0 * sent * (1.0 - seen.lost));
         if let Some(train) = seen.train
             && (start || sent < self.target / 2.0)
         {
@@ -175,7 +220,7 @@ impl Control {
             risen = risen.max(train.rate);
         }
         self.set(risen.max(self.target));
-        if !start && self.target > self.known * (1.0 + 4.0 * CAUTION) {
+        if !start && self.target > self.known * (1.0 + CAUTION) {
             self.gain = (1.5 * self.gain).min(1.0);
         }
     }
@@ -252,11 +297,12 @@ mod tests {
         assert_eq!(round(0.0, 1e6), 2e6);
         // 20 ms + 5 ms of 200: an eighth below the capacity.
         assert_eq!(round(0.020, 2e6), 1.75e6);
-        // Half the way back, then again, then a 64th up.
+        // Half the way back, again and again, until it is less than a 64th of half the target.
         assert_eq!(round(0.0, 2e6), 1.875e6);
         assert_eq!(round(0.0, 2e6), 1.9375e6);
         assert_eq!(round(0.0, 2e6), 1.96875e6);
-        assert_eq!(round(0.0, 2e6), 1.96875e6 * (1.0 + CAUTION));
+        assert_eq!(round(0.0, 2e6), 1.984_375e6);
+        assert_eq!(round(0.0, 2e6), 1.984_375e6 * (1.0 + CAUTION / 2.0));
     }
 
     #[test]
@@ -281,6 +327,29 @@ mod tests {
         // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 −
         // 0.0625 − 0.05.
         assert!((control.target - 5e5 * (1.0 - 0.3875)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_refusal_without_a_queue_is_put_to_the_test() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        (control.known, control.gain) = (1e6, CAUTION);
+        let lossy = |sent| Seen {
+            refused: 0.03125,
+            ..seen(0.0, sent)
+        };
+        control.proven.add(Time::from_nanos(1), 1e6);
+        control.target = 1.0625e6;
+        // Three losses in a hundred above the rate that the path took: to a tenth below it.
+        control.on_round(Time::from_nanos(1), &lossy(1e6));
+        assert!((control.target - 1e6 * (1.0 - TEST)).abs() < 1e-3);
+        // They go on below it: a mistake, which counts no more above.
+        for _ in 0..12 {
+            control.on_round(Time::from_nanos(2), &lossy(0.9e6));
+            control.target = 0.9e6;
+        }
+        (control.target, control.known) = (1.1e6, 1e6);
+        control.on_round(Time::from_nanos(3), &lossy(1.1e6));
+        assert!(control.target > 1.1e6, "{}", control.target);
     }
 
     #[test]

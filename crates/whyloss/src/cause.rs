@@ -1,6 +1,6 @@
-//! Why a packet was lost, and how often a classifier was right about it.
+//! Causes of packet loss, and how often a classifier finds the right one.
 
-/// Why a packet was lost.
+/// The cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
@@ -28,7 +28,7 @@ impl Cause {
     }
 }
 
-/// Verdicts counted against the truth. The unit (packets or loss events) is the caller's.
+/// Counts of verdicts by true cause. The caller chooses the unit: packets or loss events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Confusion {
@@ -36,7 +36,7 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Takes counts by cause, then by verdict, congestion first.
+    /// Creates a confusion matrix from counts by true cause, then by verdict, congestion first.
     pub const fn of(counts: [[u64; 2]; 2]) -> Self {
         Self { counts }
     }
@@ -46,18 +46,17 @@ impl Confusion {
         self.counts[truth as usize][verdict as usize] += 1;
     }
 
-    /// How many losses of cause `truth` were given `verdict`.
+    /// Returns how many losses of cause `truth` got `verdict`.
     pub fn count(&self, truth: Cause, verdict: Cause) -> u64 {
         self.counts[truth as usize][verdict as usize]
     }
 
-    /// Losses whose true cause was `truth`.
+    /// Returns the number of losses whose true cause was `truth`.
     pub fn total(&self, truth: Cause) -> u64 {
         self.counts[truth as usize].iter().sum()
     }
 
-    /// Mc: the share of congestion losses called wireless; `None` without congestion losses
-    /// (CEN-29).
+    /// Returns Mc, the share of congestion losses called wireless; `None` without any (CEN-29).
     pub fn mc(&self) -> Option<f64> {
         share(
             self.count(Cause::Congestion, Cause::Wireless),
@@ -65,7 +64,7 @@ impl Confusion {
         )
     }
 
-    /// Mw: the share of wireless losses called congestion; `None` without wireless losses (CEN-29).
+    /// Returns Mw, the share of wireless losses called congestion; `None` without any (CEN-29).
     pub fn mw(&self) -> Option<f64> {
         share(
             self.count(Cause::Wireless, Cause::Congestion),
@@ -73,7 +72,7 @@ impl Confusion {
         )
     }
 
-    /// The share of verdicts that were right; `None` without verdicts.
+    /// Returns the share of right verdicts; `None` without verdicts.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.counts[0][0] + self.counts[1][1];
         share(right, self.counts.iter().flatten().sum())

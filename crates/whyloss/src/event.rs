@@ -1,11 +1,10 @@
-//! The events that a transport tells sender classifiers, bandwidth estimators and controllers.
+//! The events that a transport reports to sender classifiers, bandwidth estimators and controllers.
 //!
-//! The events are shaped so that TCP and QUIC can both fill them in. Sizes are bytes; offsets count
-//! bytes from the start of the connection (QUIC: of the packets sent, in order). Times are on the
-//! sender's clock unless said otherwise.
+//! Both TCP and QUIC can fill them in. Sizes are in bytes. Offsets count bytes from the start of
+//! the connection; in QUIC, the bytes of packets in sending order. Times are on the sender's clock
+//! unless noted otherwise.
 //!
-//! An event is made with what every transport knows, and completed with what this one knows
-//! besides:
+//! Each constructor takes what every transport knows; setters add the optional fields:
 //!
 //! ```
 //! use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -14,39 +13,42 @@
 //! let now = Time::from_nanos(1_050_000_000);
 //! let rtt = Some(Duration::from_millis(50));
 //! let ack = AckEvent::new(now, 1200).acked(2400).in_flight(12_000).window(14_720).rtt(rtt);
-//! let loss = LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(14_720).rtt(rtt);
+//! let loss = LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(14_720);
 //! # let _ = (ack, loss);
 //! ```
 //!
-//! | what a stack tells | where it goes |
+//! | the stack sees | report |
 //! |---|---|
-//! | a packet leaves | [`SentEvent`] |
-//! | an acknowledgement | [`AckEvent`]; application-limited: [`AckEvent::app_limited`] |
+//! | a packet leave | [`SentEvent`] |
+//! | an acknowledgement | [`AckEvent`], with [`AckEvent::app_limited`] if application-limited |
 //! | a loss event | [`LossEvent`] |
-//! | the peer saw ECN-CE | [`MarkEvent`]: congestion, which no classifier is asked about |
-//! | a retransmission timeout, persistent congestion | [`LossEvent`] with [`Detection::Timeout`] or [`Detection::PersistentCongestion`], as a timeout |
-//! | a loss event was spurious | [`CongestionControl::on_spurious_loss`](crate::schemes::CongestionControl::on_spurious_loss) |
-//! | the path's MTU changed | [`CongestionControl::on_mtu_change`](crate::schemes::CongestionControl::on_mtu_change) |
+//! | ECN-CE marks at the peer | [`MarkEvent`]: congestion, without asking a classifier |
+//! | a retransmission timeout | [`LossEvent`] with [`Detection::Timeout`] |
+//! | persistent congestion | [`LossEvent`] with [`Detection::PersistentCongestion`] |
+//! | that a loss event was spurious | [`on_spurious_loss`] |
+//! | a new path MTU | [`on_mtu_change`] |
 //!
-//! # Where no acknowledgement is cumulative
+//! [`on_spurious_loss`]: crate::schemes::CongestionControl::on_spurious_loss
+//! [`on_mtu_change`]: crate::schemes::CongestionControl::on_mtu_change
 //!
-//! QUIC retransmits no packet. There a packet is settled once it is acknowledged or declared lost,
-//! and
+//! # Transports without cumulative acknowledgements
+//!
+//! QUIC never retransmits a packet. A packet is settled once it is acknowledged or declared lost:
 //!
 //! ```text
 //! acknowledged   all packets before this offset are settled
-//! acked          bytes of the acknowledged ones that `acknowledged` passes, told as `sacked` before or not; 0 if none
-//! sacked         bytes newly acknowledged beyond the first packet that is not settled
-//! in_recovery    until a packet that left after the recovery began is acknowledged (RFC 9002 §7.3.2), that one included
+//! acked          acknowledged bytes that `acknowledged` passes, even those reported as `sacked`
+//! sacked         newly acknowledged bytes beyond the first packet that is not settled
+//! in_recovery    until the acknowledgement, inclusive, of a packet sent after the recovery began
+//!                (RFC 9002 §7.3.2)
 //! ```
 //!
-//! With [`acknowledged`](AckEvent::acknowledged) kept back by a packet that never comes, no round
-//! trip would end again.
+//! Do not let a packet that never arrives hold back [`acknowledged`](AckEvent::acknowledged): no
+//! round trip would end any more.
 
 use crate::{Duration, Time};
 
-/// Declares an event: a constructor with what every transport knows, and for each other field a
-/// setter of its name.
+/// Declares an event: a constructor for the required fields, and a setter for each optional field.
 macro_rules! event {
     (
         $(#[$about:meta])*
@@ -86,76 +88,76 @@ macro_rules! event {
 }
 
 event! {
-    /// A packet leaves, for the first time or again.
+    /// A packet leaves, for the first time or as a retransmission.
     SentEvent of {
-        /// When it leaves.
+        /// When the packet leaves.
         now: Time,
-        /// The packet's size in bytes, as windows count it.
+        /// Size of the packet in bytes, as windows count it.
         bytes: u64,
     } and {
         /// Offset of the packet's first byte.
         offset: u64 = 0,
-        /// Bytes under way once it has left, this packet included.
+        /// Bytes in flight after the packet has left, this packet included.
         in_flight: u64 = 0,
-        /// Whether it repeats what left before.
+        /// Whether the packet is a retransmission.
         retransmission: bool = false,
-        /// Whether the sender has nothing more to send although the window would allow it.
+        /// Whether the sender has no more data although the window would allow it.
         app_limited: bool = false,
     }
 }
 
 event! {
-    /// One acknowledgement.
+    /// An acknowledgement arrives.
     AckEvent of {
-        /// When it arrived.
+        /// When the acknowledgement arrived.
         now: Time,
-        /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
         segment_size: u32,
     } and {
-        /// Bytes it acknowledges cumulatively for the first time; 0 for a duplicate.
+        /// Bytes newly acknowledged cumulatively; 0 for a duplicate.
         acked: u64 = 0,
-        /// Bytes it acknowledges selectively for the first time.
+        /// Bytes newly acknowledged selectively.
         sacked: u64 = 0,
-        /// All bytes before this offset have been acknowledged, this acknowledgement included.
+        /// Offset before which all bytes have been acknowledged, by this acknowledgement or
+        /// earlier.
         acknowledged: u64 = 0,
-        /// Bytes sent and not yet acknowledged cumulatively after it: the next byte to leave is at
-        /// `acknowledged + in_flight` (a new one, but for what a timeout sends again), so a round
-        /// trip that begins now is over when `acknowledged` reaches that.
+        /// Bytes sent but not cumulatively acknowledged, after this acknowledgement. Unless a
+        /// timeout causes retransmissions, the next byte to leave is at `acknowledged + in_flight`:
+        /// a round trip that begins now ends when `acknowledged` reaches that offset.
         in_flight: u64 = 0,
-        /// The window in use when it arrived: the controller's, but no more than the receiver
-        /// allows.
+        /// Window in use at the arrival: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// A round-trip time measured by it, if it measures one.
+        /// Round-trip time that this acknowledgement measured, if any.
         rtt: Option<Duration> = None,
-        /// When the receiver sent it, on the receiver's clock and to that clock's precision, if it
-        /// says so (RFC 7323 TSval).
+        /// When the receiver sent the acknowledgement, on the receiver's clock and at its
+        /// precision, if known (RFC 7323 TSval).
         receiver_stamp: Option<Time> = None,
-        /// Whether the sender has nothing to send although the window would allow it.
+        /// Whether the sender has no more data although the window would allow it.
         app_limited: bool = false,
-        /// Whether a recovery is going on, the acknowledgement that ends it included.
+        /// Whether a recovery is in progress. Still true for the acknowledgement that ends it.
         in_recovery: bool = false,
     }
 }
 
-/// How a loss was found.
+/// How a loss was detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Detection {
-    /// Acknowledgements of later packets found it (duplicates, SACK, RFC 9002's packet threshold).
+    /// By acknowledgements of later packets: duplicates, SACK, RFC 9002's packet threshold.
     Duplicates,
-    /// Time found it: an acknowledgement of a later packet came, and this one had been under way
-    /// too long (RFC 9002's time threshold, Vegas's fine-grained timeout).
+    /// By time: a later packet was acknowledged, and this one was in flight too long (RFC 9002's
+    /// time threshold, Vegas's fine-grained timeout).
     TimeThreshold,
-    /// The retransmission timer expired.
+    /// By expiry of the retransmission timer.
     Timeout,
-    /// Everything sent over a long period was lost (RFC 9002 §7.6): QUIC's counterpart of a
+    /// By the loss of everything sent over a long period (RFC 9002 §7.6), QUIC's counterpart of a
     /// timeout.
     PersistentCongestion,
 }
 
 impl Detection {
-    /// Whether the window starts anew: a timeout, or persistent congestion.
+    /// Returns whether the window restarts from its minimum: at a timeout or persistent congestion.
     #[inline]
     pub const fn is_timeout(self) -> bool {
         matches!(self, Self::Timeout | Self::PersistentCongestion)
@@ -163,66 +165,66 @@ impl Detection {
 }
 
 event! {
-    /// A loss was found (a recovery begins), or a timer expired. Told once per loss event; later
-    /// losses of the same window belong to it.
+    /// A loss is detected, which begins a recovery, or a timer expires. Report it once per loss
+    /// event: further losses in the same window belong to it.
     LossEvent of {
-        /// When it was found.
+        /// When the loss was detected.
         now: Time,
-        /// How it was found.
+        /// How the loss was detected.
         detection: Detection,
-        /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
         segment_size: u32,
     } and {
-        /// Offset of the first byte that was lost.
+        /// Offset of the first lost byte.
         first: u64 = 0,
-        /// When the packet that was lost left for the last time, if the transport keeps that.
+        /// When the lost packet was last sent, if known.
         sent: Option<Time> = None,
-        /// How often it had left before it was found lost, if the transport keeps that; else 1.
+        /// How often the lost packet was sent before the detection, if known; else 1.
         transmissions: u32 = 1,
-        /// FlightSize: bytes in the network. When a recovery begins: sent and not yet acknowledged
-        /// cumulatively, without what the duplicates released (RFC 5681 §3.2 step 2). At a timeout:
-        /// less those that are known to have arrived, since a long recovery sends several windows.
-        /// So `first + in_flight` need not be the next new byte.
+        /// FlightSize: bytes in the network. When a recovery begins: bytes sent but not
+        /// cumulatively acknowledged, without those that duplicates released (RFC 5681 §3.2 step
+        /// 2). At a timeout: also without those known to have arrived, since a long recovery sends
+        /// several windows. So the next new byte need not be at `first + in_flight`.
         in_flight: u64 = 0,
-        /// The window in use: the controller's, but no more than the receiver allows.
+        /// Window in use: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// The latest round-trip time, if there is one.
+        /// Latest round-trip time, if any.
         rtt: Option<Duration> = None,
-        /// The smallest round-trip time so far, if there is one.
+        /// Smallest round-trip time so far, if any.
         min_rtt: Option<Duration> = None,
-        /// Timeouts: whether the timer had expired for the same packet before, and nothing was
-        /// acknowledged in between.
+        /// For timeouts: whether the timer had already expired for the same packet, with nothing
+        /// acknowledged since.
         repeated: bool = false,
     }
 }
 
 event! {
-    /// The peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Told once per window.
+    /// The peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Report it once per window.
     MarkEvent of {
         /// When the report arrived.
         now: Time,
-        /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
         segment_size: u32,
     } and {
-        /// Offset of the oldest byte under way.
+        /// Offset of the oldest byte in flight.
         first: u64 = 0,
-        /// When the oldest packet under way left for the last time, if the transport keeps that.
+        /// When the oldest packet in flight was last sent, if known.
         sent: Option<Time> = None,
-        /// How often it had left, if the transport keeps that; else 1.
+        /// How often that packet was sent, if known; else 1.
         transmissions: u32 = 1,
-        /// FlightSize: bytes sent and not yet acknowledged cumulatively.
+        /// FlightSize: bytes sent but not cumulatively acknowledged.
         in_flight: u64 = 0,
-        /// The window in use: the controller's, but no more than the receiver allows.
+        /// Window in use: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// The latest round-trip time, if there is one.
+        /// Latest round-trip time, if any.
         rtt: Option<Duration> = None,
-        /// The smallest round-trip time so far, if there is one.
+        /// Smallest round-trip time so far, if any.
         min_rtt: Option<Duration> = None,
     }
 }
 
 impl MarkEvent {
-    /// The loss of the oldest packet under way, to which RFC 3168 §6.1.2 likens a mark.
+    /// Returns the mark as a loss of the oldest packet in flight, as RFC 3168 §6.1.2 treats it.
     pub const fn as_loss(&self) -> LossEvent {
         LossEvent::new(self.now, Detection::Duplicates, self.segment_size)
             .first(self.first)

@@ -2,23 +2,22 @@
 //!
 //! # Modules
 //!
-//! - [`receiver`]: classifiers fed by packet arrivals; [`losses`]: arrivals with sequence numbers
-//!   in, lost packets with their causes out.
-//! - [`sender`]: classifiers fed by acknowledgements; [`schemes`]: a classifier, a controller and a
+//! - [`receiver`]: classifiers of packet arrivals. [`losses`]: turns arrivals with sequence numbers
+//!   into lost packets with causes.
+//! - [`sender`]: classifiers of acknowledgements. [`schemes`]: a classifier, a controller and a
 //!   policy in one.
-//! - `connection` (with the feature `alloc`): packet numbers in; window, pacing rate and verdicts
-//!   out.
-//! - [`registry`]: all of these by name, with checked parameters.
-//! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
+//! - `connection` (feature `alloc`): takes packet numbers; returns window, pacing rate and
+//!   verdicts.
+//! - [`registry`]: builds all of these by name, with checked parameters.
+//! - [`event`]: the events that a transport passes to classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
 //! - [`iftp`]: IFTP and its variants (ElAarag et al. 2008), sender, receiver and wire format.
-//! - [`rto`]: the retransmission timeout that TCP and IFTP share (RFC 6298).
-//! - [`congestion`]: window controllers, and the trait they share; [`policy`]: what a loss called
-//!   wireless does to them.
-//! - [`time`]: times in integer nanoseconds; [`stamps`]: stamps of a few bits, as RTP carries them,
-//!   as times.
-//! - [`testing`]: the property tests, for algorithms of one's own.
+//! - [`rto`]: the retransmission timeout of TCP and IFTP (RFC 6298).
+//! - [`congestion`]: window controllers and their trait. [`policy`]: how a wireless loss affects
+//!   them.
+//! - [`time`]: times in integer nanoseconds. [`stamps`]: converts short time stamps, such as RTP's.
+//! - [`testing`]: property tests for your own algorithms.
 //! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
 #![no_std]
 #![forbid(unsafe_code)]

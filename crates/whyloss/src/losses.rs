@@ -1,9 +1,8 @@
-//! From packets with sequence numbers to losses with causes: what a receiver of RTP, QUIC datagrams
-//! or TFRC needs.
+//! Finds lost packets by their sequence numbers and determines their causes, for receivers of RTP,
+//! QUIC datagrams or TFRC.
 //!
-//! [`LossTracker`] counts gaps, whatever the width of the sequence numbers, gives overtaken packets
-//! as long as it is told to, recognises duplicates and restarts, and asks a [`ReceiverClassifier`]
-//! for the cause.
+//! [`LossTracker`] finds gaps in sequence numbers of any width and asks a [`ReceiverClassifier`]
+//! for their causes. It can wait for reordered packets, and recognises duplicates and restarts.
 //!
 //! ```
 //! use whyloss::losses::LossTracker;
@@ -17,53 +16,55 @@
 //!     let received = Time::from_nanos(sent.as_nanos() + 40_000_000);
 //!     tracker.on_packet(&Arrival::new(sequence, sent, received, 200), |loss| lost.push(loss));
 //! }
-//! // 65 535 was only overtaken; 1 is lost, and the fourth packet since 2 would have told so too.
+//! // 65 535 was only reordered. 1 is lost: three packets have arrived since the gap.
 //! assert_eq!(lost.len(), 1);
 //! assert_eq!((lost[0].first % 65_536, lost[0].count), (1, 1));
 //! ```
 //!
-//! # How
+//! # Rules
 //!
 //! ```text
-//! ahead of the highest so far, by up to the longest jump    new; what lies between is missing
-//! behind it, by up to the longest way back                  late if missing, else a duplicate
-//! anywhere else                                             suspect: ignored, unless the next one follows it (a restart)
+//! ahead of the highest, by at most the longest jump    new; the numbers between are missing
+//! behind it, by at most the longest way back           late if missing, else a duplicate
+//! anywhere else                                        suspect: ignored, unless its successor
+//!                                                      follows (a restart)
 //! ```
 //!
-//! The last line and its numbers are RFC 3550's (appendix A.1). The cause is asked for when the gap
-//! is revealed, as the classifiers want it, and told once nothing is waited for any longer. A
-//! packet that was only overtaken is then not among the lost ones. Late packets are told to the
-//! classifier, with nothing missing; duplicates and suspects are not. At most [`HOLES`] gaps wait
-//! at a time; with one more, the oldest counts at once.
+//! The last rule and its limits come from RFC 3550 appendix A.1. The tracker asks for the cause
+//! when the gap appears, as classifiers expect, and reports it when the wait is over. A packet that
+//! was only reordered is not reported. Late packets reach the classifier with nothing missing;
+//! duplicates and suspects do not. At most [`HOLES`] gaps wait at a time; one more, and the oldest
+//! counts as lost.
 //!
-//! # A program that reads late
+//! # Late reads from the socket
 //!
-//! A busy program reads its socket late, and then many packets at once. Two things follow, which
-//! `tests/it/bunched.rs` shows on a path with both kinds of loss:
+//! A busy program reads its socket late, and then many packets at once. `tests/it/bunched.rs` shows
+//! two consequences on a path with both kinds of loss:
 //!
-//! | what happens | what a classifier makes of it | what to do |
+//! | event | effect on classifiers | remedy |
 //! |---|---|---|
-//! | packets get the time of reading as their stamp | `trees` and `mbiaz` call the radio's losses congestion; the ZBS family calls a queue's wireless, half of them or more | let the kernel stamp arrivals (`SO_TIMESTAMPNS`), or read in a thread of its own |
-//! | the socket's buffer overflows | its losses look like the radio's: most are called wireless, the better the stamps the more | enlarge the buffer (`SO_RCVBUF`), and watch its drops (`SO_RXQ_OVFL`) |
+//! | stamps on reading | wrong causes (see below) | kernel stamps (`SO_TIMESTAMPNS`) |
+//! | socket buffer overflow | its losses look wireless | enlarge it (`SO_RCVBUF`) |
 //!
-//! So more packets called wireless than the radio can have lost mean a full socket buffer, not a
-//! full queue.
+//! `SO_RXQ_OVFL` counts the drops. With late stamps, `trees` and `mbiaz` call the radio's losses
+//! congestion. The ZBS family calls at least half of a queue's losses wireless. More wireless
+//! verdicts than the radio can explain indicate a full socket buffer.
 
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
 
-/// Most gaps that wait for overtaken packets at a time.
+/// The most gaps that can wait for reordered packets at a time.
 pub const HOLES: usize = 16;
 
-/// Lost packets in a row, and why.
+/// A run of consecutive lost packets and their cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Loss {
-    /// Number of the first lost packet, counted on past every wrap-around: its low bits are the
+    /// Number of the first lost packet, extended past every wrap-around: the low bits are the
     /// sequence number.
     pub first: u64,
-    /// How many packets in a row were lost.
+    /// Number of consecutive lost packets.
     pub count: u64,
     /// Why they were lost.
     pub cause: Cause,
@@ -71,30 +72,30 @@ pub struct Loss {
     pub revealed: Time,
 }
 
-/// The kind of a packet to a [`LossTracker`].
+/// How a [`LossTracker`] classed a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Seen {
-    /// The first packet of all.
+    /// The first packet of the stream.
     First,
-    /// A new packet, before which so many are missing.
+    /// A new packet, possibly after a gap.
     New {
-        /// Packets between this one and the highest before.
+        /// Packets missing between this one and the highest before it.
         missing: u64,
     },
-    /// A packet that was waited for: it was overtaken, not lost.
+    /// A packet that the tracker was waiting for: it was reordered, not lost.
     Late,
-    /// A packet that had been given up, or is older than what is remembered.
+    /// A packet that was already reported lost, or is older than the tracker remembers.
     TooLate,
     /// A packet that had arrived before.
     Duplicate,
-    /// A number out of nowhere. If the next one follows it, the sender has started anew.
+    /// A number outside the expected range. If its successor follows, the sender has restarted.
     Suspect,
-    /// The sender has started anew: this is the second packet of the new count.
+    /// The second packet since the sender restarted.
     Restart,
 }
 
-/// Counts what is missing among numbered packets, and asks a classifier why. See the
+/// Finds gaps among numbered packets and asks a classifier for their causes. See the
 /// [module](self).
 #[derive(Clone, Debug)]
 pub struct LossTracker<C> {
@@ -105,24 +106,24 @@ pub struct LossTracker<C> {
     longest_way_back: u64,
     packets: Option<u64>,
     span: Option<Duration>,
-    /// The highest number so far, wrap-arounds counted; `None` before the first packet.
+    /// The highest number so far, wrap-arounds included; `None` before the first packet.
     highest: Option<u64>,
-    /// Bit i: the packet i before the highest has arrived.
+    /// Bit i is set if the packet i before the highest has arrived.
     arrived: u64,
-    /// New packets so far.
+    /// Count of new packets.
     news: u64,
-    /// The number that would prove a restart.
+    /// The number that would confirm a restart.
     suspect: Option<u64>,
-    /// The first `waiting` of these, in order.
+    /// The first `waiting` elements are in use, in order.
     holes: [Hole; HOLES],
     waiting: usize,
 }
 
-/// Packets that are missing and waited for.
+/// Missing packets that the tracker waits for.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     loss: Loss,
-    /// New packets up to the one that revealed it.
+    /// New packets up to and including the one that revealed the gap.
     news: u64,
 }
 
@@ -137,7 +138,7 @@ const NO_HOLE: Hole = Hole {
 };
 
 impl<C: ReceiverClassifier> LossTracker<C> {
-    /// A tracker of sequence numbers of `bits` bits (2 to 64) that does not wait.
+    /// Creates a tracker for sequence numbers of `bits` bits (2 to 64) that does not wait.
     pub fn new(classifier: C, bits: u32) -> Self {
         let mask = u64::MAX >> (64 - bits.clamp(2, 64));
         Self {
@@ -156,42 +157,42 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// A tracker of RTP's sequence numbers, of 16 bits.
+    /// Creates a tracker for RTP's 16-bit sequence numbers.
     pub fn rtp(classifier: C) -> Self {
         Self::new(classifier, 16)
     }
 
-    /// Waits for a missing packet until `packets` new ones have arrived after it (3, say, as TCP
-    /// does). With [`wait_for`](Self::wait_for) too, whichever comes first.
+    /// Waits for a missing packet until `packets` new ones have arrived after it, e.g. 3 as in TCP.
+    /// Combined with [`wait_for`](Self::wait_for), the first limit reached applies.
     #[must_use]
     pub fn wait_for_packets(mut self, packets: u64) -> Self {
         self.packets = Some(packets);
         self
     }
 
-    /// Waits for a missing packet for `span` after the gap was revealed. With
-    /// [`wait_for_packets`](Self::wait_for_packets) too, whichever comes first.
+    /// Waits for a missing packet for `span` after the gap appeared. Combined with
+    /// [`wait_for_packets`](Self::wait_for_packets), the first limit reached applies.
     #[must_use]
     pub fn wait_for(mut self, span: Duration) -> Self {
         self.span = Some(span);
         self
     }
 
-    /// Takes a gap of more than `packets` for a sender that started anew (RFC 3550: 3000). No more
-    /// than a quarter of the numbers.
+    /// Treats a gap of more than `packets` as a restart of the sender (default 3000, RFC 3550).
+    /// Capped at a quarter of the numbers.
     #[must_use]
     pub fn longest_jump(mut self, packets: u64) -> Self {
         self.longest_jump = packets.min(self.mask / 4);
         self
     }
 
-    /// The classifier, to look at.
+    /// Returns the classifier.
     pub fn classifier(&self) -> &C {
         &self.classifier
     }
 
-    /// Takes a packet as it arrives; `lost` is told of the packets that count as lost now. The
-    /// arrival's sequence number is the packet's own: bits above the tracker's are ignored.
+    /// Processes an arriving packet and calls `lost` for each loss now certain. The packet's own
+    /// sequence number is used; bits above the tracker's width are ignored.
     pub fn on_packet(&mut self, packet: &Arrival, mut lost: impl FnMut(Loss)) -> Seen {
         let number = packet.sequence & self.mask;
         let Some(highest) = self.highest else {
@@ -209,7 +210,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
             self.fall_behind(packet, highest.wrapping_sub(behind), behind, &mut lost)
         } else if self.suspect == Some(number) {
             self.give_up(&mut lost, |_| true);
-            // Behind everything counted so far, so that numbers never come back.
+            // Above all numbers so far, so that no number repeats.
             let number = ((highest | self.mask).wrapping_add(1)) | number;
             self.renew(number);
             self.tell(packet, number, 0);
@@ -222,15 +223,15 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         seen
     }
 
-    /// Tells of the packets that count as lost by `now`, on the receiver's clock.
+    /// Calls `lost` for each loss certain by `now`, on the receiver's clock.
     pub fn on_timeout(&mut self, now: Time, mut lost: impl FnMut(Loss)) {
         self.settle(now, &mut lost);
     }
 
-    /// Ends the stream at `now`: tells of all that is waited for, and, if the number of the `last`
-    /// packet sent is known, of what is missing at the end. No arrival shows why that was lost, so
-    /// it counts as congestion. The next packet begins another stream; the classifier keeps what it
-    /// knows of the path.
+    /// Ends the stream at `now` and reports all packets still waited for. With the number of the
+    /// `last` packet sent, also reports those missing at the end, as congestion: no arrival reveals
+    /// their cause. The next packet begins another stream; the classifier keeps its knowledge of
+    /// the path.
     pub fn finish(&mut self, last: Option<u64>, now: Time, mut lost: impl FnMut(Loss)) {
         self.give_up(&mut lost, |_| true);
         let Some(highest) = self.highest.take() else {
@@ -247,8 +248,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is due next if no packet arrives; [`Time::MAX`]:
-    /// never.
+    /// Returns when to call [`on_timeout`](Self::on_timeout) if no packet arrives; [`Time::MAX`]
+    /// for never.
     pub fn next_timeout(&self) -> Time {
         let Some(span) = self.span else {
             return Time::MAX;
@@ -272,7 +273,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.classifier.on_arrival(&arrival, missing)
     }
 
-    /// A new packet, `ahead` after the highest.
+    /// Takes a new packet, `ahead` after the highest.
     fn advance(
         &mut self,
         packet: &Arrival,
@@ -301,7 +302,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         Seen::New { missing }
     }
 
-    /// A packet that is not new, `behind` before the highest.
+    /// Takes a packet that is not new, `behind` before the highest.
     fn fall_behind(
         &mut self,
         packet: &Arrival,
@@ -311,7 +312,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
     ) -> Seen {
         let bit = 1_u64.checked_shl(behind.min(64) as u32).unwrap_or(0);
         let waited_for = self.holes[..self.waiting].iter().position(|hole| {
-            // Written for numbers of 64 bits that wrap around.
+            // Correct even if 64-bit numbers wrap around.
             number.wrapping_sub(hole.loss.first) < hole.loss.count
         });
         if let Some(place) = waited_for {
@@ -331,14 +332,14 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// Takes `number` out of the hole at `place`, which may leave two.
+    /// Removes `number` from the hole at `place`, which may split it in two.
     fn fill(&mut self, place: usize, number: u64, lost: &mut impl FnMut(Loss)) {
         let hole = self.holes[place];
         let before = number.wrapping_sub(hole.loss.first);
         let after = hole.loss.count - before - 1;
         self.holes.copy_within(place + 1..self.waiting, place);
         self.waiting -= 1;
-        // The second part first, so that both end up in order at the same place.
+        // Insert the second part first: each goes to the same place, so they end up in order.
         for (first, count) in [(number.wrapping_add(1), after), (hole.loss.first, before)] {
             if count > 0 {
                 let loss = Loss {
@@ -351,7 +352,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// A hole behind all others.
+    /// Adds a hole after all others.
     fn dig(&mut self, hole: Hole, lost: &mut impl FnMut(Loss)) {
         self.insert(self.waiting, hole, lost);
     }
@@ -369,7 +370,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.waiting += 1;
     }
 
-    /// Numbers that were waited for long enough count as lost.
+    /// Reports the holes whose wait is over.
     fn settle(&mut self, now: Time, lost: &mut impl FnMut(Loss)) {
         let (news, packets, span) = (self.news, self.packets, self.span);
         self.give_up(lost, |hole| {

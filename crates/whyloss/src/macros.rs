@@ -1,7 +1,7 @@
-//! Has the macros for enums that hand their calls on, and for registries of names.
+//! Macros for enums that delegate to their variants, and for registries of names.
 
-/// Implements a trait for an enum by handing each call on to the variant:
-/// `impl Trait for Enum { Variant, … }`, and then the trait's methods.
+/// Implements a trait for an enum by delegating each method to the variant:
+/// `impl Trait for Enum { Variant, … }`, followed by the trait's methods.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dispatch {
@@ -30,8 +30,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Declares an enum with a variant for each type, and makes each type one of its values.
-/// `$dispatch!` implements the trait that the types share.
+/// Declares an enum with a variant for each type, and a `From` for each. `$dispatch!` implements
+/// the shared trait.
 macro_rules! any {
     ($(#[$about:meta])* pub enum $name:ident by $dispatch:ident { $($type:ident),+ $(,)? }) => {
         $(#[$about])*
@@ -53,9 +53,9 @@ macro_rules! any {
 }
 pub(crate) use any;
 
-/// Makes the lines of a registry of what builds `$of`. Each line has an id, a name, a summary, a
-/// source, parameters, and a constructor, which sees each parameter's value under its name; after
-/// `where` stands what must hold between them.
+/// Builds the lines of a registry for `$of`. Each line has an id, a name, a summary, a source,
+/// parameters, and a constructor, which sees each parameter's value under its name. Relations
+/// between parameters follow `where`.
 macro_rules! entries {
     ($of:ty {$(
         $id:literal, $name:literal, $summary:literal, $source:literal,
@@ -81,8 +81,7 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Declares the only registry of a module: `Entry`, `REGISTRY` with [these lines](entries), and
-/// `find`.
+/// Declares a module's registry: `Entry`, `REGISTRY` with [these lines](entries), and `find`.
 macro_rules! registry {
     ($(#[$about:meta])* $of:ty { $($lines:tt)+ }) => {
         /// One line of the registry.
@@ -91,7 +90,7 @@ macro_rules! registry {
         $(#[$about])*
         pub static REGISTRY: &[Entry] = $crate::macros::entries!($of { $($lines)+ });
 
-        /// Finds the line of that id.
+        /// Returns the entry with this id.
         pub fn find(id: &str) -> Option<&'static Entry> {
             REGISTRY.iter().find(|entry| entry.id == id)
         }

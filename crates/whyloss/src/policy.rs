@@ -1,25 +1,25 @@
-//! The effect of a wireless loss on the window: a policy around any controller, so that any
-//! classifier can be paired with any of them.
+//! How a wireless loss affects the window: policies that work with any controller and any
+//! classifier.
 //!
 //! ```text
-//! policy                 3 duplicates                                     timeout (cwnd = SMSS always)
-//! as congestion          what the controller does at congestion           likewise
-//! keep                   nothing at all                                   ssthresh = max(cwnd, ssthresh)
-//! keep window            the window stays, what else the algorithm does   as keep
-//!                        at a loss is done (estimate, timeout, ssthresh)
-//! flight size            cwnd = ssthresh = FlightSize (NewReno-LP)        ssthresh = FlightSize
-//! percent p              cwnd = ssthresh = max(p·cwnd/100, 2·SMSS)        ssthresh likewise
-//! keep unless queued p   as congestion if RTT − RTT_min > p·RTT_min/100,  likewise
-//!                        else keep
+//! policy                 3 duplicates                               timeout (cwnd = SMSS always)
+//! as congestion          the controller's response to congestion    likewise
+//! keep                   nothing at all                             ssthresh = max(cwnd, ssthresh)
+//! keep window            window unchanged; the controller's other   as keep
+//!                        responses apply (estimate, ssthresh)
+//! flight size            cwnd = ssthresh = FlightSize (NewReno-LP)  ssthresh = FlightSize
+//! percent p              cwnd = ssthresh = max(p·cwnd/100, 2·SMSS)  ssthresh likewise
+//! keep unless queued p   RTT − RTT_min > p·RTT_min/100: as          likewise
+//!                        congestion; else as keep
 //! ```
 //!
-//! A repeated timeout leaves ssthresh as it is (RFC 5681 §3.1): what is under way then is a lone
-//! retransmission, which says nothing about the path.
+//! A repeated timeout leaves ssthresh unchanged (RFC 5681 §3.1): only a retransmission is in
+//! flight, which says nothing about the path.
 //!
 //! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their
-//! section 8 (MIL-8); flight size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, TCP
-//! Veno and Feno take 80 (MIL-8); keep unless queued, after Papadimitriou et al. 2010, whose
-//! threshold is not printed where we could read it (MIL-8).
+//! section 8 (MIL-8); flight size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, 80 in
+//! TCP Veno and Feno (MIL-8); keep unless queued, Papadimitriou et al. 2010 (MIL-8), whose
+//! threshold we could not find in print.
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
@@ -28,35 +28,35 @@ use crate::macros::registry;
 use crate::registry::whole;
 use crate::{Cause, Rate, Time};
 
-/// The effect of a loss called wireless on the window. See the table of the [module](self).
+/// How a loss classified as wireless affects the window. See the table in the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum WirelessPolicy {
-    /// Nothing: the segment is retransmitted, and the controller does not hear of the loss.
+    /// The segment is retransmitted, and the controller is not informed of the loss.
     #[default]
     Keep,
-    /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on
-    /// estimating, Vegas raises its timeout, BaLDE sets ssthresh.
+    /// The window stays, but the algorithm's other responses apply: Westwood continues its
+    /// estimate, Vegas raises its timeout, BaLDE sets ssthresh.
     KeepWindow,
-    /// The effect of a congestion loss.
+    /// The loss is treated as congestion.
     AsCongestion,
-    /// ssthresh and the window become what was under way (NewReno-LP).
+    /// ssthresh and the window become FlightSize (NewReno-LP).
     FlightSize,
-    /// The window shrinks to so many percent.
+    /// The window shrinks to this percentage.
     Percent(u8),
-    /// [`WirelessPolicy::Keep`] unless the queueing delay exceeds so many percent of the smallest
+    /// [`WirelessPolicy::Keep`], unless the queueing delay exceeds this percentage of the smallest
     /// round-trip time.
     KeepUnlessQueued(u16),
 }
 
-/// How much of a loss called wireless a controller is told.
+/// How much of a spared loss a controller notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// The algorithm shall behave as if it had not noticed, in whatever the revealing
-    /// acknowledgement changed as well (MIL-4, MIL-6).
+    /// The algorithm behaves as if there were no loss, including all else that the revealing
+    /// acknowledgement changed (MIL-4, MIL-6).
     Wholly,
-    /// Only the window stays.
+    /// Only the window is spared.
     Window,
 }
 
@@ -88,10 +88,9 @@ registry! {
     }
 }
 
-/// A controller under a policy about losses called wireless: all that a transport talks to.
+/// A controller under a policy for wireless losses: the interface for a transport.
 ///
-/// Every event and question of a controller goes through here, so that no loss passes the policy
-/// by.
+/// All events and queries of the controller pass through here, so that no loss evades the policy.
 #[derive(Clone, Debug)]
 pub struct UnderPolicy<C = AnyController> {
     controller: C,
@@ -109,36 +108,36 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// The controller, to look at.
+    /// Returns the controller.
     #[inline]
     pub fn controller(&self) -> &C {
         &self.controller
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> WirelessPolicy {
         self.policy
     }
 
-    /// Whether the loss event told last was not treated as congestion. Then the packets lost in it
-    /// are not told to the controller either.
+    /// Returns whether the last loss event was not treated as congestion. If so, its lost packets
+    /// are not reported to the controller either.
     pub fn spares_losses(&self) -> bool {
         self.spares_losses
     }
 
-    /// A packet leaves, see [`Controller::on_sent`].
+    /// Reports that a packet leaves, see [`Controller::on_sent`].
     #[inline]
     pub fn on_sent(&mut self, sent: &SentEvent) {
         self.controller.on_sent(sent);
     }
 
-    /// An acknowledgement arrives, see [`Controller::on_ack`].
+    /// Reports an acknowledgement, see [`Controller::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
         self.controller.on_ack(ack);
     }
 
-    /// A recovery begins, for a loss of this cause.
+    /// Reports that a recovery begins after a loss of this cause.
     pub fn on_loss(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
         let controller = &mut self.controller;
@@ -155,14 +154,14 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// Marks came, see [`Controller::on_mark`]: congestion, whatever the policy.
+    /// Reports marks as congestion under every policy, see [`Controller::on_mark`].
     pub fn on_mark(&mut self, mark: &MarkEvent) {
         self.spares_losses = false;
         self.controller.on_mark(mark);
     }
 
-    /// A recovery ends, see [`Controller::on_recovery_end`]. Slow start brings back the part of a
-    /// spared window that `at_most` took off.
+    /// Reports that a recovery ends, see [`Controller::on_recovery_end`]. If `at_most` limits a
+    /// spared window, slow start restores it.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
         let window = self.controller.window();
         if self.spares_losses && at_most < window {
@@ -172,9 +171,9 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_recovery_end(now, at_most);
     }
 
-    /// The retransmission timer expired, or congestion persists, for a loss of this cause. After
-    /// persistent congestion two segments may be under way (RFC 9002 §7.6.2), after a timeout what
-    /// the controller says.
+    /// Reports a timeout or persistent congestion after a loss of this cause. After persistent
+    /// congestion two segments may be in flight (RFC 9002 §7.6.2); after a timeout the controller
+    /// decides.
     pub fn on_timeout(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
         let before = self.controller.ssthresh();
@@ -183,7 +182,7 @@ impl<C: Controller> UnderPolicy<C> {
             WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => None,
             _ if loss.repeated => Some(before),
             WirelessPolicy::Keep | WirelessPolicy::KeepWindow => {
-                // Unlimited means slow start still runs: it shall not run past what was reached.
+                // An infinite threshold means slow start; end it at the window reached.
                 let least = if before == u64::MAX { 0 } else { before };
                 Some(least.max(loss.window).max(two))
             }
@@ -203,68 +202,67 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// All that the last loss event called lost has arrived: what it did is undone (RFC 4015, RFC
-    /// 9438 §4.9). Before it the window was `cwnd` and the threshold `ssthresh`; a transport that
-    /// can find out keeps them.
+    /// Undoes the last loss event: all its packets arrived after all (RFC 4015, RFC 9438 §4.9).
+    /// `cwnd` and `ssthresh` are the values from before it, which the transport must keep.
     pub fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         self.controller.on_spurious_loss(now, cwnd, ssthresh);
     }
 
-    /// The path's MTU changed: full segments have `segment_size` bytes from now on.
+    /// Sets the size of full segments to `segment_size` bytes after an MTU change.
     pub fn on_mtu_change(&mut self, segment_size: u32) {
         self.controller.on_mtu_change(segment_size.max(1));
     }
 
-    /// An acknowledgement shows a delivery rate, see [`Controller::on_rate_sample`].
+    /// Reports a delivery rate sample, see [`Controller::on_rate_sample`].
     pub fn on_rate_sample(&mut self, sample: &RateSample) {
         self.controller.on_rate_sample(sample);
     }
 
-    /// A packet is marked as lost, see [`Controller::on_packet_lost`]. One of a loss event that the
-    /// policy spares is not told to the controller.
+    /// Reports a lost packet, see [`Controller::on_packet_lost`]. Has no effect in a loss event
+    /// that the policy spares.
     pub fn on_packet_lost(&mut self, packet: &LostPacket) {
         if !self.spares_losses {
             self.controller.on_packet_lost(packet);
         }
     }
 
-    /// Sets the window and ssthresh from outside, where a stack knows better (a path that has been
-    /// saved, a recovery that deflates its window).
+    /// Sets the window and ssthresh from outside, where the stack knows better: a saved path, a
+    /// recovery that deflates its window.
     pub fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.controller.set_window(cwnd, ssthresh);
     }
 
-    /// Whether the controller wants delivery rates and lost packets, see
+    /// Returns whether the controller needs delivery rates and lost packets, see
     /// [`Controller::wants_rate_samples`].
     #[inline]
     pub fn wants_rate_samples(&self) -> bool {
         self.controller.wants_rate_samples()
     }
 
-    /// The window in bytes, see [`Controller::window`].
+    /// Returns the window in bytes, see [`Controller::window`].
     #[inline]
     pub fn window(&self) -> u64 {
         self.controller.window()
     }
 
-    /// The slow start threshold in bytes, see [`Controller::ssthresh`].
+    /// Returns the slow start threshold in bytes, see [`Controller::ssthresh`].
     #[inline]
     pub fn ssthresh(&self) -> u64 {
         self.controller.ssthresh()
     }
 
-    /// The rate to pace packets at, see [`Controller::pacing_rate`].
+    /// Returns the rate to pace packets at, see [`Controller::pacing_rate`].
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing_rate()
     }
 
-    /// The bandwidth estimate, see [`Controller::bandwidth`].
+    /// Returns the bandwidth estimate, see [`Controller::bandwidth`].
     pub fn bandwidth(&self) -> Option<Rate> {
         self.controller.bandwidth()
     }
 
-    /// The policy that applies to this loss; [`WirelessPolicy::AsCongestion`] if none does.
+    /// Returns the policy for this loss; [`WirelessPolicy::AsCongestion`] if none applies.
     fn decide(&mut self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
         let policy = self.applying(loss, cause);
         self.spares_losses = policy != WirelessPolicy::AsCongestion;

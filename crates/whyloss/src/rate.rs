@@ -9,35 +9,34 @@ use crate::time::Duration;
 pub struct Rate(u64);
 
 impl Rate {
-    /// A rate of `bps` bits per second.
+    /// Creates a rate of `bps` bits per second.
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// A rate of `kbps` thousand bits per second.
+    /// Creates a rate of `kbps` thousand bits per second.
     pub const fn from_kbps(kbps: u64) -> Self {
         Self(kbps * 1_000)
     }
 
-    /// A rate of `mbps` million bits per second.
+    /// Creates a rate of `mbps` million bits per second.
     pub const fn from_mbps(mbps: u64) -> Self {
         Self(mbps * 1_000_000)
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// The time to send `bytes` bytes, rounded to the nearest nanosecond but to no less than one,
-    /// so that what is sent never arrives in the moment in which it leaves; [`Duration::MAX`] at a
-    /// rate of zero.
+    /// Returns the time to send `bytes` bytes, rounded to the nearest nanosecond. At least 1 ns, so
+    /// that nothing arrives at the instant it leaves; [`Duration::MAX`] at rate zero.
     #[inline]
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        // Fits for all sizes below 2.3 GB; no packet comes near.
+        // Fits all sizes below 2.3 GB.
         let Some(scaled) = (bytes as u64 * 8).checked_mul(1_000_000_000) else {
             return Duration::MAX;
         };
@@ -46,8 +45,8 @@ impl Rate {
     }
 }
 
-/// a·b/c, rounded down; saturates. (Nearly always a·b fits, and a division of half the width is
-/// done; c is not zero.)
+/// Returns a·b/c, rounded down and saturating; c must not be 0. Avoids the 128-bit division if a·b
+/// fits into 64 bits.
 #[inline]
 pub(crate) fn share(a: u64, b: u64, c: u64) -> u64 {
     a.checked_mul(b)

@@ -1,9 +1,8 @@
-//! How everything here is built by name: classifiers, estimators, controllers, policies and
-//! schemes.
+//! Builds classifiers, estimators, controllers, policies and schemes by name.
 //!
-//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from
-//! parameters that are checked against what it says about itself. The same algorithms have
-//! constructors of their own, for who knows at compile time what is wanted.
+//! Each family has a registry of [`Entry`]s and a `find` function. An entry checks the given
+//! parameters and builds its algorithm. If the algorithm is known at compile time, use its own
+//! constructors instead.
 //!
 //! ```
 //! use whyloss::{bandwidth, congestion, policy, receiver, schemes, sender};
@@ -20,45 +19,45 @@
 
 use core::fmt;
 
-/// One line of a registry: what builds a `C`, and what it says about itself.
+/// A registry line, which describes a `C` and builds it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<C> {
-    /// Name in scenarios and commands.
+    /// Name in scenarios and on the command line.
     pub id: &'static str,
     /// Name in its paper.
     pub name: &'static str,
-    /// Its effect, in a line.
+    /// One-line summary.
     pub summary: &'static str,
-    /// Who described it, and where.
+    /// Authors and publication.
     pub source: &'static str,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
-    /// Given values in range; answers with the relation between them that does not hold.
+    /// Takes values in range; returns the violated relation between them as the error.
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
-/// A parameter that can be set when something is built by name.
+/// A parameter of something that is built by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {
     /// Name in scenarios and overrides.
     pub name: &'static str,
-    /// The value it has unless another is given.
+    /// Default value.
     pub default: f64,
     /// The smallest value allowed.
     pub min: f64,
     /// The largest value allowed.
     pub max: f64,
-    /// Whether only whole numbers are allowed. A switch is a whole number from 0 to 1.
+    /// Whether only whole numbers are allowed. A switch is a whole number, 0 or 1.
     pub whole: bool,
-    /// Its meaning, in a line.
+    /// One-line description.
     pub doc: &'static str,
 }
 
 impl<C> Entry<C> {
-    /// Makes a line of a registry. `construct` is given values in range, and answers with the
-    /// relation between them that does not hold, such as `"beta <= alpha"`.
+    /// Creates a registry line. `construct` gets values in range and returns the violated relation
+    /// between them, such as `"beta <= alpha"`, as its error.
     pub const fn new(
         (id, name): (&'static str, &'static str),
         summary: &'static str,
@@ -76,10 +75,11 @@ impl<C> Entry<C> {
         }
     }
 
-    /// Builds it, with `overrides` instead of the defaults; the last one of a name counts.
+    /// Builds the algorithm with `overrides` in place of defaults; the last override of a name
+    /// applies.
     ///
     /// # Errors
-    /// When a name is unknown, a value is out of its range, or the values do not go together.
+    /// If a name is unknown, a value is out of range, or a relation between values is violated.
     pub fn build(&self, overrides: &[(&str, f64)]) -> Result<C, ParameterError> {
         let error = |problem| ParameterError {
             id: self.id,
@@ -103,21 +103,21 @@ impl<C> Entry<C> {
 }
 
 impl Parameter {
-    /// Whether `value` may be given.
+    /// Returns whether `value` is allowed.
     pub fn allows(&self, value: f64) -> bool {
         (self.min..=self.max).contains(&value) && (!self.whole || value % 1.0 == 0.0)
     }
 }
 
-/// Why something cannot be built by name.
+/// The error when building by name fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ParameterError {
-    /// Id of what was to be built.
+    /// Id of the entry.
     pub id: &'static str,
-    /// The parameters that can be set.
+    /// The entry's parameters.
     pub known: &'static [Parameter],
-    /// The mistake.
+    /// The mistake in the parameters.
     pub problem: Problem,
 }
 
@@ -125,16 +125,16 @@ pub struct ParameterError {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is no parameter of this name.
+    /// No parameter has this name.
     Unknown(Name),
-    /// The value is out of range, or not whole where it must be.
+    /// The value is out of range, or not whole although it must be.
     NotAllowed {
-        /// The parameter that was to be set.
+        /// The parameter.
         parameter: &'static Parameter,
-        /// To this.
+        /// The value given.
         given: f64,
     },
-    /// This does not hold.
+    /// This relation between values is violated.
     Relation(&'static str),
 }
 
@@ -172,16 +172,14 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
-/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters
-/// differ.
+/// Returns the most similar name in `known` if at most a third of the letters differ.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let near = known.map(|known| (distance(name.as_bytes(), known.as_bytes()), known));
     let near = near.filter(|(distance, known)| 3 * distance <= known.len().max(3));
     near.min_by_key(|near| near.0).map(|near| near.1)
 }
 
-/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein);
-/// names of up to 32 bytes.
+/// Returns the edit distance (Levenshtein) between names of up to 32 bytes.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     const ROOM: usize = 32;
     if one.len() > ROOM || other.len() > ROOM {
@@ -199,7 +197,7 @@ fn distance(one: &[u8], other: &[u8]) -> usize {
     row[other.len()]
 }
 
-/// The beginning of a name that a user gave, kept without allocation so that errors borrow nothing.
+/// The start of a user-given name, stored without allocation so that errors borrow nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     bytes: [u8; Self::ROOM],
@@ -221,7 +219,7 @@ impl Name {
         }
     }
 
-    /// The name's first 32 bytes, or a little less so as not to split a character.
+    /// Returns the first 32 bytes of the name, or fewer so as not to split a character.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
@@ -240,7 +238,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// The values a constructor sees, each in its range.
+/// The values for a constructor, each in its range.
 #[derive(Debug)]
 pub struct Values<'a> {
     parameters: &'static [Parameter],
@@ -248,7 +246,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The value of a parameter that the entry lists; not a number for any other name.
+    /// Returns the value of a listed parameter, and NaN for any other name.
     pub fn value(&self, name: &str) -> f64 {
         let given = self.overrides.iter().rev().find(|given| given.0 == name);
         let default = || self.parameters.iter().find(|p| p.name == name);
@@ -260,7 +258,7 @@ impl Values<'_> {
 }
 
 impl Parameter {
-    /// Makes a real parameter.
+    /// Creates a real-valued parameter.
     pub const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Self {
         Self {
             name: "",
@@ -272,7 +270,7 @@ impl Parameter {
         }
     }
 
-    /// Makes a whole-number parameter.
+    /// Creates a whole-number parameter.
     pub const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Self {
         Self {
             whole: true,
@@ -280,29 +278,29 @@ impl Parameter {
         }
     }
 
-    /// Makes a switch: 0 or 1.
+    /// Creates a switch: 0 or 1.
     pub const fn switch(default: bool, doc: &'static str) -> Self {
         Self::whole(default as u32, 0, 1, doc)
     }
 
-    /// Gives the parameter its name.
+    /// Sets the parameter's name.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }
     }
 }
 
-/// A real parameter, yet without its name.
+/// Creates a real-valued parameter that has no name yet.
 pub(crate) const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Parameter {
     Parameter::real(default, min, max, doc)
 }
 
-/// A whole-number parameter, yet without its name.
+/// Creates a whole-number parameter that has no name yet.
 pub(crate) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Parameter {
     Parameter::whole(default, min, max, doc)
 }
 
-/// A switch, yet without its name.
+/// Creates a switch that has no name yet.
 pub(crate) const fn switch(default: bool, doc: &'static str) -> Parameter {
     Parameter::switch(default, doc)
 }

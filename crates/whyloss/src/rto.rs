@@ -1,36 +1,36 @@
-//! The retransmission timeout (RFC 6298), in the integer arithmetic of 4.3BSD (Jacobson 1988,
+//! The retransmission timeout (RFC 6298) in the integer arithmetic of 4.3BSD (Jacobson 1988,
 //! appendix A).
 //!
 //! ```text
 //! first sample R    SRTT = R,  RTTVAR = R/2
 //! later samples     RTTVAR += (|SRTT − R| − RTTVAR)/4,  SRTT += (R − SRTT)/8
-//! timeout           min(max(SRTT + max(G, 4·RTTVAR), minimum) · 2ᵇ, maximum)        [ticks of length G]
+//! timeout           min(max(SRTT + max(G, 4·RTTVAR), minimum) · 2ᵇ, maximum)   [ticks of length G]
 //! ```
 //!
-//! b counts the expiries since the last sample. A sample counts the clock's ticks between sending
-//! and acknowledgement, at least one; a tick of a nanosecond makes the clock exact. SRTT is held in
-//! eighths and RTTVAR in quarters of a tick, no less than one of each, which gives what `max(G, …)`
-//! asks for; as quarters are cut off, a steady round trip leaves three. After four expiries in a
-//! row SRTT is forgotten and the next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
+//! b is the number of expiries since the last sample. A sample counts clock ticks from sending to
+//! acknowledgement, at least 1; a tick of 1 ns makes the clock exact. SRTT is stored in eighths and
+//! RTTVAR in quarters of a tick, each at least one, which implements `max(G, …)`. Because quarters
+//! are truncated, a steady round trip leaves three. After four expiries in a row, SRTT is discarded
+//! and the next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
 
 use crate::{Duration, Time};
 
-/// The choices of a retransmission timer.
+/// Options of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RtoOptions {
     /// The timeout before the first sample.
     pub initial: Duration,
-    /// The least timeout.
+    /// The smallest timeout.
     pub min: Duration,
-    /// The greatest timeout.
+    /// The largest timeout.
     pub max: Duration,
     /// G: the length of a clock tick; a nanosecond for an exact clock.
     pub tick: Duration,
 }
 
 impl Default for RtoOptions {
-    /// RFC 6298 §2: 1 s at first and at least, 60 s at most; an exact clock.
+    /// RFC 6298 §2: initially and at least 1 s, at most 60 s, with an exact clock.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -42,8 +42,8 @@ impl Default for RtoOptions {
 }
 
 impl RtoOptions {
-    /// ns-2 2.35: 3 s at first (`rtxcur_init_`), at least 0.2 s (`minrto_`), 60 s at most, ticks of
-    /// 10 ms (`tcpTick_`).
+    /// Returns the options of ns-2 2.35: initially 3 s (`rtxcur_init_`), 0.2 s (`minrto_`) to 60 s,
+    /// ticks of 10 ms (`tcpTick_`).
     pub const fn ns2() -> Self {
         Self {
             initial: Duration::from_secs(3),
@@ -54,10 +54,10 @@ impl RtoOptions {
     }
 }
 
-/// The estimator and its timeout.
+/// Estimates the round-trip time and computes the timeout.
 #[derive(Clone, Debug)]
 pub struct Rto {
-    /// The timeout in force: `base` backed off.
+    /// The current timeout: `base` with back-off.
     timeout: Duration,
     min: Duration,
     max: Duration,
@@ -72,11 +72,11 @@ pub struct Rto {
     expiries: u32,
 }
 
-/// 2¹⁶ seconds exceed any maximum in use; more doublings need not be told apart.
+/// 2¹⁶ seconds exceed any maximum in use, so more doublings make no difference.
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Rto {
-    /// An estimator without a sample.
+    /// Creates an estimator without samples.
     pub fn new(options: &RtoOptions) -> Self {
         let base = options.initial.max(options.min);
         Self {
@@ -91,23 +91,24 @@ impl Rto {
         }
     }
 
-    /// The timeout in force, from now.
+    /// Returns the current timeout.
     #[inline]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// SRTT, or `None` without a sample.
+    /// Returns SRTT, or `None` without a sample.
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.srtt / 8)
     }
 
-    /// RTTVAR, or `None` without a sample.
+    /// Returns RTTVAR, or `None` without a sample.
     pub fn rttvar(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.rttvar / 4)
     }
 
-    /// Takes the round trip of a segment sent at `sent` and acknowledged at `now`. Ends a back-off.
+    /// Adds the round trip of a segment sent at `sent` and acknowledged at `now`, and ends a
+    /// back-off.
     #[inline]
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
@@ -135,7 +136,7 @@ impl Rto {
         self.end_back_off();
     }
 
-    /// The timer expired: the next timeout is twice as long.
+    /// Doubles the next timeout after the timer expired.
     pub fn back_off(&mut self) {
         self.expiries = (self.expiries + 1).min(MAX_DOUBLINGS);
         self.timeout = (self.base * (1 << self.expiries)).min(self.max);
@@ -205,7 +206,7 @@ mod tests {
             rto.back_off();
             assert_eq!(rto.timeout(), Duration::from_secs(seconds));
         }
-        // SRTT was forgotten on the way, so that the next sample starts afresh.
+        // SRTT was discarded on the way, so the next sample is a first one.
         assert_eq!(rto.srtt(), None);
         sample(&mut rto, 0, 2000);
         assert_eq!(rto.timeout(), Duration::from_secs(6));

@@ -1,10 +1,10 @@
-//! Time stamps as protocols carry them: few bits, at their own rate, past every wrap-around.
+//! Converts protocols' short time stamps, which wrap around, to [`Time`]s.
 //!
 //! ```text
 //! time = (ticks since the epoch)/rate      the epoch is some moment before the first stamp
 //! ```
 //!
-//! A stamp less than half its range away from the one before lies on that side of it (RFC 1982).
+//! A stamp less than half its range from the previous one lies on that side of it (RFC 1982).
 
 use crate::Time;
 
@@ -29,7 +29,7 @@ pub struct StampClock {
 }
 
 impl StampClock {
-    /// A clock whose stamps have `bits` bits (2 to 32) and count `rate` ticks a second, at least 1.
+    /// Creates a clock for stamps of `bits` bits (2 to 32) and `rate` ticks a second, at least 1.
     pub const fn new(bits: u32, rate: u32) -> Self {
         let bits = if bits < 2 {
             2
@@ -45,24 +45,24 @@ impl StampClock {
         }
     }
 
-    /// The clock of an RTP stream: 32 bits at the payload's rate (RFC 3550 §5.1). Packets of one
-    /// frame share a stamp: where frames have several packets,
-    /// [`abs_send_time`](Self::abs_send_time) is the better clock.
+    /// Creates a clock for an RTP stream: 32 bits at the payload's rate (RFC 3550 §5.1). All
+    /// packets of a frame share a stamp, so prefer [`abs_send_time`](Self::abs_send_time) if frames
+    /// span packets.
     pub const fn rtp(rate: u32) -> Self {
         Self::new(32, rate)
     }
 
-    /// The clock of the RTP header extension abs-send-time: 24 bits, of which 18 are a fraction of
-    /// a second.
+    /// Creates a clock for the RTP header extension abs-send-time: 24 bits, 18 of them a fraction
+    /// of a second.
     pub const fn abs_send_time() -> Self {
         Self::new(24, 1 << 18)
     }
 
-    /// Reads a stamp; bits above the clock's are ignored.
+    /// Converts a stamp; bits above the clock's width are ignored.
     pub fn time(&mut self, stamp: u32) -> Time {
         let stamp = u64::from(stamp) & self.mask;
         if self.ticks == 0 {
-            // A range ahead of the epoch, so that the next stamp may lie before the first.
+            // Start one range after the epoch, because the next stamp may lie before the first.
             self.ticks = self.mask + 1 + stamp;
         } else {
             let ahead = stamp.wrapping_sub(self.ticks) & self.mask;

@@ -1,15 +1,15 @@
 //! Time as integer nanoseconds.
 //!
-//! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets
-//! travel back to back (CEN-A10): a rounding error would flip the answer. All operators saturate,
-//! so no stamp that a peer sends can panic or wrap around.
+//! Times are integers because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* for
+//! packets sent back to back (CEN-A10): a rounding error would flip the decision. All operators
+//! saturate, so no time stamp from a peer can panic or wrap around.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// A point in time: nanoseconds since an epoch of the caller's choosing.
+/// A point in time: nanoseconds since an epoch of the caller's choice.
 ///
-/// The clocks of two hosts need not share an epoch; every classifier works on differences.
+/// Two hosts' clocks need not share an epoch, because every classifier uses differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -17,48 +17,48 @@ pub struct Time(u64);
 
 /// A signed span of time in nanoseconds. A relative one-way trip time may be negative.
 ///
-/// Times and spans convert from and to [`core::time`]; a negative span does not, and says so.
+/// Converts from and to [`core::time::Duration`]; a negative span fails with an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct SignedDuration(i64);
 
-/// The short name of a [`SignedDuration`], which signatures here use. Unlike
-/// [`core::time::Duration`] it may be negative.
+/// Short name of [`SignedDuration`], used in signatures. Unlike [`core::time::Duration`], it may be
+/// negative.
 pub type Duration = SignedDuration;
 
 impl Time {
     /// The epoch.
     pub const ZERO: Self = Self(0);
-    /// The end of time: what a timer that is not set is set to.
+    /// The latest time; the value of an inactive timer.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `nanos` nanoseconds after the epoch.
+    /// Creates the time `nanos` nanoseconds after the epoch.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// `seconds` after the epoch, rounded to the nanosecond; negative and NaN become the epoch.
+    /// Creates the time `seconds` after the epoch, rounded to 1 ns; negative and NaN become the
+    /// epoch.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self(libm::round(seconds * 1e9) as u64)
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns the nanoseconds since the epoch.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Returns the time `span` after this one, or [`Time::MAX`] if there is none. Takes fewer
-    /// instructions than `+`, since the span must not be negative; a negative one comes out as
-    /// [`Time::MAX`] or some other later time.
+    /// Returns the time `span` after this one, or [`Time::MAX`] on overflow. Cheaper than `+`, but
+    /// `span` must not be negative: otherwise the result is some later time or [`Time::MAX`].
     #[inline]
     #[must_use]
     pub const fn later(self, span: SignedDuration) -> Self {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
-    /// Returns the span from an earlier time to this one, at most [`SignedDuration::MAX`]; zero
-    /// from a later time. Takes fewer instructions than `-`.
+    /// Returns the span since `earlier`, at most [`SignedDuration::MAX`]; zero if `earlier` is
+    /// later. Cheaper than `-`.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> SignedDuration {
@@ -79,49 +79,49 @@ impl Time {
         }
     }
 
-    /// Seconds since the epoch.
+    /// Returns the seconds since the epoch.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 }
 
 impl SignedDuration {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(i64::MAX);
 
-    /// A span of `nanos` nanoseconds.
+    /// Creates a span of `nanos` nanoseconds.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// A span of `micros` microseconds.
+    /// Creates a span of `micros` microseconds.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// A span of `millis` milliseconds.
+    /// Creates a span of `millis` milliseconds.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of `seconds` seconds.
+    /// Creates a span of `seconds` seconds.
     pub const fn from_secs(seconds: i64) -> Self {
         Self(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// A span of `seconds` seconds, rounded to the nanosecond; NaN becomes zero.
+    /// Creates a span of `seconds` seconds, rounded to the nanosecond; NaN becomes zero.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self(libm::round(seconds * 1e9) as i64)
     }
 
-    /// Nanoseconds.
+    /// Returns the span in nanoseconds.
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
 
-    /// Seconds.
+    /// Returns the span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -151,7 +151,7 @@ impl Sub<SignedDuration> for Time {
 
 impl Sub for Time {
     type Output = SignedDuration;
-    /// The signed span from `earlier` to `self`.
+    /// Returns the signed span from `earlier` to `self`.
     #[inline]
     fn sub(self, earlier: Time) -> SignedDuration {
         SignedDuration(
@@ -213,7 +213,7 @@ impl Mul<i64> for SignedDuration {
 impl Div<i64> for SignedDuration {
     type Output = SignedDuration;
     /// # Panics
-    /// On division by zero, as integers do.
+    /// On division by zero, as for integers.
     #[inline]
     fn div(self, divisor: i64) -> SignedDuration {
         SignedDuration(self.0.saturating_div(divisor))
@@ -221,22 +221,22 @@ impl Div<i64> for SignedDuration {
 }
 
 impl From<core::time::Duration> for Time {
-    /// The point so long after the epoch: `instant - epoch` of a standard clock. Beyond 584 years
-    /// it is [`Time::MAX`].
+    /// Converts a span since the epoch, such as `instant - epoch` of a standard clock. Beyond 584
+    /// years it becomes [`Time::MAX`].
     fn from(since: core::time::Duration) -> Self {
         Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
 impl From<Time> for core::time::Duration {
-    /// The span since the epoch: `epoch + time.into()` is the instant of a standard clock.
+    /// Returns the span since the epoch; `epoch + time.into()` is a standard clock's instant.
     fn from(time: Time) -> Self {
         Self::from_nanos(time.0)
     }
 }
 
 impl From<core::time::Duration> for SignedDuration {
-    /// Converts the span; beyond 292 years it is [`SignedDuration::MAX`].
+    /// Converts the span; beyond 292 years it becomes [`SignedDuration::MAX`].
     fn from(span: core::time::Duration) -> Self {
         Self(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
     }
@@ -246,14 +246,14 @@ impl TryFrom<SignedDuration> for core::time::Duration {
     type Error = NegativeDuration;
 
     /// # Errors
-    /// When the span is negative, which a standard one cannot be.
+    /// If the span is negative.
     fn try_from(span: SignedDuration) -> Result<Self, NegativeDuration> {
         let nanos = u64::try_from(span.0).map_err(|_| NegativeDuration(span))?;
         Ok(Self::from_nanos(nanos))
     }
 }
 
-/// The error of a negative span where only others fit.
+/// The error when a negative span is converted to [`core::time::Duration`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NegativeDuration(SignedDuration);
 

@@ -1,30 +1,28 @@
-//! The common part of the trees of receivers and senders: a tree, and the tools of their signals.
+//! Decision trees and helpers for their signals, shared by the receiver and sender classifiers.
 //!
-//! Reals are added, multiplied and divided, which every machine does alike.
+//! Real numbers are only added, multiplied and divided, so results are identical on every machine.
 
-/// Questions from the root of a tree to its leaves.
+/// Depth of a tree: the number of questions from root to leaf.
 const DEPTH: usize = 4;
 
-/// Room for as many signals as a question can ask for: no index needs a check.
+/// One slot for every possible signal index, so that no index needs a bounds check.
 const WIDTH: usize = 1 << u8::BITS;
 
 /// Classes of delay.
 pub(crate) const CLASSES: usize = 16;
 
-/// A complete tree: question k lies between leaves k and k + 1, and the one in the middle of those
-/// that are left is asked next.
+/// A complete tree. Question k lies between leaves k and k + 1; each step asks the middle question
+/// of the remaining range.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Number of a signal, and the bound: at most that leads to the leaves before, more to those
-    /// after.
+    /// Signal index and bound. Values up to the bound lead to the leaves before the question.
     pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
-    /// Thousandths of log-odds of congestion.
+    /// Log-odds of congestion, in thousandths.
     pub(crate) leaves: [i16; 1 << DEPTH],
 }
 
 impl Tree {
-    /// No branch depends on a signal: the answer is added to the place, so that the processor can
-    /// be in several trees at once.
+    /// Branch-free, so that the processor can evaluate several trees at once.
     #[inline]
     fn leaf(&self, signals: &[i16; WIDTH]) -> i32 {
         let mut at = 0;
@@ -36,7 +34,7 @@ impl Tree {
     }
 }
 
-/// The log-odds of congestion by these trees, in thousandths.
+/// Returns the sum of the trees' log-odds of congestion, in thousandths.
 #[inline]
 pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT]) -> i32 {
     const { assert!(COUNT <= WIDTH) };
@@ -45,13 +43,12 @@ pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT
     trees.iter().map(|tree| tree.leaf(&wide)).sum()
 }
 
-/// Extrema of the last one to two buckets of time. Few values are a new one, so few are written
-/// down.
+/// Extrema over the last one to two buckets of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extrema {
-    /// Of the bucket that is being filled.
+    /// Extrema of the current bucket.
     now: (i64, i64),
-    /// Of that and the one before.
+    /// Extrema of the current and the previous bucket.
     both: (i64, i64),
 }
 
@@ -68,7 +65,7 @@ impl Extrema {
         self.raise(value);
     }
 
-    /// Without a question for the largest.
+    /// Updates only the minimum.
     #[inline]
     pub(crate) fn lower(&mut self, value: i64) {
         if value < self.now.0 {
@@ -77,7 +74,7 @@ impl Extrema {
         }
     }
 
-    /// Without a question for the smallest.
+    /// Updates only the maximum.
     #[inline]
     pub(crate) fn raise(&mut self, value: i64) {
         if value > self.now.1 {
@@ -95,7 +92,7 @@ impl Extrema {
         self.both
     }
 
-    /// With one value more.
+    /// Returns the extrema with one more value included.
     pub(crate) fn with(&self, value: i64) -> (i64, i64) {
         let (min, max) = self.get();
         (min.min(value), max.max(value))
@@ -107,20 +104,20 @@ impl Extrema {
     }
 }
 
-/// Where a delay lies between extrema: 0 to 1; 0 if they are the same.
+/// Returns the position of a delay between the extrema, from 0 to 1; 0 if they are equal.
 #[inline]
 pub(crate) fn position((min, max): (i64, i64), delay: i64) -> f64 {
     let (min, max, delay) = (min as f64, max as f64, delay as f64);
     ratio(delay - min, max - min)
 }
 
-/// The class of a delay.
+/// Returns the class of a delay.
 #[inline]
 pub(crate) fn class(extrema: (i64, i64), delay: i64) -> usize {
     ((15.99 * position(extrema, delay)) as i32).clamp(0, 15) as usize
 }
 
-/// Of numbers: `f64::max` also heeds what is none, which takes thrice the instructions.
+/// Returns the larger number. Three times as fast as `f64::max`, which handles NaN.
 #[inline]
 pub(crate) fn larger(one: f64, other: f64) -> f64 {
     if one > other { one } else { other }
@@ -131,13 +128,13 @@ pub(crate) fn smaller(one: f64, other: f64) -> f64 {
     if one < other { one } else { other }
 }
 
-/// 0 where there is nothing to divide by.
+/// Returns `value/by`, or 0 if there is nothing to divide by.
 #[inline]
 pub(crate) fn ratio(value: f64, by: f64) -> f64 {
     if by > 0.0 { value / by } else { 0.0 }
 }
 
-/// As signals are told: 16 bits hold it, or its nearest end.
+/// Returns a signal value in hundredths, saturating at 16 bits.
 #[inline]
 pub(crate) fn hundredths(value: f64) -> i16 {
     (100.0 * value) as i16

@@ -1,5 +1,5 @@
-//! Serves stacks whose callbacks name packets one by one, by the time at which they left, with the
-//! end of a batch. The adapters of quinn and noq call it. Several packets may leave as one.
+//! For stacks whose callbacks report single packets by their sending time, and then the end of the
+//! batch. The adapters of quinn and noq use it. Several packets may leave as one.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -8,7 +8,7 @@ use crate::{Duration, Time};
 
 #[doc(hidden)]
 impl<S: SenderClassifier, C: Controller> Connection<S, C> {
-    /// Packets of `bytes` in all leave, the last of them number `last`.
+    /// Reports that packets of `bytes` in all leave, the last with number `last`.
     #[inline]
     pub fn on_sent(&mut self, now: Time, bytes: u64, last: u64) {
         let offset = self.ledger.push(now, bytes, last);
@@ -18,16 +18,16 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.control.on_sent(&sent);
     }
 
-    /// The window, and nothing else, stopped the stack from sending.
+    /// Reports that only the window kept the stack from sending.
     pub fn on_window_limited(&mut self) {
         if let Some(meter) = self.ledger.meter() {
             meter.mark_window_limited();
         }
     }
 
-    /// Infers the same from a window that no further packet fits, for a stack that does not say.
+    /// Infers the window limit when no further packet fits, for stacks that do not report it.
     pub fn infer_window_limited(&mut self) {
-        // Only the meter wants to know.
+        // Only the meter needs it.
         if self.ledger.meter().is_some()
             && self.ledger.sent() - self.ledger.edge() + u64::from(self.mtu) >= self.window()
         {
@@ -35,7 +35,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// A packet of `bytes` that left at `left` is acknowledged.
+    /// Reports that a packet of `bytes` that left at `left` is acknowledged.
     #[inline]
     pub fn on_acked_at(&mut self, now: Time, left: Time, bytes: u64) {
         if self.batch.left != Some(left) {
@@ -53,7 +53,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.batch.newest = self.batch.newest.max(Some(left));
     }
 
-    /// Enters the packets of one time in the ledger, of which none has a number above `most`.
+    /// Enters the packets with one sending time in the ledger; `most` is the largest possible
+    /// number.
     fn enter(&mut self, now: Time, most: u64) {
         if let Some(left) = self.batch.left.take() {
             let bytes = core::mem::take(&mut self.batch.bytes);
@@ -61,9 +62,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// The batch ends; the largest number acknowledged so far is told. A stack that tells of losses
-    /// at once has told of all up to the number of the batch before, so a packet that is open there
-    /// is none that counts.
+    /// Ends the batch; `largest` is the largest number acknowledged so far. For stacks that report
+    /// losses at once: packets still open below the previous batch's number no longer count.
     pub fn on_end_acks(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         self.enter(now, largest.unwrap_or(u64::MAX));
         if self.batch.newest.is_some()
@@ -74,7 +74,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.finish_batch(now, app_limited, largest);
     }
 
-    /// The batch ends; losses may be told of later than the next one.
+    /// Ends the batch, for stacks that may report losses later than the next batch.
     pub fn finish_batch(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         let Some(newest) = self.batch.newest.take() else {
             return;
@@ -105,22 +105,22 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Packet `number` of `bytes` is lost; the congestion event follows.
+    /// Marks packet `number` of `bytes` as lost, before the congestion event.
     pub fn on_packet_lost(&mut self, number: u64, bytes: u64) {
         let first = self.ledger.lost(number, bytes);
         self.recovery.first = self.recovery.first.or(first);
         self.recovery.lost += u32::from(first.is_some());
     }
 
-    /// Packets of `bytes` in all are lost, the last of which left at `left`; the congestion event
-    /// follows.
+    /// Marks packets of `bytes` in all as lost, the last of which left at `left`, before the
+    /// congestion event.
     pub fn on_lost_until(&mut self, left: Time, bytes: u64) {
         let mtu = u64::from(self.mtu);
         self.recovery.first = self.ledger.lost_until(left, bytes, mtu);
         self.recovery.lost = if bytes > mtu { 2 } else { 1 };
     }
 
-    /// Packets were lost, the last of which left at `left`.
+    /// Reports the congestion event of losses, the last of which left at `left`.
     pub fn on_lost(&mut self, now: Time, left: Time, persistent: bool) -> Option<Verdict> {
         let first = self.recovery.first.take();
         let lost = core::mem::take(&mut self.recovery.lost);
@@ -142,7 +142,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         Some(self.tell_loss(&loss, lost == 1))
     }
 
-    /// Packets were marked, the last of which left at `left`.
+    /// Reports marked packets, the last of which left at `left`.
     pub fn on_marked(&mut self, now: Time, left: Time) {
         if self.belongs(left) {
             return self.tell_lost(now);
@@ -157,8 +157,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.begin_recovery(now, true, None);
     }
 
-    /// Whether what happened to a packet that left at `left` belongs to the recovery that began
-    /// last.
+    /// Returns whether a packet that left at `left` belongs to the last recovery.
     fn belongs(&self, left: Time) -> bool {
         self.recovery.start.is_some_and(|start| left <= start)
     }

@@ -1,20 +1,19 @@
-//! Keeps the packets that were sent and are not settled yet.
+//! Keeps the packets that were sent and are not yet settled.
 //!
-//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation
-//! offload). Entries are in the order of sending, and so are their times. A stack that names
-//! packets by nothing but the time at which they were sent (quinn) leaves open which of a burst it
-//! means. Then
+//! An entry is one call of `on_sent`: a packet, or several that left together (segmentation
+//! offload). Entries and their times are in sending order. Some stacks (quinn) identify packets
+//! only by their sending time, which is ambiguous within a burst:
 //!
 //! ```text
-//! acknowledged   of the packets sent at that time, the last ones up to the largest number acknowledged, which is told at
-//!                the end of a batch: acknowledgements come in the order of numbers
-//! lost           all sent before the last packet lost that was not acknowledged, since a loss settles all before it
-//!                (RFC 9002 §6.1); of those sent at the same time as that one, the first ones
+//! acknowledged   of the packets with that time, the last ones up to the largest acknowledged
+//!                number, which the end of the batch reports: acknowledgements come in order of numbers
+//! lost           all unacknowledged packets sent before the last lost one, since a loss settles
+//!                all before it (RFC 9002 §6.1); of those with the same time, the first ones
 //! ```
 //!
-//! So a loss is taken for an earlier one than it was if at all, by less than a burst. Some packets
-//! get no loss although three later ones were acknowledged: the stack does not tell of an
-//! acknowledgement alone, or of a probe for a larger MTU. Such a packet is settled.
+//! So a loss may be attributed to an earlier packet, but only within a burst. A packet may get no
+//! loss although three later ones were acknowledged: it was a lone acknowledgement or an MTU probe.
+//! It is then settled.
 
 use alloc::boxed::Box;
 use alloc::collections::{TryReserveError, VecDeque};
@@ -26,31 +25,31 @@ use crate::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
 /// RFC 9002's kPacketThreshold.
 pub(super) const PACKET_THRESHOLD: u64 = 3;
 
-/// Entries that are looked through one by one before all are searched.
+/// Entries searched linearly before the binary search.
 const NEAR: usize = 4;
 
-/// The content of one `on_sent`.
+/// The contents of one call of `on_sent`.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     left: Time,
-    /// Bytes sent before it.
+    /// Bytes sent before this entry.
     offset: u64,
     bytes: u64,
     acked: u64,
     lost: u64,
-    /// Bytes lost that the meter has not been told of.
+    /// Lost bytes not yet reported to the meter.
     untold: u64,
-    /// The number of its last packet.
+    /// Number of the last packet in the entry.
     last: u64,
-    /// Nothing more will be told of what is open.
+    /// Whether the open bytes will never be acknowledged or lost.
     overtaken: bool,
-    /// The batch that acknowledged some of it last, and how many bytes.
+    /// The last batch that acknowledged bytes of the entry, and how many.
     batch: u64,
     fresh: u64,
 }
 
 impl Entry {
-    /// Bytes neither acknowledged nor lost, of which the stack may still tell.
+    /// Returns the bytes that may still be acknowledged or lost.
     fn open(&self) -> u64 {
         if self.overtaken {
             0
@@ -60,52 +59,52 @@ impl Entry {
     }
 }
 
-/// The packets from the first one that is not settled on.
+/// The packets from the first unsettled one on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
-    /// Of each entry, if somebody measures rates, what the rate was when it left.
+    /// The state of the rate meter when each entry left; empty without a meter.
     snapshots: VecDeque<Snapshot>,
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
     last: Option<u64>,
-    /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent
-    /// during a handshake.
+    /// Leading entries whose numbers need not increase: a handshake uses several packet-number
+    /// spaces.
     mixed: usize,
-    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it
-    /// acknowledged so far.
+    /// The current batch of acknowledgements, counted from 1, and the bytes that it acknowledged so
+    /// far.
     batch: u64,
     fresh: u64,
-    /// Bytes of all entries neither acknowledged nor lost.
+    /// Open bytes of all entries.
     open: u64,
-    /// Entries that are remembered.
+    /// The most entries to remember.
     most: usize,
 }
 
 /// The effect of a batch of acknowledgements, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// Acknowledged bytes that the edge passed, of this batch and of those before.
+    /// Acknowledged bytes that the edge passed, from this batch and earlier ones.
     pub(super) acked: u64,
-    /// Bytes of this batch that it did not pass, …
+    /// Bytes of this batch that the edge did not pass.
     pub(super) sacked: u64,
-    /// … and all of this batch.
+    /// All bytes of this batch.
     pub(super) fresh: u64,
 }
 
-/// Where a loss begins.
+/// The start of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstLost {
-    /// Offset of the first byte lost.
+    /// Offset of the first lost byte.
     pub(super) offset: u64,
-    /// When it left.
+    /// When the packet left.
     pub(super) left: Time,
-    /// The number of the last packet that left with it.
+    /// Number of the last packet that left with it.
     pub(super) number: u64,
 }
 
 impl Ledger {
-    /// An empty ledger, which measures delivery rates if that is wanted.
+    /// Creates an empty ledger; `metered` makes it measure delivery rates.
     pub(super) fn new(metered: bool) -> Self {
         Self {
             meter: metered.then(Box::default),
@@ -115,12 +114,12 @@ impl Ledger {
         }
     }
 
-    /// Remembers at most `most` entries.
+    /// Limits the remembered entries to `most`.
     pub(super) fn bound(&mut self, most: usize) {
         self.most = most.max(1);
     }
 
-    /// Makes room for every entry that it may remember.
+    /// Allocates room for all entries.
     pub(super) fn reserve(&mut self) -> Result<(), TryReserveError> {
         self.entries.try_reserve_exact(self.most)?;
         if self.meter.is_some() {
@@ -129,36 +128,37 @@ impl Ledger {
         Ok(())
     }
 
-    /// Bytes neither acknowledged nor lost.
+    /// Returns the bytes neither acknowledged nor lost.
     pub(super) fn open(&self) -> u64 {
         self.open
     }
 
-    /// The first entry that is not settled.
+    /// Returns the first unsettled entry.
     pub(super) fn first(&self) -> Option<FirstLost> {
         self.entries.front().map(Entry::first)
     }
 
-    /// The number of the last packet sent.
+    /// Returns the number of the last packet sent.
     pub(super) fn last(&self) -> Option<u64> {
         self.last
     }
 
-    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise,
-    /// and each packet have an entry: those of a stack with several spaces of numbers may not.
+    /// Returns the index and sending time of packet `number`, if it is unsettled. Requires
+    /// increasing numbers and one entry per packet, which a stack with several number spaces may
+    /// not provide.
     pub(super) fn find(&self, number: u64) -> Option<(usize, Time)> {
         let index = self.entries.partition_point(|entry| entry.last < number);
         let entry = self.entries.get(index)?;
         (entry.last == number && entry.open() > 0).then_some((index, entry.left))
     }
 
-    /// Returns the number of the entry at `index`, counted from the oldest, and when it left.
+    /// Returns the number and sending time of the entry at `index`, counted from the oldest.
     pub(super) fn at_index(&self, index: usize) -> Option<(u64, Time)> {
         let entry = self.entries.get(index)?;
         Some((entry.last, entry.left))
     }
 
-    /// Forgets the oldest entry, as if what is open of it had never left.
+    /// Forgets the oldest entry as if its open bytes had never left.
     fn forget_oldest(&mut self) {
         let Some(entry) = self.entries.pop_front() else {
             return;
@@ -172,23 +172,23 @@ impl Ledger {
         }
     }
 
-    /// Bytes sent.
+    /// Returns the bytes sent.
     pub(super) fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Everything before this offset is settled.
+    /// Returns the offset before which everything is settled.
     pub(super) fn edge(&self) -> u64 {
         self.entries.front().map_or(self.sent, |entry| entry.offset)
     }
 
-    /// Returns the meter of delivery rates, if there is one.
+    /// Returns the meter of delivery rates, if any.
     pub(super) fn meter(&mut self) -> Option<&mut DeliveryRate> {
         self.meter.as_deref_mut()
     }
 
-    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset
-    /// of the first byte.
+    /// Adds packets of `bytes` in all that leave at `left`, the last with number `last`. Returns
+    /// the offset of the first byte.
     pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
         if self.entries.len() >= self.most {
             self.forget_oldest();
@@ -204,7 +204,7 @@ impl Ledger {
             let size = u32::try_from(bytes).unwrap_or(u32::MAX);
             self.snapshots.push_back(meter.on_sent(left, size, false));
         }
-        // A clock that runs backwards would put the entries out of order.
+        // Keep the entries in order even if the clock runs backwards.
         let left = self.entries.back().map_or(left, |last| left.max(last.left));
         self.entries.push_back(Entry {
             left,
@@ -221,10 +221,10 @@ impl Ledger {
         offset
     }
 
-    /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
+    /// Acknowledges `bytes` of the packets sent at `left`: the last ones, up to number `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
         let Range { start, end } = self.at(left);
-        // Later packets of the same burst are left out, at once where numbers rise.
+        // Skip later packets of the burst; by search if numbers increase.
         let end = if start >= self.mixed {
             end.min(self.holding(most) + 1)
         } else {
@@ -235,7 +235,7 @@ impl Ledger {
             if bytes == 0 {
                 break;
             }
-            // (Several that left together have one number for all.)
+            // Packets that left together share one number.
             if entry.last > most && index > 0 && self.entries[index - 1].last >= most {
                 continue;
             }
@@ -243,11 +243,11 @@ impl Ledger {
         }
     }
 
-    /// The first entry after the mixed ones whose last number is `number` or above.
+    /// Returns the first entry after the mixed ones whose last number is at least `number`.
     #[inline]
     fn holding(&self, number: u64) -> usize {
         let rising = self.entries.range(self.mixed..);
-        // A burst is acknowledged from its front, most of the time.
+        // Most often, a burst is acknowledged from its front.
         let near = rising.take(NEAR).position(|entry| entry.last >= number);
         near.map_or_else(|| self.search(number), |near| self.mixed + near)
     }
@@ -265,12 +265,12 @@ impl Ledger {
         low
     }
 
-    /// Acknowledges the entry at that index, and returns how many of its bytes were open.
+    /// Acknowledges the entry at this index and returns how many of its bytes were open.
     pub(super) fn acked_alone(&mut self, now: Time, found: usize) -> u64 {
         self.acknowledge(now, found, u64::MAX)
     }
 
-    /// At most `bytes` of an entry are acknowledged. Returns how many were open.
+    /// Acknowledges at most `bytes` of an entry and returns how many were open.
     fn acknowledge(&mut self, now: Time, index: usize, bytes: u64) -> u64 {
         let entry = &mut self.entries[index];
         let taken = entry.open().min(bytes);
@@ -294,7 +294,7 @@ impl Ledger {
         }
     }
 
-    /// Packet `number` of `bytes` is lost.
+    /// Marks packet `number` of `bytes` as lost.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
         let holds = |&index: &usize| {
             let entry = &self.entries[index];
@@ -319,7 +319,7 @@ impl Ledger {
         entry.first()
     }
 
-    /// `bytes` in packets of at most `mtu` are lost, the last of which left at `left`.
+    /// Marks `bytes` as lost, in packets of at most `mtu`, the last of which left at `left`.
     pub(super) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
         let at = self.at(left);
         let mut first = None;
@@ -327,7 +327,8 @@ impl Ledger {
         for entry in self.entries.range_mut(..at.start) {
             let open = entry.open();
             if open > 0 {
-                // A lone packet is the last one: what is open before it is none that counts.
+                // For a single packet, only the last one counts: what is open before it does not
+                // matter.
                 if bytes > mtu {
                     first = first.or(Some(entry.first()));
                 }
@@ -352,8 +353,7 @@ impl Ledger {
         first
     }
 
-    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on
-    /// record.
+    /// Calls `tell` with the meter for each range of lost bytes not yet reported.
     pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;
@@ -367,10 +367,10 @@ impl Ledger {
         }
     }
 
-    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been
-    /// told.
+    /// Settles what three acknowledged packets, up to number `largest`, have overtaken. Their
+    /// losses must have been reported.
     pub(super) fn overtake(&mut self, largest: u64) {
-        // Of a burst any packet may stand for the one that is lost: it is overtaken as a whole.
+        // Any packet of a burst may be the lost one, so the whole burst counts as overtaken.
         let overtaken = |entry: &Entry| entry.last.saturating_add(PACKET_THRESHOLD) <= largest;
         if !self.entries.front().is_some_and(overtaken) {
             return;
@@ -392,7 +392,7 @@ impl Ledger {
         }
     }
 
-    /// Moves the edge past all that is settled, at the end of a batch.
+    /// Moves the edge past all settled entries at the end of a batch.
     pub(super) fn pass(&mut self) -> Passed {
         let fresh = core::mem::take(&mut self.fresh);
         let (mut acked, mut sacked) = (0, fresh);
@@ -416,16 +416,15 @@ impl Ledger {
         }
     }
 
-    /// Entries for which there is room: all that is ever allocated.
+    /// Returns the number of entries for which memory is allocated.
     pub(super) fn held(&self) -> usize {
         self.entries.capacity() + self.snapshots.capacity()
     }
 
-    /// The entries that left at that time.
+    /// Returns the range of entries sent at this time.
     #[inline]
     fn at(&self, left: Time) -> Range<usize> {
-        // Packets are acknowledged in the order of sending, most of the time: what is looked for is
-        // among the first.
+        // Packets are mostly acknowledged in sending order, so the match is usually near the front.
         let near = self.entries.iter().take(NEAR);
         let start = near
             .enumerate()

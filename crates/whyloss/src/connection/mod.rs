@@ -1,6 +1,7 @@
-//! A connection by packet numbers: sent, acknowledged and lost packets go in, and out come the
-//! window, the pacing rate, and why packets were lost. Every classifier and controller of the
-//! registries works through it.
+//! Congestion control for transports with packet numbers, such as QUIC.
+//!
+//! Report sent, acknowledged and lost packets; read the window, the pacing rate and the causes of
+//! loss. All classifiers and controllers of the registries work here.
 //!
 //! ```
 //! use whyloss::connection::Connection;
@@ -24,33 +25,33 @@
 //!
 //! # Contract
 //!
-//! - Numbers rise with each packet that counts towards what is under way; times do not fall. A
-//!   connection with several spaces of numbers (QUIC) counts its packets itself, or has one
-//!   `Connection` per path after the handshake.
-//! - One call of [`on_packets_acked`](Connection::on_packets_acked) for each acknowledgement that
-//!   arrives, then one of [`on_packets_lost`](Connection::on_packets_lost) for what it reveals as
-//!   lost, and [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
-//! - Send while [`in_flight`](Connection::in_flight) and the next packet fit into
-//!   [`window`](Connection::window), at most at [`pacing_rate`](Connection::pacing_rate) if there
-//!   is one, no more than a [`send_quantum`](crate::congestion::send_quantum) at once.
-//! - A number that is unknown, settled or not above the last one sent does nothing.
-//! - [`MOST_PACKETS`] may be under way, unless [`most_packets`](Connection::most_packets) says
-//!   otherwise; with one more, the oldest is forgotten. Nothing else grows, and nothing is
-//!   allocated once the ledger has its size.
+//! - Numbers increase with each packet that counts as in flight; times never decrease. A stack with
+//!   several number spaces (QUIC) counts packets itself, or uses one `Connection` per path after
+//!   the handshake.
+//! - For each acknowledgement, call [`on_packets_acked`](Connection::on_packets_acked) once. Then
+//!   call [`on_packets_lost`](Connection::on_packets_lost) for the losses that it reveals, and
+//!   [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
+//! - Send while [`in_flight`](Connection::in_flight) plus the next packet fits into
+//!   [`window`](Connection::window), at [`pacing_rate`](Connection::pacing_rate) or below, and at
+//!   most a [`send_quantum`](crate::congestion::send_quantum) at once.
+//! - Unknown and settled numbers have no effect; nor does sending a number that does not increase.
+//! - At most [`MOST_PACKETS`] are in flight, or the number set by
+//!   [`most_packets`](Connection::most_packets). One more, and the oldest is forgotten. Nothing
+//!   else grows, and nothing allocates once the ledger has its full size.
 //!
-//! # How it tells the parts
+//! # Events
 //!
 //! ```text
-//! acknowledgements   one `AckEvent` for each packet that the left edge passes, or for all that it does not; the last one has
-//!                    the round-trip time
-//! losses             one event per recovery period (RFC 9002 §7.3.2): losses of packets that left before it began belong
-//!                    to the one before; timeouts and persistent congestion (§7.6) are always told
-//! recovery           until a packet that left after it began is acknowledged, that one included
-//! acknowledged       everything before it is settled; at the first loss of a recovery it waits until the recovery ends or
-//!                    a second packet is lost, so that a single loss does not look like several (fqRTT, trees)
-//! in flight          sent and beyond `acknowledged`; at a loss, from the first lost packet on, as TCP's FlightSize
-//! round-trip time    of the newest packet of a batch, if none sent later was acknowledged before; the peer's delay is in it,
-//!                    unless `on_rtt` tells what the stack measured without it
+//! acknowledgements   one `AckEvent` for each packet that the left edge passes, or one for all that
+//!                    it does not pass; the last one has the round-trip time
+//! losses             one event per recovery period (RFC 9002 §7.3.2); packets sent before it began
+//!                    belong to the previous event; each timeout or persistent congestion (§7.6)
+//! recovery           until the acknowledgement, inclusive, of a packet sent after it began
+//! acknowledged       all before it is settled; after a single loss it waits until the recovery
+//!                    ends or a second packet is lost: one loss must not look like several
+//! in flight          sent beyond `acknowledged`; at a loss, from the first lost packet on
+//! round-trip time    of the newest packet of a batch, unless a later one was acknowledged before;
+//!                    includes the peer's delay, unless the stack reports its own with `on_rtt`
 //! ```
 
 mod by_time;
@@ -68,77 +69,77 @@ use crate::{Cause, Duration, Rate, Time};
 
 use ledger::{FirstLost, Ledger, PACKET_THRESHOLD};
 
-/// Packets that are remembered unless something else is said.
+/// Default for the number of packets that a connection remembers.
 pub const MOST_PACKETS: usize = 1 << 18;
 
-/// Acknowledgements that one batch is told as.
+/// The most steps into which an acknowledged batch is split.
 const MOST_STEPS: u64 = 1 << 12;
 
-/// A connection's congestion control by packet numbers. See the [module](self) for the contract.
+/// Congestion control of one connection by packet numbers. See the [module](self) for the contract.
 #[derive(Clone, Debug)]
 pub struct Connection<S = Classifier, C = AnyController> {
     control: CongestionControl<S, C>,
     ledger: Ledger,
     mtu: u32,
     latest_rtt: Option<Duration>,
-    /// The least one, the peer's delay included (RFC 9002 §5.2).
+    /// Smallest round trip, including the peer's delay (RFC 9002 §5.2).
     min_rtt: Option<Duration>,
-    /// The stack's own, by the acknowledgement that comes next.
+    /// The stack's own measurement for the next acknowledgement.
     told_rtt: Option<Duration>,
-    /// The largest packet number acknowledged, by which losses were looked for.
+    /// Largest packet number acknowledged when losses were last looked for.
     largest: Option<u64>,
-    /// When the newest packet that was acknowledged left.
+    /// When the newest acknowledged packet left.
     newest: Option<Time>,
     app_limited: bool,
-    /// Whether a timeout was the last thing told but packets that leave.
+    /// Whether a timeout was the last event other than sending.
     timed_out: bool,
     verdict: Option<Verdict>,
     batch: Batch,
     recovery: Recovery,
 }
 
-/// Why packets were lost.
+/// The cause of a loss event, and how it was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The cause.
     pub cause: Cause,
-    /// The odds of congestion, p/(1 − p), if the classifier weighs them.
+    /// Odds of congestion, p/(1 − p), if the classifier estimates them.
     pub odds: Option<f64>,
-    /// How the loss was found.
+    /// How the loss was detected.
     pub detection: Detection,
-    /// When it was found.
+    /// When it was detected.
     pub at: Time,
 }
 
-/// The batch of acknowledgements that is being told.
+/// The batch of acknowledgements being processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
-    /// Packets of one time that are not entered in the ledger yet: their bytes.
+    /// Packets with one sending time that are not yet in the ledger, and their bytes.
     left: Option<Time>,
     bytes: u64,
-    /// When its newest packet left.
+    /// When the newest packet of the batch left.
     newest: Option<Time>,
 }
 
-/// The recovery that goes on, or the one before.
+/// The current or last recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recovery {
     /// When it began.
     start: Option<Time>,
     goes_on: bool,
-    /// Where the left edge waits.
+    /// Offset at which the left edge is held.
     hold: Option<u64>,
-    /// Acknowledged bytes that it would have passed.
+    /// Acknowledged bytes beyond the held edge.
     held: u64,
-    /// The first packet lost since the last congestion event, and how many are.
+    /// First packet lost since the last congestion event, and the number of lost packets.
     first: Option<FirstLost>,
     lost: u32,
 }
 
 impl Connection {
-    /// Starts a connection under `scheme`, with packets of at most `mtu` bytes (at least 1) and the
-    /// initial window of RFC 9002.
+    /// Creates a connection under `scheme`, with packets of at most `mtu` bytes (at least 1) and
+    /// RFC 9002's initial window.
     pub fn new(scheme: &Scheme, mtu: u32) -> Self {
         let start = Self::start(mtu);
         Self::with(scheme.start_metered(&start), mtu)
@@ -146,8 +147,8 @@ impl Connection {
 }
 
 impl<S: SenderClassifier, C: Controller> Connection<S, C> {
-    /// Where the controller of a connection by packet numbers starts: as [`Start::new`], but its
-    /// window grows by whole windows, since no acknowledgement is cumulative.
+    /// Returns the controller's start for packet numbers: [`Start::new`], but the window grows by
+    /// whole windows because no acknowledgement is cumulative.
     pub const fn start(mtu: u32) -> Start {
         Start {
             growth: Growth::PerWindow,
@@ -155,7 +156,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Starts a connection under any control, one's own included.
+    /// Creates a connection under any control, including your own.
     pub fn with(control: CongestionControl<S, C>, mtu: u32) -> Self {
         Self {
             ledger: Ledger::new(control.control().wants_rate_samples()),
@@ -174,7 +175,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Remembers at most `packets`, at least 1.
+    /// Limits the remembered packets to `packets`, at least 1.
     #[must_use]
     pub fn most_packets(mut self, packets: usize) -> Self {
         self.ledger.bound(packets);
@@ -184,40 +185,40 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     /// Allocates the ledger at its full size now, so that no later call allocates.
     ///
     /// # Errors
-    /// When there is no memory for so many packets.
+    /// If there is not enough memory.
     pub fn reserve(&mut self) -> Result<(), TryReserveError> {
         self.ledger.reserve()
     }
 
-    /// The classifier, controller and policy at work, to look at.
+    /// Returns the classifier, controller and policy in use.
     pub fn control(&self) -> &CongestionControl<S, C> {
         &self.control
     }
 
-    /// How many bytes may be under way; at least two packets (RFC 9002 §7.2), since with one a
-    /// stack may wait for ever.
+    /// Returns how many bytes may be in flight: at least two packets (RFC 9002 §7.2), since a stack
+    /// with only one may wait forever.
     pub fn window(&self) -> u64 {
         self.control.window().max(2 * u64::from(self.mtu))
     }
 
-    /// Bytes under way: sent, not acknowledged, not lost.
+    /// Returns the bytes in flight: sent, neither acknowledged nor lost.
     pub fn in_flight(&self) -> u64 {
         self.ledger.open()
     }
 
-    /// The rate to pace packets at; `None`: as acknowledgements clock them.
+    /// Returns the rate to pace packets at; `None` to send as acknowledgements arrive.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.control.pacing_rate()
     }
 
-    /// Returns the classifier's verdict on the last loss event; `None` before the first. A
-    /// classifier that revises verdicts (`episode`) changes the cause when the recovery ends.
+    /// Returns the verdict on the last loss event; `None` before the first. A classifier that
+    /// revises verdicts (`episode`) may change the cause when the recovery ends.
     pub fn last_verdict(&self) -> Option<Verdict> {
         self.verdict
     }
 
-    /// Packet `number` of `bytes` leaves at `now`. `app_limited`: there is nothing more to send
-    /// although window and pacing would allow it.
+    /// Reports that packet `number` of `bytes` leaves at `now`. Set `app_limited` if the
+    /// application has no more data although window and pacing would allow it.
     pub fn on_packet_sent(&mut self, number: u64, bytes: u64, now: Time, app_limited: bool) {
         if self.ledger.last().is_some_and(|last| number <= last) {
             return;
@@ -233,15 +234,15 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Tells the round trip of the acknowledgement told next, less the delay that the peer reports
-    /// (RFC 9002 §5.3; at most its `max_ack_delay`), so that this delay does not look like a queue.
-    /// A value below the least round trip counts as that one, and a value above the connection's
-    /// own measurement as its own.
+    /// Sets the round-trip time for the next acknowledgement, without the delay that the peer
+    /// reports (RFC 9002 §5.3; at most its `max_ack_delay`), which would otherwise look like a
+    /// queue. The value is clamped between the smallest round trip and the connection's own
+    /// measurement.
     pub fn on_rtt(&mut self, rtt: Duration) {
         self.told_rtt = Some(rtt);
     }
 
-    /// An acknowledgement arrives at `now` and acknowledges these packets.
+    /// Reports an acknowledgement of these packets, which arrives at `now`.
     pub fn on_packets_acked(&mut self, numbers: impl IntoIterator<Item = u64>, now: Time) {
         let mut largest = None;
         for number in numbers {
@@ -254,9 +255,9 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.finish_acked(largest, now);
     }
 
-    /// An acknowledgement arrives at `now`, by which every packet up to number `through` has
-    /// arrived but those in `missing`, whose numbers rise. For a stack that keeps a list of
-    /// packets under way, but does not say which ones an acknowledgement removed from it.
+    /// Reports an acknowledgement at `now` of every packet up to number `through`, except those in
+    /// `missing`, which must increase. For stacks that list the packets in flight, but not those
+    /// that an acknowledgement removed.
     pub fn on_packets_acked_through(
         &mut self,
         through: u64,
@@ -286,8 +287,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.told_rtt = None;
     }
 
-    /// These packets are lost: by acknowledgements of later ones or by time. Gives the classifier's
-    /// verdict if that is a new loss event; other losses belong to the one before.
+    /// Reports lost packets, detected by later acknowledgements or by time. Returns the verdict if
+    /// they begin a new loss event; other losses belong to the previous one.
     pub fn on_packets_lost(
         &mut self,
         numbers: impl IntoIterator<Item = u64>,
@@ -305,18 +306,18 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.on_lost(now, last?, false)
     }
 
-    /// All that the last loss event called lost has arrived: what it did to the window is undone.
+    /// Undoes the last loss event's effect on the window: all its packets arrived after all.
     pub fn on_spurious(&mut self, now: Time) {
         self.control.on_spurious_loss(now);
     }
 
-    /// The acknowledgement told last reports ECN-CE: congestion, once per recovery period.
+    /// Reports that the last acknowledgement carried ECN-CE: congestion, once per recovery period.
     pub fn on_ecn_ce(&mut self, now: Time) {
         self.on_marked(now, self.newest.unwrap_or(now));
     }
 
-    /// The retransmission timer expired. Report the packets given up as lost after this call.
-    /// (QUIC's probe timeout is none: RFC 9002 §6.2.)
+    /// Reports that the retransmission timer expired; report the abandoned packets as lost
+    /// afterwards. Not for QUIC's probe timeout (RFC 9002 §6.2).
     pub fn on_timeout(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::Timeout, self.ledger.first());
         let loss = loss.repeated(self.timed_out);
@@ -324,20 +325,20 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.tell_loss(&loss, false)
     }
 
-    /// Everything sent over a long period was lost (RFC 9002 §7.6). What it is has been told as
-    /// lost before.
+    /// Reports persistent congestion: everything sent over a long period was lost (RFC 9002 §7.6).
+    /// Report the packets as lost first.
     pub fn on_persistent_congestion(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::PersistentCongestion, self.ledger.first());
         self.tell_loss(&loss, false)
     }
 
-    /// Tells that packets have at most `mtu` bytes from now on; 0 counts as 1.
+    /// Sets the largest packet size to `mtu` bytes; 0 counts as 1.
     pub fn on_mtu_change(&mut self, mtu: u32) {
         self.mtu = mtu.max(1);
         self.control.on_mtu_change(self.mtu);
     }
 
-    /// Returns the number of packets that the ledger has room for.
+    /// Returns the number of packets for which the ledger has room.
     pub fn held(&self) -> usize {
         self.ledger.held()
     }
@@ -364,9 +365,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
         let edge = self.ledger.edge();
         let mut rest = passed.acked + core::mem::take(&mut self.recovery.held);
-        // As if each packet were acknowledged by itself: windows grow by what is acknowledged (RFC
-        // 9002 §7.3.1). (At most 4,096 steps, or packets far larger than `mtu` would take for
-        // ever.)
+        // Report each packet separately, since windows grow by acknowledged bytes (RFC 9002
+        // §7.3.1). The number of steps is limited in case packets are far larger than `mtu`.
         let step = u64::from(self.mtu).max(rest / MOST_STEPS);
         while !in_recovery && rest > step {
             rest -= step;
@@ -379,7 +379,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.control.on_ack(&ack.in_flight(sent - edge));
     }
 
-    /// A loss that begins at `first`, or at the left edge.
+    /// Builds the event of a loss that begins at `first`, or at the left edge.
     fn loss(&self, now: Time, detection: Detection, first: Option<FirstLost>) -> LossEvent {
         let offset = first.map_or(self.ledger.edge(), |first| first.offset);
         LossEvent::new(now, detection, self.mtu)
@@ -391,8 +391,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             .min_rtt(self.min_rtt)
     }
 
-    /// Tells of a loss event, which begins a recovery unless the window starts anew. A `single`
-    /// lost packet holds the edge.
+    /// Reports a loss event, which begins a recovery unless the window restarts. A `single` lost
+    /// packet holds the edge.
     fn tell_loss(&mut self, loss: &LossEvent, single: bool) -> Verdict {
         let verdict = Verdict {
             cause: self.control.on_loss(loss),
@@ -413,7 +413,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.tell_lost(now);
     }
 
-    /// Puts on record what was lost, for controllers that measure rates.
+    /// Reports lost bytes to the rate meter and, unless spared, to the controller.
     fn tell_lost(&mut self, now: Time) {
         let control = &mut self.control;
         let spared = control.control().spares_losses();

@@ -18,51 +18,47 @@
 //! compared in integers.
 //!
 //! Where the source is silent:
-//! - T_min is the plain minimum over all inter-arrival times, those across gaps included (CEN-A3).
-//!   Times of zero or less say nothing about a link (a repeated packet, a batch read under one
-//!   stamp, a clock set back) and are left out: a T_min of zero would call every later loss
-//!   congestion.
-//! - Without a T_min, or without an arrival before the gap, there is no evidence for the radio:
-//!   congestion.
-//! - "The arrival before" is the latest arrival of any packet, a late one included, since that is
-//!   what the link last carried.
-//! - Whether T_min is updated first never matters: a T_i that is a new minimum is too early either
-//!   way.
+//! - T_min is the minimum over all inter-arrival times, including those across gaps (CEN-A3). Times
+//!   of zero or less are ignored (a repeated packet, a batch with one stamp, a clock set back): a
+//!   T_min of zero would make every later loss congestion.
+//! - Without a T_min or an arrival before the gap, there is no evidence for radio loss: congestion.
+//! - "The arrival before" is the latest arrival of any packet, even a late one, since that is what
+//!   the link last carried.
+//! - Updating T_min first makes no difference: a T_i that is a new minimum is too early either way.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
-/// Biaz or mBiaz, by the upper bound c.
+/// Biaz or mBiaz, depending on the upper bound c.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Biaz {
-    /// c − 1: how much later than the lower bound is still on time, in units of T_min.
+    /// c − 1: the width of the on-time range, in units of T_min.
     slack: f64,
-    /// T_min, endless until there is one.
+    /// T_min; infinite before the first interval.
     t_min: Duration,
     previous: Option<Time>,
     update_first: bool,
 }
 
 impl Biaz {
-    /// The upper bound c of Biaz.
+    /// Upper bound c of Biaz.
     pub const BIAZ: f64 = 2.0;
-    /// The upper bound c of mBiaz.
+    /// Upper bound c of mBiaz.
     pub const MBIAZ: f64 = 1.2;
-    /// The upper bound c of mBiaz in the journal version of 2003, as two public ports give it
-    /// (CEN-15).
+    /// Upper bound c of mBiaz in the 2003 journal version, according to two public ports (CEN-15).
     pub const MBIAZ_2003: f64 = 1.25;
 
-    /// mBiaz: the upper bound is (n+1.2)·T_min.
+    /// Creates mBiaz, with upper bound (n+1.2)·T_min.
     pub fn mbiaz() -> Self {
         Self::new(Self::MBIAZ)
     }
 
-    /// mBiaz of the journal version: the upper bound is (n+1.25)·T_min.
+    /// Creates mBiaz of the journal version, with upper bound (n+1.25)·T_min.
     pub fn mbiaz_2003() -> Self {
         Self::new(Self::MBIAZ_2003)
     }
 
-    /// A classifier with the upper bound (n+`upper`)·T_min; below 1, nothing is ever wireless.
+    /// Creates a classifier with upper bound (n+`upper`)·T_min; below 1, no loss is ever wireless.
     pub fn new(upper: f64) -> Self {
         Self {
             slack: upper - 1.0,
@@ -72,19 +68,19 @@ impl Biaz {
         }
     }
 
-    /// Whether the revealing packet updates T_min before the decision (the default) or after it.
+    /// Sets whether the revealing packet updates T_min before (default) or after the decision.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
         self
     }
 
-    /// T_min: the smallest inter-arrival time so far.
+    /// Returns T_min, the smallest inter-arrival time so far.
     pub fn t_min(&self) -> Option<Duration> {
         (self.t_min < Duration::MAX).then_some(self.t_min)
     }
 
-    /// T_i, for an arrival not yet taken by [`update`](Self::update).
+    /// Returns T_i for an arrival that has not yet passed [`update`](Self::update).
     #[inline]
     pub(super) fn interval(&self, arrival: &Arrival) -> Option<Duration> {
         self.previous.map(|previous| arrival.received - previous)
@@ -105,8 +101,8 @@ impl Biaz {
         let (Some(t_i), Some(t_min)) = (interval, self.t_min()) else {
             return Cause::Congestion;
         };
-        // How much later than the lower bound, in 128 bits: n may be any number a peer's header can
-        // hold.
+        // Lateness relative to the lower bound, in 128 bits because a peer's header can carry any
+        // n.
         let late =
             i128::from(t_i.as_nanos()) - (i128::from(missing) + 1) * i128::from(t_min.as_nanos());
         Cause::wireless_if(late >= 0 && (late as f64) < self.slack * t_min.as_nanos() as f64)
@@ -141,7 +137,7 @@ mod tests {
     use crate::Rate;
     use Cause::{Congestion, Wireless};
 
-    /// The verdict on a gap of `missing` that ends `t_i` ns after the arrival before, once T_min is
+    /// Returns the verdict on a gap of `missing` packets that ends after `t_i` ns, with T_min
     /// `t_min` ns.
     fn verdict(mut classifier: Biaz, t_min: u64, missing: u64, t_i: u64) -> Cause {
         assert_eq!(classifier.on_arrival(&arrival(0, 0), 0), None);

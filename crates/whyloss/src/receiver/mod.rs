@@ -2,20 +2,18 @@
 //!
 //! # Contract
 //!
-//! A classifier is told of *every* arrival, in the order of arrival, through
-//! [`ReceiverClassifier::on_arrival`]. When the arrival reveals a gap of `missing` packets, the
-//! answer is one [`Cause`] for the whole gap (CEN-1); otherwise it is `None`. Whether the revealing
-//! packet updates the state before or after the decision is part of each algorithm's definition
-//! (CEN-A2). Stamps of sender and receiver come from clocks that need not agree: a constant offset
-//! between them never changes a decision.
+//! Pass *every* arrival to [`ReceiverClassifier::on_arrival`], in order. If the arrival reveals a
+//! gap of `missing` packets, the classifier returns one [`Cause`] for the whole gap (CEN-1);
+//! otherwise `None`. Each algorithm defines whether it updates its state before or after the
+//! decision (CEN-A2). The clocks of sender and receiver need not agree: a constant offset never
+//! changes a decision.
 //!
-//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`, and a
-//! classifier's state is a fixed number of words. An oracle, which is told the truth, is no
-//! classifier: it lives with whoever knows the truth.
+//! Classifiers never allocate: this crate is `no_std` without `alloc`, and their state has a fixed
+//! size. An oracle knows the truth and is therefore not a classifier; it lives where the truth is
+//! known.
 //!
-//! Programs that hold packets with sequence numbers need none of this:
-//! [`LossTracker`](crate::losses::LossTracker) counts gaps, waits for what was only overtaken, and
-//! asks any classifier.
+//! If your packets have sequence numbers, use [`LossTracker`](crate::losses::LossTracker) instead.
+//! It finds gaps, waits for reordered packets, and asks any classifier.
 //!
 //! # By name
 //!
@@ -36,9 +34,9 @@
 //!
 //! # Adding a classifier
 //!
-//! One file (and the `mod` line below by which the compiler finds it); its type and its entry in
-//! the two lists of `registry.rs`; scenarios, experiments, the command, the property tests, the
-//! fuzz target and the benchmarks read the list.
+//! Write one file, with a `mod` line below; add the type and its entry to the two lists in
+//! `registry.rs`. Scenarios, experiments, the command, property tests, fuzz target and benchmarks
+//! all read that registry.
 
 pub mod biaz;
 mod registry;
@@ -53,24 +51,23 @@ pub use unaware::Unaware;
 
 use crate::{Cause, Time};
 
-/// One packet's arrival, as an end host sees it.
+/// The arrival of a packet, as an end host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Arrival {
     /// Sequence number, in packets.
     pub sequence: u64,
-    /// The sender's stamp, on the sender's clock.
+    /// Sending time, on the sender's clock.
     pub sent: Time,
-    /// The receiver's stamp, on the receiver's clock.
+    /// Arrival time, on the receiver's clock.
     pub received: Time,
-    /// Bytes.
+    /// Packet size in bytes.
     pub size: u32,
 }
 
 impl Arrival {
-    /// Makes the arrival of packet number `sequence`, of `size` bytes, stamped `sent` and
-    /// `received`.
+    /// Creates the arrival of packet number `sequence` of `size` bytes, with both stamps.
     #[inline]
     pub const fn new(sequence: u64, sent: Time, received: Time, size: u32) -> Self {
         Self {
@@ -81,7 +78,8 @@ impl Arrival {
         }
     }
 
-    /// Relative one-way trip time: receive stamp − send stamp. Negative when the clocks say so.
+    /// Returns the relative one-way trip time, `received − sent`. Clock offset may make it
+    /// negative.
     pub fn rott(&self) -> crate::Duration {
         self.received - self.sent
     }
@@ -93,21 +91,20 @@ impl Arrival {
     note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
 )]
 pub trait ReceiverClassifier {
-    /// Takes one arrival; `missing` packets lie between it and the highest sequence number that
-    /// arrived before.
+    /// Takes an arrival; `missing` packets lie between it and the highest earlier sequence number.
     ///
-    /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes
-    /// with `missing` 0.
+    /// Returns `Some` exactly when `missing > 0`. A late packet, which fills an old gap, has
+    /// `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
-    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs
-    /// none, or has had no evidence.
+    /// Returns the odds of congestion of the latest cause, p/(1 − p). `None` if the algorithm
+    /// estimates none, or had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None
     }
 }
 
-/// One arrival through a classifier's two halves, in the order that `update_first` says (CEN-A2).
+/// Runs an algorithm's two halves for one arrival, in the order of `update_first` (CEN-A2).
 #[inline]
 fn in_order<S>(
     state: &mut S,
@@ -116,7 +113,7 @@ fn in_order<S>(
     update: impl FnOnce(&mut S),
     judge: impl Fn(&S) -> Cause,
 ) -> Option<Cause> {
-    // One call of `update`, so that it is inlined: gaps are rare, updates are not.
+    // Call `update` in one place only, so that it is inlined: gaps are rare, updates are not.
     let before = (missing > 0 && !update_first).then(|| judge(state));
     update(state);
     let after = || (missing > 0).then(|| judge(state));

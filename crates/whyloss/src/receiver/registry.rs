@@ -1,6 +1,6 @@
-//! The registry: every receiver classifier by name, with its parameters.
+//! The registry of receiver classifiers and their parameters.
 //!
-//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its
+//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier, add its file, its
 //! `mod` line, and its entry in the list below.
 
 use super::biaz::Biaz;
@@ -13,12 +13,12 @@ use crate::macros::{any, registry};
 use crate::registry::{Parameter, real, switch, whole};
 use crate::{Cause, Duration, dispatch};
 
-/// Common to all that keep a state (CEN-A2).
+/// Shared by all classifiers with a state (CEN-A2).
 const UPDATE_FIRST: Parameter = switch(
     true,
     "whether the packet that reveals a gap updates the state before the decision",
 );
-/// Of ZigZag, alone or within a hybrid.
+/// For ZigZag, alone or in a hybrid.
 const DELAY_BEFORE_GAP: Parameter = switch(
     true,
     "whether the delay of the packet before the gap is compared, or of the one after it",

@@ -17,24 +17,23 @@
 //! rott_min, _max   ns, smallest and largest so far, this packet's included
 //! ```
 //!
-//! α ≥ 1 never enters a spike: always wireless. α ≤ 0 (and so β ≤ 0) enters one as soon as rott is
-//! above its minimum (α < 0: as soon as it varies) and never leaves: always congestion from then
-//! on.
+//! With α ≥ 1, no spike ever starts: always wireless. With α ≤ 0, a spike starts as soon as rott
+//! exceeds its minimum (α < 0: as soon as it varies) and never ends: always congestion.
 //!
-//! Departure: Tobe's thresholds are on the one-way delay itself; without synchronised clocks they
-//! are taken relative to rott_min.
+//! Departure: Tobe's thresholds apply to the one-way delay itself. Without synchronised clocks,
+//! they are relative to rott_min here.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
 
-/// Spike, or with fixed thresholds Tobe's.
+/// Spike, or Tobe's variant with fixed thresholds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spike {
     start: Threshold,
     end: Threshold,
-    /// rott_min, endless until there is a rott.
+    /// rott_min; infinite before the first rott.
     min: Duration,
-    /// rott_max, endlessly negative until there is a rott.
+    /// rott_max; minus infinity before the first rott.
     max: Duration,
     spiking: bool,
     update_first: bool,
@@ -43,10 +42,10 @@ pub struct Spike {
 impl Spike {
     /// α: how full the path's buffers are when a spike starts.
     pub const ALPHA: f64 = 0.5;
-    /// β: how full they are when it ends.
+    /// β: how full the path's buffers are when a spike ends.
     pub const BETA: f64 = 1.0 / 3.0;
 
-    /// Thresholds that are shares α and β of the range of rott, with β ≤ α.
+    /// Creates a classifier with thresholds at shares α and β of the range of rott; β ≤ α.
     pub fn new(alpha: f64, beta: f64) -> Self {
         Self::between(
             Threshold {
@@ -60,8 +59,8 @@ impl Spike {
         )
     }
 
-    /// Thresholds that lie a fixed time above rott_min, with `end` ≤ `start` (Tobe: 20 ms and 5
-    /// ms).
+    /// Creates a classifier with thresholds at fixed times above rott_min; `end` ≤ `start` (Tobe:
+    /// 20 ms and 5 ms).
     pub fn tobe(start: Duration, end: Duration) -> Self {
         let fixed = |above: Duration| Threshold {
             share: 0.0,
@@ -81,25 +80,24 @@ impl Spike {
         }
     }
 
-    /// Whether the revealing packet updates the state before the decision (the default) or after
-    /// it.
+    /// Sets whether the revealing packet updates the state before (default) or after the decision.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
         self
     }
 
-    /// Whether the path is in a spike.
+    /// Returns whether the path is in a spike.
     pub fn in_spike(&self) -> bool {
         self.spiking
     }
 
-    /// The smallest rott so far.
+    /// Returns the smallest rott so far.
     pub fn rott_min(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.min)
     }
 
-    /// The largest rott so far.
+    /// Returns the largest rott so far.
     pub fn rott_max(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.max)
     }
@@ -108,11 +106,11 @@ impl Spike {
     pub(super) fn update(&mut self, rott: Duration) {
         self.min = self.min.min(rott);
         self.max = self.max.max(rott);
-        // Everything relative to rott_min: a clock offset cancels in integers, before any rounding.
+        // Everything is relative to rott_min: a clock offset cancels in integers, before any
+        // rounding.
         let above_min = (rott - self.min).as_nanos() as f64;
         let span = (self.max - self.min).as_nanos() as f64;
-        // Both comparisons, then a choice: nothing waits for the last packet's state, and nothing
-        // is predicted.
+        // Compute both comparisons and then select: this avoids a dependency and a branch.
         let stays = above_min >= self.end.above_min(span);
         let starts = above_min > self.start.above_min(span);
         self.spiking = if self.spiking { stays } else { starts };
@@ -163,7 +161,7 @@ mod tests {
     use super::super::tests::arrival;
     use super::*;
 
-    /// Feeds one-way delays in ms and returns the spike state after each.
+    /// Feeds one-way delays in ms; returns the spike state after each.
     fn states<const N: usize>(classifier: &mut Spike, delays: [u64; N]) -> [bool; N] {
         delays.map(|ms| {
             classifier.on_arrival(&arrival(1 << 40, ms * 1_000_000), 0);

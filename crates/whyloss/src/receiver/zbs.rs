@@ -1,7 +1,7 @@
-//! ZBS, ZBS2, ZBS3: ZigZag, mBiaz or Spike, by what the path looks like.
+//! ZBS, ZBS2, ZBS3: select ZigZag, mBiaz or Spike by the state of the path.
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 7; the 2003 variant after two public ports of the
-//! authors' journal version (IEEE/ACM ToN 11(5)), whose text was not at hand (CEN-15).
+//! Cen, Cosman & Voelker, MMCN 2002, section 7. The 2003 variant follows two public ports of the
+//! journal version (IEEE/ACM ToN 11(5)), whose text was not available (CEN-15).
 //!
 //! ```text
 //! T_avg  ← 0.75·T_avg + 0.25·T/(n+1)           T_narr = T_avg/T_min
@@ -18,20 +18,20 @@
 //! rott      ns, of this packet;  rott_min and rott_dev are Spike's and ZigZag's own
 //! ```
 //!
-//! T_narr is near 1 where the narrow link is the flow's own (WLH) and near N where N flows share it
+//! T_narr is near 1 if the flow has the narrow link to itself (WLH), and near N if N flows share it
 //! (WB).
 //!
-//! *Lock*: a base scheme is kept for 3 s or 50 packets, whichever comes first, from its choice on.
-//! Then the rule is evaluated at every arrival until it names another one, whose lock begins. The
-//! start, with ZigZag, is locked too. The port of the 2003 variant whose code was read (the Rust
-//! crate packet_loss_classification) has no lock, so none is its default.
+//! *Lock*: after its choice, a base scheme is kept for 3 s or 50 packets, whichever ends first.
+//! Then each arrival evaluates the rule until it selects another scheme, which is locked in turn.
+//! The initial ZigZag is locked too. The 2003 port that was read (the Rust crate
+//! packet_loss_classification) has no lock, so the default there is none.
 //!
 //! Where the source is silent:
-//! - All three base schemes are updated at every packet, whichever decides.
-//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts (packets read under one stamp do
-//!   average out), a clock set back does not.
+//! - Every packet updates all three base schemes, whichever decides.
+//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts, since packets read with one stamp
+//!   average out; a clock set back does not.
 //! - Without T_min the path is unknown: ZigZag.
-//! - ZBS3's own tests are under the lock as well: the lock holds the final choice (CEN-A8).
+//! - The lock also covers ZBS3's own tests: it holds the final choice (CEN-A8).
 
 use super::biaz::Biaz;
 use super::spike::Spike;
@@ -39,17 +39,17 @@ use super::zigzag::ZigZag;
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
-/// Which hybrid.
+/// The rule that selects the base scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rule {
-    /// By T_narr alone.
+    /// Selects by T_narr alone.
     Zbs,
-    /// ZigZag instead of Spike where rott hardly varies.
+    /// As ZBS, but ZigZag in place of Spike if rott hardly varies.
     Zbs2,
-    /// Spike where queues are empty, ZigZag where rott hardly varies, else ZBS.
+    /// Spike if queues are empty, ZigZag if rott hardly varies, else ZBS.
     Zbs3,
-    /// The journal version of 2003.
+    /// The 2003 journal version.
     Zbs2003,
 }
 
@@ -65,18 +65,18 @@ pub enum Base {
     ZigZag,
 }
 
-/// How long a base scheme is kept at least: until either has passed.
+/// How long a base scheme is kept at least; ends when either limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lock {
-    /// Time since the arrival that chose it, on the receiver's clock.
+    /// Time since the arrival that selected it, on the receiver's clock.
     pub span: Duration,
     /// Packets received since.
     pub packets: u64,
 }
 
 impl Lock {
-    /// No lock: the rule is evaluated at every arrival.
+    /// No lock: every arrival evaluates the rule.
     pub const NONE: Self = Self {
         span: Duration::ZERO,
         packets: 0,
@@ -98,35 +98,35 @@ pub struct Zbs {
     zigzag: ZigZag,
     /// Gain of T_avg.
     gain: f64,
-    /// T_narr from which on mBiaz, ZigZag again, and Spike are used.
+    /// T_narr from which mBiaz, ZigZag again, and Spike apply.
     thresholds: [f64; 3],
     /// T_avg, ns.
     t_avg: Option<f64>,
     base: Base,
-    /// When `base` was chosen.
+    /// When `base` was selected.
     since: Time,
-    /// Packets received since.
+    /// Packets received since then.
     packets: u64,
     update_first: bool,
 }
 
 impl Zbs {
-    /// ZBS2 as published.
+    /// Creates ZBS2 as published.
     pub fn zbs2() -> Self {
         Self::new(Rule::Zbs2, Biaz::MBIAZ, Lock::PAPER)
     }
 
-    /// ZBS3 as published.
+    /// Creates ZBS3 as published.
     pub fn zbs3() -> Self {
         Self::new(Rule::Zbs3, Biaz::MBIAZ, Lock::PAPER)
     }
 
-    /// ZBS of the journal version, without a lock.
+    /// Creates ZBS of the journal version, without a lock.
     pub fn zbs_2003() -> Self {
         Self::new(Rule::Zbs2003, Biaz::MBIAZ_2003, Lock::NONE)
     }
 
-    /// The hybrid of that rule, whose mBiaz has the upper bound c = `upper`.
+    /// Creates the hybrid with this rule; `upper` is the bound c of its mBiaz.
     pub fn new(rule: Rule, upper: f64, lock: Lock) -> Self {
         Self {
             rule,
@@ -144,42 +144,42 @@ impl Zbs {
         }
     }
 
-    /// Whether the revealing packet updates everything, the choice of the base scheme included,
-    /// before the decision (the default) or after it.
+    /// Sets whether the revealing packet updates everything, including the choice of base scheme,
+    /// before (default) or after the decision.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
         self
     }
 
-    /// Whose delay ZigZag compares: see [`ZigZag::delay_before_gap`].
+    /// Sets which delay ZigZag compares, see [`ZigZag::delay_before_gap`].
     #[must_use]
     pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
         self.zigzag = self.zigzag.delay_before_gap(delay_before_gap);
         self
     }
 
-    /// The base scheme that decides now.
+    /// Returns the current base scheme.
     pub fn base(&self) -> Base {
         self.base
     }
 
-    /// T_narr = T_avg/T_min: near 1 on a link of one's own, near N on one shared by N flows.
+    /// Returns T_narr = T_avg/T_min: near 1 on an unshared link, near N on one that N flows share.
     pub fn t_narr(&self) -> Option<f64> {
         Some(self.t_avg? / self.biaz.t_min()?.as_nanos() as f64)
     }
 
-    /// mBiaz, with T_min.
+    /// Returns mBiaz, with T_min.
     pub fn biaz(&self) -> &Biaz {
         &self.biaz
     }
 
-    /// Spike, with its state, rott_min and rott_max.
+    /// Returns Spike, with its state, rott_min and rott_max.
     pub fn spike(&self) -> &Spike {
         &self.spike
     }
 
-    /// ZigZag, with rott_mean and rott_dev.
+    /// Returns ZigZag, with rott_mean and rott_dev.
     pub fn zigzag(&self) -> &ZigZag {
         &self.zigzag
     }
@@ -192,7 +192,7 @@ impl Zbs {
         self.zigzag.update(rott);
         self.packets += 1;
         let Some(interval) = interval else {
-            // The first arrival: nothing is known, and the lock of the start begins.
+            // The first arrival starts the initial lock.
             self.since = arrival.received;
             return;
         };
@@ -213,7 +213,7 @@ impl Zbs {
         }
     }
 
-    /// The base scheme the rule names for a packet of this rott.
+    /// Returns the base scheme that the rule selects for a packet of this rott.
     #[inline]
     fn choose(&self, rott: Duration) -> Base {
         let (Some(t_avg), Some(t_min), Some(rott_min)) =
@@ -286,7 +286,7 @@ impl Rule {
         }
     }
 
-    /// T_narr from which on mBiaz, ZigZag again, and Spike are used.
+    /// T_narr from which mBiaz, ZigZag again, and Spike apply.
     #[inline]
     fn thresholds(self) -> [f64; 3] {
         match self {
@@ -296,10 +296,10 @@ impl Rule {
     }
 }
 
-/// T/(n+1): what an inter-arrival time says about the spacing of packets, ns.
+/// Returns T/(n+1), the spacing per packet, in ns.
 #[inline]
 fn per_packet(interval: Duration, missing: u64) -> f64 {
-    // Without a gap, the usual case, there is nothing to divide.
+    // Usually there is no gap; skip the division.
     if missing == 0 {
         interval.as_nanos() as f64
     } else {
@@ -317,7 +317,7 @@ mod tests {
     use super::super::tests::arrival;
     use super::*;
 
-    /// 762 bytes at 800 kbit/s, ns.
+    /// 762 bytes at 800 kbit/s, in ns.
     const SLOT: u64 = 7_620_000;
     const FREE: Lock = Lock::NONE;
 
@@ -329,7 +329,7 @@ mod tests {
         })
     }
 
-    /// A hybrid without lock at the given T_narr and rott_dev, T_min = 1000 ns, rott_min = 100 ns.
+    /// A hybrid without a lock at this T_narr and rott_dev, T_min = 1000 ns, rott_min = 100 ns.
     fn at(rule: Rule, t_narr: f64, rott_dev: i64) -> Zbs {
         let mut zbs = Zbs::new(rule, Biaz::MBIAZ, FREE);
         bases(&mut zbs, [(0, 100, 0), (1000, 100, 0)]);

@@ -1,4 +1,5 @@
-//! ZigZag: is the delay below its mean, by how much, for how many losses?
+//! ZigZag: compares the delay with its mean and deviation; the bound depends on the number of
+//! losses.
 //!
 //! Cen, Cosman & Voelker, MMCN 2002, section 3.3.
 //!
@@ -18,34 +19,33 @@
 //! ```
 //!
 //! The section uses "the same notation as in the Biaz scheme", where P_i comes before the gap and
-//! P_o after it. Two public ports compare P_o's delay instead: [`ZigZag::delay_before_gap`]
-//! chooses.
+//! P_o after it. Two public ports compare P_o's delay; [`ZigZag::delay_before_gap`] selects either.
 //!
 //! Where the source is silent, or misprinted:
-//! - The bars of |rott − rott_mean| are lost in print; without them the deviation could turn
+//! - The bars of |rott − rott_mean| are missing in print; without them the deviation could become
 //!   negative.
-//! - The deviation uses the mean just updated, in the order of the printed formulas.
-//! - rott_mean starts with the first rott, rott_dev with zero or what the user says (CEN-A4). Half
-//!   the first rott, as TCP does with round trips, would depend on the offset between the clocks.
-//! - A gap before any rott is known: congestion.
+//! - The deviation uses the updated mean, in the order of the printed formulas.
+//! - rott_mean starts with the first rott, rott_dev with zero or the user's value (CEN-A4). Half
+//!   the first rott, as in TCP, would depend on the clock offset.
+//! - A gap before any rott is known is congestion.
 //!
-//! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any
+//! The mean is relative to the first rott, so a clock offset cancels in integers, before any
 //! rounding.
 
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
 
-/// ZigZag.
+/// The ZigZag classifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZigZag {
     alpha: f64,
-    /// The first rott; `mean` counts from it.
+    /// The first rott, to which `mean` is relative.
     origin: Option<Duration>,
     /// rott_mean − origin, ns.
     mean: f64,
     /// rott_dev, ns.
     dev: f64,
-    /// The last packet's rott − origin.
+    /// rott − origin of the last packet.
     last: Duration,
     delay_before_gap: bool,
     update_first: bool,
@@ -55,7 +55,7 @@ impl ZigZag {
     /// α: the gain of the mean; the deviation's is 2α.
     pub const ALPHA: f64 = 1.0 / 32.0;
 
-    /// A classifier with gain `alpha`, at most 1/2, whose rott_dev starts with `rott_dev`.
+    /// Creates a classifier with gain `alpha`, at most 1/2, and initial deviation `rott_dev`.
     pub fn new(alpha: f64, rott_dev: Duration) -> Self {
         Self {
             alpha,
@@ -68,34 +68,34 @@ impl ZigZag {
         }
     }
 
-    /// Whether the delay compared is that of the packet before the gap (the default, P_i) or of the
-    /// one after it (P_o).
+    /// Sets whether to compare the delay of the packet before the gap (P_i, default) or after it
+    /// (P_o).
     #[must_use]
     pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
         self.delay_before_gap = delay_before_gap;
         self
     }
 
-    /// Whether the revealing packet updates mean and deviation before the decision (the default) or
-    /// after it.
+    /// Sets whether the revealing packet updates mean and deviation before (default) or after the
+    /// decision.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;
         self
     }
 
-    /// rott_mean, to the nanosecond.
+    /// Returns rott_mean, rounded to the nanosecond.
     pub fn rott_mean(&self) -> Option<Duration> {
         self.origin
             .map(|origin| origin + Duration::from_nanos(libm::round(self.mean) as i64))
     }
 
-    /// rott_dev, to the nanosecond.
+    /// Returns rott_dev, rounded to the nanosecond.
     pub fn rott_dev(&self) -> Duration {
         Duration::from_nanos(libm::round(self.dev) as i64)
     }
 
-    /// rott_dev in ns, unrounded.
+    /// Returns rott_dev in ns, unrounded.
     #[inline]
     pub(super) fn dev_nanos(&self) -> f64 {
         self.dev
@@ -114,8 +114,8 @@ impl ZigZag {
             (1.0 - 2.0 * self.alpha) * self.dev + 2.0 * self.alpha * (rott - self.mean).abs();
     }
 
-    /// The delay to compare, from the origin, when a packet of this rott arrives; to be asked
-    /// before its update.
+    /// Returns the delay to compare, relative to the origin, for an arrival of this rott. Call it
+    /// before the update.
     #[inline]
     pub(super) fn compared(&self, rott: Duration) -> Option<Duration> {
         let origin = self.origin?;
@@ -224,7 +224,7 @@ mod tests {
             (1000, 700, Cause::Congestion, Cause::Wireless),
         ] {
             for (delay_before_gap, cause) in [(true, p_i), (false, p_o)] {
-                // Mean 1000 and deviation 200, less what two packets within 300 of it move them by.
+                // Mean 1000 and deviation 200, less the shift from two packets within 300 of it.
                 let mut zigzag = at_1000_200().delay_before_gap(delay_before_gap);
                 zigzag.on_arrival(&arrival(1 << 40, before), 0);
                 assert_eq!(

@@ -2,20 +2,20 @@
 //!
 //! # Contract
 //!
-//! A classifier is told of every acknowledgement, in order of arrival
-//! ([`SenderClassifier::on_ack`]), duplicates included, and asked for a [`Cause`] once per loss
-//! event ([`SenderClassifier::on_loss`]): when a recovery begins and when the retransmission timer
-//! expires. The acknowledgement that reveals the loss has been told before. It is not asked about
-//! ECN marks, which are congestion. One that knows better when the repair is done may say so then.
-//! The effect of the answer on the window is decided elsewhere: see
-//! [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] puts the two together.
+//! Pass every acknowledgement, duplicates included, to [`SenderClassifier::on_ack`] in order of
+//! arrival. Call [`SenderClassifier::on_loss`] once per loss event, that is when a recovery begins
+//! or the retransmission timer expires, to get its [`Cause`]. Pass the acknowledgement that reveals
+//! the loss first. ECN marks are always congestion, so no classifier is asked about them. A
+//! classifier may revise its verdict when the recovery ends. The effect on the window is the
+//! concern of [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] combines the two.
 //!
-//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An
-//! oracle, which is told the truth, is no classifier: it lives with whoever knows the truth.
+//! Classifiers never allocate: this crate is `no_std` without `alloc`. An oracle knows the truth
+//! and is therefore not a classifier; it lives where the truth is known.
 //!
 //! # Adding a classifier
 //!
-//! One file, its `mod` line; its type and its entry in the two lists of `registry.rs`.
+//! Write one file with its `mod` line; add the type and its entry to the two lists in
+//! `registry.rs`.
 
 mod backlog;
 pub mod episode;
@@ -41,29 +41,29 @@ use crate::{Cause, Time};
     note = "those are in `whyloss::sender`; what is in `whyloss::receiver` hears arrivals, not acknowledgements"
 )]
 pub trait SenderClassifier {
-    /// Takes a packet that leaves. None of ours needs to know.
+    /// Takes a packet that leaves. No built-in classifier uses it.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
         let _ = sent;
     }
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// Gives the cause of a loss event.
+    /// Returns the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
-    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs
-    /// none, or has had no evidence.
+    /// Returns the odds of congestion of the latest cause, p/(1 − p). `None` if the algorithm
+    /// estimates none, or had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None
     }
-    /// Whether what it says of a loss that acknowledgements found is only final when the recovery
-    /// ends. Most know at once.
+    /// Returns whether verdicts on losses found by acknowledgements are final only when the
+    /// recovery ends. Most classifiers decide at once.
     #[inline]
     fn revises(&self) -> bool {
         false
     }
-    /// Gives the cause of a loss event that has been repaired, if it [revises](Self::revises)
-    /// verdicts. If it is wireless, the transport undoes what the loss did.
+    /// Returns the cause of a repaired loss event, if the classifier [revises](Self::revises)
+    /// verdicts. If it is wireless, the transport undoes the loss's effect.
     fn on_recovery_end(&mut self, now: Time) -> Cause {
         let _ = now;
         Cause::Congestion
@@ -75,8 +75,8 @@ mod tests {
     use crate::event::{AckEvent, Detection, LossEvent};
     use crate::{Duration, Time};
 
-    /// An acknowledgement of a segment of 1000 bytes, `rtt` ns after it left (0: no sample), at a
-    /// window of `window`.
+    /// An acknowledgement of a 1000-byte segment, `rtt` ns after it left (0: no sample), with
+    /// window `window`.
     pub(super) fn ack(rtt: i64, window: u64) -> AckEvent {
         AckEvent::new(Time::ZERO, 1000)
             .acked(1000)
@@ -84,7 +84,7 @@ mod tests {
             .rtt((rtt != 0).then_some(Duration::from_nanos(rtt)))
     }
 
-    /// A loss found by duplicates, at a window of `window`.
+    /// A loss found by duplicates, with window `window`.
     pub(super) fn loss(window: u64) -> LossEvent {
         LossEvent::new(Time::ZERO, Detection::Duplicates, 1000).window(window)
     }

@@ -1,36 +1,35 @@
-//! Trees: sixty shallow trees over the timing and the delay of a gap, grown on networks drawn at
-//! random.
+//! Trees: sixty shallow trees over the timing and delay of a gap, trained on random networks.
 //!
-//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it
-//! again, what it is worth, and where it does not help.
+//! Developed in this project (2026). `docs/evidence/classifier.md` explains how the trees were
+//! trained, how to reproduce them, how good they are, and where they do not help.
 //!
 //! ```text
-//! odds           Σ over trees of leaf(signals)                                   thousandths of log-odds
+//! odds           Σ over trees of leaf(signals)                              thousandths of log-odds
 //! congestion  ⇔  odds > threshold + 3000·max(1 − 3·suspects, 0)
-//! suspects    ←  suspects + ((1 if odds > threshold else 0) − suspects)/64       at each gap, from 1/6 on
+//! suspects    ←  suspects + ((1 if odds > threshold else 0) − suspects)/64   at each gap, from 1/6
 //! ```
 //!
-//! Why these signals (`signals.rs`): a packet that the radio corrupts has used the link's time, so
-//! the packet after the gap comes (n+1)·T after the one before it; one that a queue refused has
-//! not, so it comes early for its number (`pace`, `slots`, `slots_long`, `usual`). A full queue
-//! refuses, so the delay beside a congestion loss is near its largest (`before`, `after`, `larger`,
-//! `peak`, `trough`), and where losses do not get more frequent as the delay grows, no queue makes
-//! them (`density_before`, `density_larger`). In a single queue that was full when the last missing
-//! packet came, the delay cannot have fallen by more than the time since (`room`), nor risen before
-//! it faster than it ever does (`climb`). The rest says what these are worth here: alone on the
-//! link or not (`back_to_back`, `spread`, `load`), a long queue or a short one (`depth`), by an
-//! exact clock or not (`irregular`), how much is lost anyway (`loss_rate`, `recent_losses`,
-//! `burst`).
+//! The signals (`signals.rs`) rest on how the two kinds of loss differ:
 //!
-//! The trees see a gap alone. Where hardly any loss is congestion, most of those that look like it
-//! are mistakes, and one mistake in a hundred halves what is received; so less than a third of
-//! suspects among the latest gaps raises what it takes to be convinced (Bayes' rule with a prior
-//! that the flow's own past tells). Suspects are counted before that rise: verdicts do not feed
-//! themselves.
+//! - A packet corrupted by radio used the link, so the packet after the gap arrives (n+1)·T after
+//!   the one before it. A packet dropped by a queue did not, so the next one is early (`pace`,
+//!   `slots`, `slots_long`, `usual`).
+//! - A full queue drops packets, so the delay around a congestion loss is near its maximum
+//!   (`before`, `after`, `larger`, `peak`, `trough`). If losses do not become more frequent with
+//!   delay, no queue causes them (`density_before`, `density_larger`).
+//! - If a single queue was full at the last missing packet, the delay cannot have fallen by more
+//!   than the time since (`room`), nor risen before it faster than ever (`climb`).
+//! - Others say how reliable these are here: a shared link (`back_to_back`, `spread`, `load`),
+//!   queue length (`depth`), clock (`irregular`), other losses (`loss_rate`, `recent_losses`,
+//!   `burst`).
 //!
-//! More delay before the gap, less room, or a shorter climb never makes congestion less likely: the
-//! trees were grown under that constraint. Before sixteen arrivals have been heard there is no
-//! evidence for the radio: congestion.
+//! The trees see only one gap. Where congestion is rare, most suspected congestion is a mistake,
+//! and one mistake in a hundred halves the throughput. So if fewer than a third of recent gaps are
+//! suspects, the threshold rises: Bayes' rule with a prior from the flow's own past. Suspects are
+//! counted without that rise, so verdicts do not reinforce themselves.
+//!
+//! By constraint, more delay before the gap, less room, or a shorter climb never makes congestion
+//! less likely. The first sixteen arrivals give no evidence for radio loss: congestion.
 
 mod signals;
 mod table;
@@ -47,33 +46,33 @@ use table::TREES;
 pub struct Trees {
     signals: Signals,
     past: Past,
-    /// Thousandths of log-odds.
+    /// Threshold in thousandths of log-odds.
     threshold: i32,
-    /// Of the latest gap, if there was evidence.
+    /// Log-odds of the latest gap, if there was evidence.
     log_odds: Option<i32>,
 }
 
-/// How many of a flow's latest gaps looked like congestion by themselves.
+/// The share of a flow's recent gaps that looked like congestion on their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     suspects: f64,
 }
 
 impl Past {
-    /// Gaps that the share of suspects is of.
+    /// Time constant of the share of suspects, in gaps.
     const GAPS: f64 = 64.0;
-    /// The share below which more is asked of a suspect, and how much if there are none:
-    /// thousandths of log-odds.
+    /// Share of suspects below which the threshold rises, and its rise at share 0, in thousandths
+    /// of log-odds.
     const FEW: f64 = 1.0 / 3.0;
     const MOST: f64 = 3_000.0;
 
-    /// Has seen no gap yet.
+    /// Creates a history without gaps.
     pub fn new() -> Self {
         let suspects = Self::FEW / 2.0;
         Self { suspects }
     }
 
-    /// The cause of a loss with these odds, in thousandths of log-odds as the threshold.
+    /// Returns the cause of a loss; odds and threshold are thousandths of log-odds.
     pub fn cause(&mut self, odds: i32, threshold: i32) -> Cause {
         let rise = Self::MOST * (1.0 - self.suspects / Self::FEW).max(0.0);
         let suspect = f64::from(u8::from(odds > threshold));
@@ -89,12 +88,12 @@ impl Default for Past {
 }
 
 impl Trees {
-    /// Log-odds above which a gap looks like congestion: Mc is then 9 to 11 % on networks of the
-    /// kind that the trees were grown on, and up to 15 % on longer ones
-    /// (`docs/evidence/classifier.md`).
+    /// Log-odds above which a gap looks like congestion. Mc is then 9 to 11 % on networks like the
+    /// training networks, and up to 15 % on longer ones (`docs/evidence/classifier.md`).
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
-    /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
+    /// Creates trees with this threshold in log-odds; a lower one classifies more losses as
+    /// congestion.
     pub fn new(threshold: f64) -> Self {
         Self {
             signals: Signals::new(),
@@ -111,7 +110,7 @@ impl Default for Trees {
     }
 }
 
-/// The log-odds of congestion, in thousandths.
+/// Returns the log-odds of congestion, in thousandths.
 pub fn log_odds(signals: &[i16; COUNT]) -> i32 {
     trees::log_odds(&TREES, signals)
 }
@@ -141,8 +140,7 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// The table's promise: more delay before the gap never makes congestion less likely, nor does
-    /// less room.
+    /// The training constraint: more delay or less room never makes congestion less likely.
     #[test]
     fn monotone_where_physics_is() {
         let constrained: [(&str, i32); 7] = [
@@ -157,8 +155,7 @@ mod tests {
         assert_monotone(&NAMES, &constrained, log_odds);
     }
 
-    /// From 1/6 on, half the rise is asked for; with each suspect less, and nothing where a third
-    /// are.
+    /// The threshold starts with half the rise (share 1/6), and has none from share 1/3 on.
     #[test]
     fn convinced_by_more_where_few_are_suspect() {
         let mut past = Past::new();

@@ -1,30 +1,31 @@
-//! The input of [`Trees`](super::Trees): numbers about a gap, as an end host sees it.
+//! Input signals of [`Trees`](super::Trees): numbers that describe a gap, as an end host sees it.
 //!
 //! ```text
-//! T       ns, between this arrival and the one before;  S likewise between their departures;  n packets are missing between
-//! rott    ns, relative one-way trip time; rott₀ of the packet before the gap, rott₁ of the one that reveals it
-//! min, max       ns, extrema of rott over the last 5 to 10 s (`_long`: 60 to 120 s), this packet's included
+//! T       ns, from the previous arrival to this one, with n packets missing between; S likewise
+//!         between their departures
+//! rott    ns, relative one-way trip time; rott₀ before the gap, rott₁ of the revealing packet
+//! min, max       ns, extrema of rott over the last 5 to 10 s (`_long`: 60 to 120 s), with rott₁
 //! position(r)  = (r − min)/(max − min)
-//! T_avg   ← T_avg + (T/(n+1) − T_avg)/8            dev ← dev + (min(|T/(n+1) − T_avg|/T_avg, 4) − dev)/50
-//! T_min   the smallest T above zero of the last 5 to 10 s (`_long`: 60 to 120 s)
-//! slope   the largest rise of rott from one arrival to the next, per ns between their departures, of the last 5 to 10 s
+//! T_avg   ← T_avg + (T/(n+1) − T_avg)/8
+//! dev     ← dev + (min(|T/(n+1) − T_avg|/T_avg, 4) − dev)/50
+//! T_min   the smallest T > 0 over the last 5 to 10 s (`_long`: 60 to 120 s)
+//! slope   the largest rise of rott between arrivals, per ns between departures, over 5 to 10 s
 //! T_10    tenth percentile of T/(n+1): T below it → T_10·(1 − 0.045), else T_10·(1 + 0.005)
-//! density(r)     losses per packet at delays like r, as a share of those at all delays: 16 classes of position over the long
-//!                time, a packet counts 1/20000 less with each one after it, and ten packets of the overall rate are added
+//! density(r)     losses per packet at delays like r, relative to all delays: 16 classes of
+//!                position (long), weight −1/20000 per packet, plus ten packets at the overall rate
 //! ```
 //!
-//! All but the arrival itself is from before the gap. The delay counts from the first packet's, in
-//! whole nanoseconds, so an offset between the clocks cancels; reals are added, multiplied and
-//! divided, which every machine does alike.
+//! Only the arrival itself is later than the gap. Delays count from the first packet's, in whole
+//! nanoseconds, so that a clock offset cancels.
 
 use super::super::Arrival;
 use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
 use crate::{Duration, Time};
 
-/// How many signals there are.
+/// Number of signals.
 pub const COUNT: usize = 24;
 
-/// Names of the signals and what they say, in their order.
+/// Names and meanings of the signals, in order.
 pub const NAMES: [(&str, &str); COUNT] = [
     ("pace", "T/((n+1)·T_avg), %"),
     ("slots", "T/((n+1)·T_min), %"),
@@ -67,29 +68,29 @@ pub const NAMES: [(&str, &str); COUNT] = [
     ("depth", "(max − min)/T_min: slots of the queue, 0.1"),
 ];
 
-/// The first arrivals, after which the signals mean something.
+/// Arrivals needed before the signals are meaningful.
 const WARM_UP: u32 = 16;
 
-/// The time that a bucket of extrema spans; extrema are of the last one to two buckets.
+/// Length of a bucket of extrema; extrema cover the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 
-/// The value of a slope of 1.
+/// Fixed-point representation of slope 1.
 const SLOPE: f64 = 1024.0;
 
-/// Listens to arrivals, and describes gaps.
+/// Follows the arrivals and describes gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signals {
-    /// Arrivals so far, up to [`WARM_UP`].
+    /// Count of arrivals, up to [`WARM_UP`].
     arrivals: u32,
     received: Time,
     sent: Time,
-    /// The first packet's rott, from which all others count.
+    /// The first packet's rott, to which all others are relative.
     origin: i64,
     rott: i64,
-    /// When the buckets of the short and of the long time began.
+    /// When the current short and long buckets began.
     since: [Time; 2],
-    /// When the first of them is over.
+    /// When the first of the two ends.
     turns: Time,
     t_avg: f64,
     irregular: f64,
@@ -105,15 +106,15 @@ pub struct Signals {
     burst: f64,
     loss_rate: f64,
     recent_losses: f64,
-    /// Packets that came, and that were lost, by class of delay.
+    /// Packets that arrived, and packets lost, by class of delay.
     came: [f32; CLASSES],
     lost: [f32; CLASSES],
-    /// The weight of the latest packet: growing weights, so that older ones count less.
+    /// Weight of the latest packet. It grows, so that older packets count less.
     weight: f32,
 }
 
 impl Signals {
-    /// Has heard nothing yet.
+    /// Creates a state without arrivals.
     pub fn new() -> Self {
         Self {
             arrivals: 0,
@@ -143,7 +144,7 @@ impl Signals {
         }
     }
 
-    /// Takes an arrival. Describes the gap before it, if there is one and enough has been heard.
+    /// Takes an arrival. Returns the signals of the gap before it, if any, after the warm-up.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<[i16; COUNT]> {
         if self.arrivals == 0 {
@@ -266,7 +267,7 @@ impl Signals {
         (self.rott, self.received, self.sent) = (rott, arrival.received, arrival.sent);
     }
 
-    /// Begins new buckets of extrema where the old ones are over.
+    /// Begins new buckets of extrema where the current ones have ended.
     #[cold]
     fn turn(&mut self, now: Time) {
         if now - self.since[0] >= SHORT {
@@ -283,7 +284,7 @@ impl Signals {
         self.turns = (self.since[0] + SHORT).min(self.since[1] + LONG);
     }
 
-    /// Counts a packet at its delay, and those lost before it at the delay of the one before them.
+    /// Counts a packet at its delay, and lost ones at the delay of the packet before the gap.
     #[inline]
     fn count(&mut self, rott: i64, missing: u64) {
         let extrema = self.long.get();

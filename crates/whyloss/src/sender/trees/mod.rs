@@ -1,32 +1,33 @@
-//! Trees: forty shallow trees over what acknowledgements say of delay, timing and losses, grown on
-//! networks drawn at random.
+//! Trees: forty shallow trees over delay, timing and losses seen in acknowledgements, trained on
+//! random networks.
 //!
-//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it
-//! again, what it is worth, and where it does not help.
+//! Developed in this project (2026). `docs/evidence/classifier.md` explains how the trees were
+//! trained, how to reproduce them, how good they are, and where they do not help.
 //!
 //! ```text
 //! congestion  ⇔  Σ over trees of leaf(signals) > threshold      thousandths of log-odds
 //! ```
 //!
-//! Why these signals (`signals.rs`): the acknowledgement before a loss carries the round-trip time
-//! of the packet before the lost one. A full queue refuses, so the backlog is then near its largest
-//! (`backlog`), the delay has been high for a while (`trough`) and is near its largest of a minute
-//! (`before_long`), and losses are more frequent at this delay and at this window than at others
-//! (`density_before`, `density_window`); the radio looks at neither. A packet that the radio
-//! corrupts has used the link's time, so the first duplicate comes two slots after the
-//! acknowledgement before it; one that a queue refused has not (`gap`, `duplicates`, `span`). A
-//! delay or a window that jumped just before (`jump`, `growth`) fills a queue at once, as slow
-//! start does. The rest says what these are worth here: a queue of some length (`depth`), alone on
-//! the link and with an exact clock or not (`spread`, `irregular`), how much is lost anyway
-//! (`loss_rate`, `recent_losses`), and whether nothing has been heard for long (`timeout`).
+//! The signals (`signals.rs`) rest on how the two kinds of loss differ:
 //!
-//! A higher delay or backlog, and a higher density of losses there, never makes congestion less
-//! likely: the trees were grown under that constraint. Before eight acknowledgements and a
-//! round-trip time there is no evidence for the radio: congestion.
+//! - The acknowledgement before a loss carries the round trip of the packet before the lost one. A
+//!   full queue drops, so the backlog is then near its maximum (`backlog`); the delay has been high
+//!   for a while (`trough`) and near the maximum of a minute (`before_long`). Losses are more
+//!   frequent at this delay and window than at others (`density_before`, `density_window`). Radio
+//!   loss depends on neither.
+//! - A packet corrupted by radio used the link, so the first duplicate arrives two slots after the
+//!   acknowledgement before it; after a queue drop, earlier (`gap`, `duplicates`, `span`).
+//! - A sudden rise of delay or window (`jump`, `growth`) fills a queue at once, as slow start does.
+//! - Others say how reliable these are here: queue length (`depth`), link and clock (`spread`,
+//!   `irregular`), other losses (`loss_rate`, `recent_losses`), a long silence (`timeout`).
 //!
-//! Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a
-//! recovery looks partial, and so like a loss. An adapter must hold the edge back at the first loss
-//! until the recovery ends or a second packet is lost.
+//! By constraint, more delay or backlog, or denser losses there, never makes congestion less
+//! likely. The first eight acknowledgements give no evidence for radio loss, nor do any without a
+//! round-trip time: congestion.
+//!
+//! Limit, shared with fqRTT: under QUIC's events ([`crate::event`]), each acknowledgement in a
+//! recovery looks partial, like a loss. An adapter must hold the edge at the first loss until the
+//! recovery ends or a second packet is lost.
 
 mod signals;
 mod table;
@@ -43,18 +44,19 @@ use table::TREES;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trees {
     signals: Signals,
-    /// Thousandths of log-odds.
+    /// Threshold in thousandths of log-odds.
     threshold: i32,
-    /// Of the latest loss, if there was evidence.
+    /// Log-odds of the latest loss, if there was evidence.
     log_odds: Option<i32>,
 }
 
 impl Trees {
-    /// Log-odds above which a loss is congestion: a plain flow lost at most 5 % beside them on
-    /// networks that served for choosing.
+    /// Log-odds above which a loss is congestion. With it, a plain flow beside these lost at
+    /// most 5 % on the networks used for selection.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
-    /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
+    /// Creates trees with this threshold in log-odds; a lower one classifies more losses as
+    /// congestion.
     pub fn new(threshold: f64) -> Self {
         Self {
             signals: Signals::new(),
@@ -87,7 +89,7 @@ pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16;
     TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
 
-/// The log-odds of congestion, in thousandths.
+/// Returns the log-odds of congestion, in thousandths.
 pub fn log_odds(signals: &[i16; COUNT]) -> i32 {
     trees::log_odds(&TREES, signals)
 }
@@ -117,7 +119,8 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// The table's promise: more delay, backlog or losses there never makes congestion less likely.
+    /// The training constraint: more delay, backlog or losses there never makes congestion less
+    /// likely.
     #[test]
     fn monotone_where_physics_is() {
         let names = [
@@ -140,7 +143,7 @@ mod tests {
             trees.on_ack(&ack(100_000_000, 10_000));
         }
         assert_eq!(trees.on_loss(&loss(10_000)), Cause::Wireless);
-        // Without a round-trip time nothing is known of the delay.
+        // Without a round-trip time the delay is unknown.
         let mut deaf = Trees::new(1e5);
         for _ in 0..20 {
             deaf.on_ack(&ack(0, 10_000));

@@ -1,33 +1,33 @@
-//! The input of [`Trees`](super::Trees) of senders: numbers about a loss event, from
-//! acknowledgements.
+//! Input signals of the sender's [`Trees`](super::Trees): numbers that describe a loss event.
 //!
 //! ```text
 //! R       ns, the last round-trip time;  R′ the one before it;  w  segments, the window
-//! min, max       extrema of R of the last 10 to 20 s (`_long`: 60 to 120 s)
+//! min, max       extrema of R over the last 10 to 20 s (`_long`: 60 to 120 s)
 //! position(r)  = (r − min)/(max − min)
 //! B       segments, the backlog w·(1 − min_long/R)
-//! T       ns, from one acknowledgement that moves the left edge to the next, per segment that it acknowledges, while nothing is
-//!         repaired;  T_avg ← T_avg + (T − T_avg)/16;  T_min the smallest above zero of the last 10 to 20 s
+//! T       ns per acknowledged segment between acknowledgements that move the left edge, outside
+//!         repair;  T_avg ← T_avg + (T − T_avg)/16;  T_min the smallest > 0 over 10 to 20 s
 //! dev     ← dev + (min(|T − T_avg|/T_avg, 4) − dev)/50
-//! D_1     ns, from the acknowledgement that last moved the edge to the first duplicate;  D to the end: of all d duplicates
-//! density(x)     losses per segment at delays (windows) like x, as a share of those at all: 16 classes of position over the long
-//!                time (of w between 0 and the largest of the last 10 to 20 s), a segment counts 1/20000 less with each one after
-//!                it, and ten segments of the overall rate are added
+//! D_1     ns, from the last acknowledgement that moved the edge to the first duplicate;
+//! D       ns, to the last of all d duplicates
+//! density(x)     losses per segment at delays (windows) like x, relative to all: 16 classes of
+//!                position (long; of w from 0 to the largest over 10 to 20 s), weight −1/20000 per
+//!                segment, plus ten segments at the overall rate
 //! ```
 //!
-//! Round-trip times of zero or less are left out. Only differences of times count, so an offset of
-//! the clock cancels. A segment is lost where an event is found, and where an acknowledgement of
-//! its recovery is partial.
+//! Round-trip times of zero or less are ignored. Only time differences count, so a clock offset
+//! cancels. A segment counts as lost at each event and each partial acknowledgement of its
+//! recovery.
 
 use super::super::rounds::Rounds;
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
 
-/// How many signals there are.
+/// Number of signals.
 pub const COUNT: usize = 16;
 
-/// Names of the signals and what they say, in their order.
+/// Names and meanings of the signals, in order.
 pub const NAMES: [(&str, &str); COUNT] = [
     (
         "backlog",
@@ -59,29 +59,29 @@ pub const NAMES: [(&str, &str); COUNT] = [
     ),
 ];
 
-/// The first acknowledgements that move the edge, after which the signals mean something.
+/// Edge-moving acknowledgements needed before the signals are meaningful.
 const WARM_UP: u32 = 8;
 
-/// ns that a bucket of extrema holds: they are of the last one to two buckets.
+/// Length of a bucket of extrema in ns; extrema cover the last one to two buckets.
 const SHORT: i64 = 10_000_000_000;
 const LONG: i64 = 60_000_000_000;
 
-/// Fractions of segments that extrema of windows and backlogs count in.
+/// Unit of the extrema of windows and backlogs: fractions per segment.
 const PARTS: f64 = 100.0;
 
-/// Listens to acknowledgements, and describes loss events.
+/// Follows the acknowledgements and describes loss events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signals {
-    /// Acknowledgements that moved the edge, up to [`WARM_UP`].
+    /// Count of acknowledgements that moved the edge, up to [`WARM_UP`].
     acks: u32,
-    /// When the last of them came.
+    /// When the last of them arrived.
     advanced: Time,
     first_duplicate: Time,
     duplicates: u32,
     rtt: i64,
     rtt_before: i64,
     trough: f64,
-    /// When the buckets of the short and of the long time began.
+    /// When the current short and long buckets began.
     since: [Time; 2],
     short: Extrema,
     long: Extrema,
@@ -91,24 +91,24 @@ pub struct Signals {
     t_min: Extrema,
     irregular: f64,
     rounds: Rounds,
-    /// Windows when the round trip under way and the one before began.
+    /// Windows at the start of the current and the previous round trip.
     began: [u64; 2],
     loss_rate: f64,
     recent_losses: f64,
-    /// Segments that were acknowledged, and that were lost, by class of delay.
+    /// Segments acknowledged and lost, by class of delay.
     by_delay: Density,
-    /// The same by class of the window.
+    /// Segments acknowledged and lost, by class of window.
     by_window: Density,
-    /// The weight of the latest segment: weights grow, so that older ones count less.
+    /// Weight of the latest segment. It grows, so that older segments count less.
     weight: f32,
-    /// The recovery is over when all before this is acknowledged.
+    /// The recovery ends when everything before this offset is acknowledged.
     recover: Option<u64>,
-    /// The offset behind the last byte under way.
+    /// Offset after the last byte in flight.
     sent: u64,
 }
 
 impl Signals {
-    /// Has heard nothing yet.
+    /// Creates a state without acknowledgements.
     pub fn new() -> Self {
         Self {
             acks: 0,
@@ -144,7 +144,7 @@ impl Signals {
         self.hear(ack);
     }
 
-    /// Takes an acknowledgement, and says what it brought, if it moves the left edge.
+    /// Takes an acknowledgement; returns its effects if it moves the left edge.
     #[inline]
     pub(crate) fn hear(&mut self, ack: &AckEvent) -> Option<Heard> {
         self.sent = ack.acknowledged.saturating_add(ack.in_flight);
@@ -168,7 +168,7 @@ impl Signals {
         Some(self.advance(ack))
     }
 
-    /// Describes a loss event, if enough has been heard, and remembers it.
+    /// Takes a loss event; returns its signals after the warm-up.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Option<[i16; COUNT]> {
         let known = self.acks >= WARM_UP && self.rtt > 0;
         let described = known.then(|| self.describe(loss));
@@ -182,25 +182,25 @@ impl Signals {
         described
     }
 
-    /// The smallest round-trip time of the long time, in nanoseconds.
+    /// Returns the smallest round-trip time (long), in nanoseconds.
     #[inline]
     pub(crate) fn least(&self) -> i64 {
         self.long.get().0
     }
 
-    /// The last round-trip time and the one before it, in nanoseconds.
+    /// Returns the last two round-trip times in nanoseconds, the latest first.
     #[inline]
     pub(crate) fn last(&self) -> [i64; 2] {
         [self.rtt, self.rtt_before]
     }
 
-    /// The smallest round-trip time, forgotten with gain 1/8, in whole nanoseconds.
+    /// Returns the smallest round-trip time, forgotten with gain 1/8, in whole nanoseconds.
     #[inline]
     pub(crate) fn trough(&self) -> i64 {
         self.trough as i64
     }
 
-    /// An acknowledgement that moves the left edge.
+    /// Takes an acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) -> Heard {
         if self.acks == 0 {
@@ -222,7 +222,7 @@ impl Signals {
         if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
-                // During a recovery the receiver may have held back what it acknowledges.
+                // During a recovery the acknowledged segments may have waited at the receiver.
                 self.count(acked, window);
             }
         }
@@ -238,8 +238,8 @@ impl Signals {
         }
     }
 
-    /// Begins new buckets of extrema where the old ones are over. Returns whether the long time's
-    /// was.
+    /// Begins new buckets of extrema where the current ones have ended. Returns whether the long
+    /// one did.
     #[inline]
     fn turn(&mut self, now: Time) -> bool {
         if (now - self.since[0]).as_nanos() >= SHORT {
@@ -285,7 +285,7 @@ impl Signals {
         self.backlogs.add((PARTS * self.backlog(window)) as i64);
     }
 
-    /// B of a window.
+    /// Returns B for a window.
     #[inline]
     fn backlog(&self, window: f64) -> f64 {
         window * (1.0 - ratio(self.long.get().0 as f64, self.rtt as f64))
@@ -310,7 +310,7 @@ impl Signals {
         self.recent_losses += 0.05 * (1.0 - self.recent_losses);
     }
 
-    /// The class of a window.
+    /// Returns the class of a window.
     #[inline]
     fn class_of(&self, window: f64) -> usize {
         class((0, self.windows.get().1), (PARTS * window) as i64)
@@ -324,7 +324,7 @@ impl Signals {
         let range = short.1.saturating_sub(short.0) as f64;
         let t_min = self.t_min.least().map_or(0.0, |least| least as f64);
         let since = |earlier: Time| (loss.now - earlier).as_nanos() as f64;
-        // −1: nothing says how far apart they are.
+        // −1: the distance is unknown.
         let (gap, apart) = match self.duplicates {
             0 => (-1.0, -1.0),
             duplicates => (
@@ -358,14 +358,14 @@ impl Signals {
     }
 }
 
-/// The effect of an acknowledgement that moves the left edge.
+/// The effects of an acknowledgement that moves the left edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// A new bucket of the long time.
+    /// Whether a new long bucket began.
     pub(crate) turned: bool,
-    /// A round-trip time.
+    /// Whether it gave a round-trip time.
     pub(crate) sampled: bool,
-    /// The end of a round trip.
+    /// Whether a round trip ended.
     pub(crate) ended: bool,
 }
 
@@ -375,7 +375,7 @@ impl Default for Signals {
     }
 }
 
-/// Segments that came and that were lost, by class.
+/// Segments acknowledged and lost, by class.
 #[derive(Clone, Debug, PartialEq)]
 struct Density {
     came: [f32; CLASSES],
@@ -388,7 +388,7 @@ impl Density {
         lost: [0.0; CLASSES],
     };
 
-    /// Losses per segment in a class, as a share of those in all; the latest segment counts
+    /// Returns the loss rate of a class relative to the overall one; the latest segment counts
     /// `weight`.
     fn at(&self, class: usize, weight: f32) -> f64 {
         let (came, lost): (f32, f32) = (self.came.iter().sum(), self.lost.iter().sum());
@@ -406,15 +406,15 @@ impl Density {
     }
 }
 
-/// A rate after this share of it is forgotten. It becomes 0 below 1e-30, because subnormal numbers
-/// are slow.
+/// Returns a rate after forgetting this share of it; 0 below 1e-30, because subnormal numbers are
+/// slow.
 #[inline]
 fn decayed(rate: f64, share: f64) -> f64 {
     let rate = rate * (1.0 - share.min(0.5));
     if rate < 1e-30 { 0.0 } else { rate }
 }
 
-/// Bytes in full segments.
+/// Converts bytes to full segments.
 #[inline]
 fn segments(bytes: u64, segment_size: u32) -> f64 {
     bytes as f64 / f64::from(segment_size.max(1))
