@@ -17,7 +17,7 @@ typedef picoquic_packet_context_t numbering;
 static const int ours = picoquic_packet_context_application;
 
 typedef struct {
-    whyloss_scheme *scheme;
+    whyloss_scheme *scheme; /* behind this */
     uint64_t next;     /* the lowest number that whyloss does not know */
     uint64_t now_ns;   /* the latest time told */
     uint64_t mtu;
@@ -44,7 +44,6 @@ static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t 
 {
     uint64_t limited = path_x->last_sender_limited_time;
     picoquic_packet_t *packet = packets->pending_last;
-
     while (packet != NULL && packet->packet_previous != NULL
         && packet->packet_previous->sequence_number >= state->next) {
         packet = packet->packet_previous;
@@ -65,23 +64,17 @@ static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t 
 }
 
 /*
- * Returns the round trip in nanoseconds, without the delay of its acknowledgement. picoquic leaves
- * that in if the rest is just the least round trip, unlike RFC 9002.
+ * Tells of packets that were acknowledged: all but those that are still under way. picoquic leaves
+ * the delay of an acknowledgement in the round trip if the rest is the least one, unlike RFC 9002.
  */
-static uint64_t round_trip(const picoquic_cnx_t *cnx, const picoquic_path_t *path_x)
+static void tell_acked(whyloss_state *state, numbering *packets, const picoquic_path_t *path_x,
+    uint64_t ack_delay, uint64_t now_ns)
 {
-    int delayed = path_x->rtt_sample == path_x->rtt_min + cnx->ack_delay_remote;
-
-    return 1000 * (delayed ? path_x->rtt_min : path_x->rtt_sample);
-}
-
-/* Tells of packets that were acknowledged: all but those that are still under way. */
-static void tell_acked(whyloss_state *state, numbering *packets, uint64_t rtt_ns, uint64_t now_ns)
-{
+    int delayed = path_x->rtt_sample == path_x->rtt_min + ack_delay;
+    uint64_t rtt_ns = 1000 * (delayed ? path_x->rtt_min : path_x->rtt_sample);
     uint64_t missing[MOST_MISSING], through = packets->highest_acknowledged;
     picoquic_packet_t *packet = packets->pending_first;
     size_t count = 0;
-
     for (; packet != NULL && packet->sequence_number <= through; packet = packet->packet_next) {
         missing[count++] = packet->sequence_number;
         if (count == MOST_MISSING) {
@@ -101,7 +94,6 @@ static void tell_acked(whyloss_state *state, numbering *packets, uint64_t rtt_ns
 static void tell_lost(whyloss_state *state, picoquic_path_t *path_x, uint64_t lost, uint64_t now_ns)
 {
     whyloss_verdict verdict = {WHYLOSS_CAUSE_UNKNOWN, WHYLOSS_FOUND_NONE, 0, 0};
-
     (void)whyloss_scheme_on_lost(state->scheme, &lost, 1, now_ns, &verdict);
     state->lost = verdict.found == WHYLOSS_FOUND_NONE ? state->lost + 1 : 1;
     /* The third timeout in a row is persistent congestion (RFC 9002, section 7.6). */
@@ -114,7 +106,6 @@ static void tell_lost(whyloss_state *state, picoquic_path_t *path_x, uint64_t lo
 static void obey(whyloss_state *state, picoquic_path_t *path_x)
 {
     whyloss_allowance allowed = {0, 0, WHYLOSS_UNPACED, 0};
-
     (void)whyloss_scheme_allowance(state->scheme, &allowed);
     path_x->cwin = allowed.window;
     if (allowed.pacing == WHYLOSS_UNPACED) {
@@ -126,31 +117,29 @@ static void obey(whyloss_state *state, picoquic_path_t *path_x)
 
 static void whyloss_init(picoquic_path_t *path_x, char const *option, uint64_t now)
 {
-    whyloss_state *state = (whyloss_state *)calloc(1, sizeof *state);
-    whyloss_scheme *scheme = (whyloss_scheme *)calloc(1, whyloss_scheme_size());
+    whyloss_state *state = (whyloss_state *)calloc(1, sizeof *state + whyloss_scheme_size());
+    whyloss_scheme *scheme = (whyloss_scheme *)(state + 1);
     char name[128], text[200] = "there is no memory", *colon;
     whyloss_scheme_options options = {WHYLOSS_ABI, (uint32_t)path_x->send_mtu, name, NULL,
         MOST_PACKETS};
-
-    option = option != NULL && option[0] != 0 ? option : "whyloss";
-    (void)snprintf(name, sizeof name, "%s", option);
+    (void)snprintf(name, sizeof name, "%s",
+        option != NULL && option[0] != 0 ? option : "whyloss");
     if ((colon = strchr(name, ':')) != NULL) {
-        *colon = 0;
-        options.parameters = colon + 1;
+        *colon++ = 0;
+        options.parameters = colon;
     }
-    if (state != NULL && whyloss_scheme_init(scheme, whyloss_scheme_size(), &options, text,
-            sizeof text) == WHYLOSS_STATUS_OK) {
-        state->scheme = scheme;
-        state->mtu = path_x->send_mtu;
-        state->now_ns = now * 1000;
-        obey(state, path_x);
-    } else {
+    path_x->congestion_alg_state = NULL;
+    if (state == NULL || whyloss_scheme_init(scheme, whyloss_scheme_size(), &options, text,
+            sizeof text) != WHYLOSS_STATUS_OK) {
         fprintf(stderr, "whyloss: %s\n", text);
-        free(scheme);
         free(state);
-        state = NULL;
+        return;
     }
     path_x->congestion_alg_state = state;
+    state->scheme = scheme;
+    state->mtu = path_x->send_mtu;
+    state->now_ns = now * 1000;
+    obey(state, path_x);
 }
 
 static void whyloss_notify(picoquic_cnx_t *cnx, picoquic_path_t *path_x,
@@ -160,7 +149,6 @@ static void whyloss_notify(picoquic_cnx_t *cnx, picoquic_path_t *path_x,
     numbering *packets = cnx->is_multipath_enabled ? &path_x->pkt_ctx : &cnx->pkt_ctx[ours];
     int lost = notification == picoquic_congestion_notification_repeat
         || notification == picoquic_congestion_notification_timeout;
-
     if (state == NULL || (lost && ack->pc != ours)) {
         return; /* Handshake packets have numbers of their own, and are few. */
     }
@@ -180,7 +168,7 @@ static void whyloss_notify(picoquic_cnx_t *cnx, picoquic_path_t *path_x,
             (void)whyloss_scheme_on_spurious(state->scheme, now);
         }
     } else if (packets->highest_acknowledged != UINT64_MAX) {
-        tell_acked(state, packets, round_trip(cnx, path_x), now);
+        tell_acked(state, packets, path_x, cnx->ack_delay_remote, now);
     }
     obey(state, path_x);
 }
@@ -188,11 +176,9 @@ static void whyloss_notify(picoquic_cnx_t *cnx, picoquic_path_t *path_x,
 static void whyloss_delete(picoquic_path_t *path_x)
 {
     whyloss_state *state = (whyloss_state *)path_x->congestion_alg_state;
-
     path_x->congestion_alg_state = NULL;
     if (state != NULL) {
         (void)whyloss_scheme_drop(state->scheme);
-        free(state->scheme);
         free(state);
     }
 }
@@ -202,10 +188,7 @@ static void whyloss_observe(picoquic_path_t *path_x, uint64_t *cause, uint64_t *
 {
     whyloss_state *state = (whyloss_state *)path_x->congestion_alg_state;
     whyloss_verdict verdict = {WHYLOSS_CAUSE_UNKNOWN, WHYLOSS_FOUND_NONE, 0, 0};
-
-    if (state != NULL) {
-        (void)whyloss_scheme_verdict(state->scheme, &verdict);
-    }
+    (void)whyloss_scheme_verdict(state == NULL ? NULL : state->scheme, &verdict);
     *cause = (uint64_t)verdict.cause;
     *odds = verdict.odds > 0 && verdict.odds < 1e9 ? (uint64_t)(verdict.odds * 1000) : 0;
 }

@@ -8,7 +8,8 @@
 //! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and
 //! 48 with IPv6. A damaged packet would not pass the checksum of its receiver, so that the proxy
 //! drops it and the log says `damaged`. One thread for each socket reads, and the caller's thread
-//! forwards.
+//! forwards. Clients share the memory that datagrams are read into, and a budget of bytes that wait
+//! for the forwarder.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -18,8 +19,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time;
 
@@ -46,10 +48,14 @@ const MOST_CLIENTS: usize = 1_024;
 const IDLE: Duration = Duration::from_secs(120);
 /// Datagrams between the readers and the forwarder. Further ones wait in the kernel's buffers.
 const BACKLOG: usize = 4_096;
+/// Bytes that they may have together.
+const MOST_BYTES: usize = 16 << 20;
 /// The size that the kernel's buffers are asked to have, in bytes.
 const BUFFER: usize = 4 << 20;
 /// The longest sleep, and how often readers see whether they go on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// How long a reader waits when the budget is used up.
+const FULL: time::Duration = time::Duration::from_micros(200);
 /// Datagrams taken before others are due again.
 const BURST: usize = 32;
 /// Datagrams that a reader takes at once, where the system gives several.
@@ -126,6 +132,33 @@ struct Heard {
     from: Result<SocketAddr, u32>,
     /// The IP packet that carries the datagram.
     packet: Vec<u8>,
+}
+
+/// Where readers put datagrams for the forwarder, in a budget that all of them share.
+#[derive(Clone)]
+struct Inbox {
+    sender: SyncSender<Heard>,
+    /// Bytes that wait.
+    bytes: Arc<AtomicUsize>,
+    /// Room that the clients' readers use in turn.
+    buffers: Arc<Mutex<Buffers>>,
+}
+
+/// Room for the datagrams that are read at once.
+type Buffers = Vec<Vec<u8>>;
+
+impl Inbox {
+    /// Waits for room in the budget as long as `stays` is set; answers whether the datagram is in.
+    fn put(&self, heard: Heard, stays: &AtomicBool) -> bool {
+        while self.bytes.load(Ordering::Relaxed) >= MOST_BYTES {
+            if !stays.load(Ordering::Relaxed) {
+                return false;
+            }
+            thread::sleep(FULL);
+        }
+        self.bytes.fetch_add(heard.packet.len(), Ordering::Relaxed);
+        self.sender.send(heard).is_ok()
+    }
 }
 
 /// A client, and the socket by which the target knows it.
@@ -208,12 +241,17 @@ impl Proxy {
         }
         let stays = Arc::new(AtomicBool::new(true));
         let (sender, receiver) = sync_channel(BACKLOG);
-        let reader = self.read_clients(sender.clone(), stays.clone());
+        let inbox = Inbox {
+            sender,
+            bytes: Arc::default(),
+            buffers: Arc::new(Mutex::new(buffers())),
+        };
+        let reader = self.read_clients(inbox.clone(), stays.clone());
         let reader = thread::spawn(reader);
         let mut clients = Clients::default();
         let mut next_sweep = Time::ZERO + SWEEP;
         loop {
-            self.turn(&mut forwarder, &mut clients, &receiver, &sender)?;
+            self.turn(&mut forwarder, &mut clients, &receiver, &inbox)?;
             let now = clock.now();
             let most = self.options.most_time;
             let is_over = most.is_some_and(|most| now - Time::ZERO >= most);
@@ -241,7 +279,7 @@ impl Proxy {
         let ports = ports.chain([self.address]).map(|address| address.port());
         forwarder.recorder.counter.faults.device += dropped(&ports.collect());
         stays.store(false, Ordering::Relaxed);
-        drop((clients, receiver));
+        drop((clients, receiver, inbox));
         match reader.join() {
             Ok(read) => read.map_err(|source| ProxyError::Socket {
                 address: self.address,
@@ -260,7 +298,7 @@ impl Proxy {
         forwarder: &mut Forwarder,
         clients: &mut Clients,
         receiver: &Receiver<Heard>,
-        sender: &SyncSender<Heard>,
+        inbox: &Inbox,
     ) -> Result<(), ProxyError> {
         forwarder.rests.begin_turn();
         let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
@@ -269,10 +307,11 @@ impl Proxy {
         let first = receiver.recv_timeout(sleep).ok();
         let more = iter::from_fn(|| receiver.try_recv().ok());
         for Heard { from, packet } in first.into_iter().chain(more).take(BURST) {
+            inbox.bytes.fetch_sub(packet.len(), Ordering::Relaxed);
             let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
             let number = match from {
                 Err(number) => Some(number),
-                Ok(address) => self.number_of(clients, address, sender)?,
+                Ok(address) => self.number_of(clients, address, inbox)?,
             };
             let client =
                 number.and_then(|number| Some((number, clients.by_number.get_mut(&number)?)));
@@ -300,7 +339,7 @@ impl Proxy {
         &self,
         clients: &mut Clients,
         address: SocketAddr,
-        sender: &SyncSender<Heard>,
+        inbox: &Inbox,
     ) -> Result<Option<u32>, ProxyError> {
         if let Some(&number) = clients.numbers.get(&address) {
             return Ok(Some(number));
@@ -323,17 +362,17 @@ impl Proxy {
         let (socket, stays) = (Arc::new(socket), Arc::new(AtomicBool::new(true)));
         let number = clients.next;
         clients.next = clients.next.wrapping_add(1);
-        let (reading, sender, goes_on) = (socket.clone(), sender.clone(), stays.clone());
+        let (reading, inbox, goes_on) = (socket.clone(), inbox.clone(), stays.clone());
         let source = if target.is_ipv4() == address.is_ipv4() {
             target
         } else {
             self.address
         };
         thread::spawn(move || {
-            read(&reading, &goes_on, |data, _| {
+            read(&reading, &goes_on, &inbox.buffers, |data, _| {
                 let packet = whole(source, address, data);
                 let from = Err(number);
-                sender.send(Heard { from, packet }).is_ok()
+                inbox.put(Heard { from, packet }, &goes_on)
             })
         });
         clients.numbers.insert(address, number);
@@ -350,24 +389,20 @@ impl Proxy {
     /// Reads datagrams of clients.
     fn read_clients(
         &self,
-        sender: SyncSender<Heard>,
+        inbox: Inbox,
         stays: Arc<AtomicBool>,
     ) -> impl FnOnce() -> io::Result<()> + Send + 'static {
         let (socket, listen, target) = (self.socket.clone(), self.address, self.options.target);
         move || {
-            read(&socket, &stays, |data, from| {
+            read(&socket, &stays, &Mutex::new(buffers()), |data, from| {
                 let to = if target.is_ipv4() == from.is_ipv4() {
                     target
                 } else {
                     listen
                 };
                 let packet = whole(from, to, data);
-                sender
-                    .send(Heard {
-                        from: Ok(from),
-                        packet,
-                    })
-                    .is_ok()
+                let from = Ok(from);
+                inbox.put(Heard { from, packet }, &stays)
             })
         }
     }
@@ -450,26 +485,23 @@ fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(time::Duration::from_nanos(sleep)))
 }
 
+fn buffers() -> Buffers {
+    vec![vec![0; u16::MAX.into()]; AT_ONCE]
+}
+
 /// Reads datagrams as long as `stays` is set and `take` answers `true`.
 fn read(
     socket: &UdpSocket,
     stays: &AtomicBool,
+    buffers: &Mutex<Buffers>,
     mut take: impl FnMut(&[u8], SocketAddr) -> bool,
 ) -> io::Result<()> {
-    let mut buffers = vec![vec![0; u16::MAX.into()]; AT_ONCE];
     let mut rests = Rests::default();
     while stays.load(Ordering::Relaxed) {
         rests.begin_turn();
-        match receive(socket, &mut buffers) {
-            Ok(received) => {
-                for (datagram, buffer) in received.into_iter().zip(&buffers) {
-                    if let Some((length, from)) = datagram
-                        && !take(&buffer[..length], from)
-                    {
-                        return Ok(());
-                    }
-                }
-            }
+        match receive(socket, buffers, &mut take) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
             // Silence; or an earlier datagram found no socket at its end, and says so here.
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock
@@ -484,25 +516,30 @@ fn read(
     Ok(())
 }
 
-/// The length of the datagram in each buffer, and its source if the system names one.
-type Received = Vec<Option<(usize, SocketAddr)>>;
-
-/// Waits for a datagram, and takes all that are there, one for each buffer at most.
+/// Waits for a datagram, and takes all that are there, one for each buffer at most. Answers whether
+/// all were taken.
 #[cfg(target_os = "linux")]
-fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Received> {
+fn receive(
+    socket: &UdpSocket,
+    buffers: &Mutex<Buffers>,
+    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<bool> {
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
 
+    // Those that wait for a datagram keep no buffers from others.
+    socket.peek(&mut [0])?;
+    // A panic of another reader leaves whole buffers.
+    let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
     let mut slices: Vec<_> = buffers
         .iter_mut()
         .map(|buffer| [io::IoSliceMut::new(buffer)])
         .collect();
-    let flags = MsgFlags::MSG_WAITFORONE;
     let received = recvmmsg(
         socket.as_raw_fd(),
         &mut headers,
         slices.iter_mut(),
-        flags,
+        MsgFlags::MSG_DONTWAIT,
         None,
     )?;
     let source = |address: SockaddrStorage| {
@@ -514,13 +551,24 @@ fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Received> 
     let one = |message: nix::sys::socket::RecvMsg<'_, '_, SockaddrStorage>| {
         Some((message.bytes, source(message.address?)?))
     };
-    Ok(received.map(one).collect())
+    let received: Vec<_> = received.map(one).collect();
+    Ok(received
+        .into_iter()
+        .zip(&*buffers)
+        .filter_map(|(datagram, buffer)| Some((datagram?, buffer)))
+        .all(|((length, from), buffer)| take(&buffer[..length], from)))
 }
 
-/// Waits for a datagram.
+/// Waits for a datagram. Where a look at it cannot come first, each reader has a buffer of its own.
 #[cfg(not(target_os = "linux"))]
-fn receive(socket: &UdpSocket, buffers: &mut [Vec<u8>]) -> io::Result<Received> {
-    Ok(vec![Some(socket.recv_from(&mut buffers[0])?)])
+fn receive(
+    socket: &UdpSocket,
+    _: &Mutex<Buffers>,
+    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<bool> {
+    let mut buffer = [0; u16::MAX as usize];
+    let (length, from) = socket.recv_from(&mut buffer)?;
+    Ok(take(&buffer[..length], from))
 }
 
 /// The IP packet that carries a datagram. The ends have addresses of one family.

@@ -3,16 +3,16 @@
 //     node crates/whyloss-web/tests/page.mjs target/web/whyloss.html target/debug/whyloss [FILE…]
 //
 // Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. Each FILE
-// is diagnosed by both.
+// is diagnosed by both. With --write, the picture of the document is drawn anew.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { axe, browser, perform, scratch } from "./browser.mjs";
+import { FONT, axe, browser, hold, perform, scratch, sheet } from "./browser.mjs";
 
-const [html, command, ...files] = process.argv.slice(2).map((path) => resolve(path));
+const [html, command, ...files] = process.argv.slice(2).filter((argument) => argument !== "--write").map((path) => resolve(path));
 const address = pathToFileURL(html).href;
 
 // A headless Chromium now and then drops a download that follows another at once: click again.
@@ -164,6 +164,7 @@ const checks = {
   },
 
   async "axe finds nothing, and a telephone is wide enough"() {
+    const shots = [];
     for (const colorScheme of ["light", "dark"]) {
       for (const width of [400, 1400]) {
         const page = await open("", { colorScheme, viewport: { width, height: 900 }, reducedMotion: "reduce" });
@@ -172,10 +173,21 @@ const checks = {
         assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html: node }) => node)]), [], `${colorScheme} ${width}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= width, `${wide} pixels wide`);
-        if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${colorScheme}-${width}.png`), fullPage: true });
+        await page.addStyleTag(FONT);
+        shots.push(await page.screenshot({ fullPage: true, animations: "disabled" }));
         await page.close();
       }
     }
+    await hold("pages-playground.webp", await sheet(shots));
+  },
+
+  async "the document's picture is this page"() {
+    const page = await open("", { viewport: { width: 1000, height: 1010 }, reducedMotion: "reduce" });
+    await page.addStyleTag(FONT);
+    await page.getByRole("button", { name: "Wi-Fi video" }).click();
+    await page.waitForFunction(() => document.getElementById("verdict").textContent.startsWith("The radio, not the queue"));
+    await page.click("#next");
+    await hold("browser.png", await page.screenshot({ animations: "disabled" }));
   },
 
   async "many packets are drawn"() {

@@ -41,8 +41,8 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.notes(&notes);
     page.section("time", "Over time");
     page.text(
-        "A cross above the lines is a lost packet. Red is congestion: a full queue or its discipline. Blue is wireless: the \
-         channel. Crosses that would overlap share one. Lines are means over short times, bands reach from the least to the most in \
+        "A mark above the lines is a lost packet: a red square is congestion, by a full queue or its discipline, and a blue triangle \
+         is wireless, by the channel. Marks that would overlap share one. Lines are means over short times, bands reach from the least to the most in \
          them. Of a link whose rate follows a trace, 100 % is the trace's mean.",
     );
     let used = (0..summary.links.len()).filter(|&index| summary.links[index].offered > 1);
@@ -139,7 +139,7 @@ impl Watch {
         for index in (0..snapshot.links.len()).filter(used).take(MOST_DRAWN) {
             let caption = format!("Link {} over time.", snapshot.links[index].name);
             let name = format!("link-{}", index + 1);
-            let sign = |cause| Sign::of_loss(Some(cause), None);
+            let sign = |cause| Sign::of_loss(Some(cause), Some(cause));
             page.figure(&self.links[index].figure(&name, &caption, "lost", sign));
         }
         self.live.show(&page.finish(&footer()));

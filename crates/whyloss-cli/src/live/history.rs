@@ -99,7 +99,9 @@ mod tests {
             });
             assert!(history.0.len() <= MOST);
         }
-        let figure = history.figure("a", "b", "lost", |cause| Sign::of_loss(Some(cause), None));
+        let figure = history.figure("a", "b", "lost", |cause| {
+            Sign::of_loss(Some(cause), Some(cause))
+        });
         let [rate, lost] = &figure.panels[0].series[..] else {
             panic!("a line and one kind of losses");
         };

@@ -453,7 +453,7 @@ impl Timeline {
         let kinds = CAUSES.iter().enumerate();
         let kinds = kinds.map(|(kind, &cause)| {
             let name = format!("lost: {}", word(cause));
-            let sign = Sign::of_loss(Some(cause), None);
+            let sign = Sign::of_loss(Some(cause), Some(cause));
             (name, sign, times(&link.losses, kind, end))
         });
         add_losses(&mut queue, kinds);

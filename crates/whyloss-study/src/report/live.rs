@@ -9,6 +9,7 @@ use core::fmt::Write;
 use serde_json::{Value, json};
 
 use super::svg::Colours;
+use super::svg::axis::{LONG, shared};
 use crate::{Figure, Look, Panel, Series};
 
 const UPLOT: &str = include_str!("live/uplot.min.js");
@@ -37,7 +38,11 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
         return None;
     }
     let colours = Colours::new(figure);
-    let panels: Vec<Value> = figure.panels.iter().map(|it| panel(it, &colours)).collect();
+    let panels: Vec<Value> = figure
+        .panels
+        .iter()
+        .map(|it| panel(it, &colours, shared(figure)))
+        .collect();
     // Names must not close the element, and XML forbids bare ampersands.
     let text = Value::from(panels).to_string();
     let text = text
@@ -53,16 +58,17 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
 pub(super) fn json(figures: &[Figure]) -> Value {
     let one = |figure: &Figure| {
         let colours = Colours::new(figure);
-        let panels: Vec<Value> = figure.panels.iter().map(|it| panel(it, &colours)).collect();
+        let panels: Vec<Value> = figure
+            .panels
+            .iter()
+            .map(|it| panel(it, &colours, shared(figure)))
+            .collect();
         json!({ "name": figure.name, "caption": figure.caption, "panels": panels })
     };
     Value::from(figures.iter().map(one).collect::<Vec<_>>())
 }
 
-/// Points from which a line counts as a time series.
-const LONG: usize = 60;
-
-fn panel(panel: &Panel, colours: &Colours<'_>) -> Value {
+fn panel(panel: &Panel, colours: &Colours<'_>, span: Option<(f64, f64)>) -> Value {
     let series = panel.series.iter().map(|series| {
         let (colour, (marker, hollow)) = (colours.of(series), colours.marker(series));
         let points = series.points.iter().map(|&(x, y, half)| match half {
@@ -78,7 +84,8 @@ fn panel(panel: &Panel, colours: &Colours<'_>) -> Value {
         };
         json!({ "name": series.name, "look": look, "colour": colour, "marker": marker, "hollow": hollow, "points": points.collect::<Vec<_>>() })
     });
-    json!({ "title": panel.title, "x": panel.x_label, "y": panel.y_label, "series": series.collect::<Vec<_>>() })
+    let span = span.map(|(from, to)| [short(from), short(to)]);
+    json!({ "title": panel.title, "x": panel.x_label, "y": panel.y_label, "span": span, "series": series.collect::<Vec<_>>() })
 }
 
 /// Rounds to six digits, more than a screen shows; null if not finite.

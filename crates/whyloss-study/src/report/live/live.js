@@ -160,10 +160,15 @@
       return [low - room, high + room];
     };
     const upright = (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high * 1.05];
+    // Panels of one figure show one span of time, unless a part of it was chosen.
+    const spanned = ({ data: [xs] }, low, high) => {
+      const whole = low === null || (low <= xs[0] && high >= xs.at(-1));
+      return whole && panel.span ? panel.span : [low, high];
+    };
     let ready = false;
     const plot = new uPlot({
       title: panel.title, width, height: 260, series, bands,
-      scales: { x: { time: false, ...(scatter && { range: padded }) }, y: { range: scatter ? padded : upright } },
+      scales: { x: { time: false, range: scatter ? padded : spanned }, y: { range: scatter ? padded : upright } },
       axes: [{ ...axis, label: panel.x, labelSize: 20 }, { ...axis, label: panel.y, labelSize: 20, size: 60 }],
       cursor: { sync: { key: scatter ? `${group}-${panel.title}` : group, setSeries: false } },
       hooks: {

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Look, Panel};
+use crate::{Figure, Look, Panel};
 
 /// Holds an axis in drawn coordinates: values or their logarithms.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,9 +43,32 @@ impl Axis {
     }
 }
 
-/// Returns the x axis. Ticks mark the measured places if those are few and far apart, else round
-/// numbers. Logarithmic axes always have ticks at powers of ten.
-pub(super) fn x(panel: &Panel) -> Axis {
+/// Returns the part of an x axis that all panels of a figure share, so that their times agree:
+/// linear axes with one label, over time series.
+pub(in crate::report) fn shared(figure: &Figure) -> Option<(f64, f64)> {
+    let (first, others) = figure.panels.split_first()?;
+    let alike = |panel: &Panel| !panel.log_x && panel.x_label == first.x_label;
+    let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
+    let long = series.any(|series| series.points.len() >= LONG);
+    if others.is_empty() || !figure.panels.iter().all(alike) || !long {
+        return None;
+    }
+    let places = figure
+        .panels
+        .iter()
+        .flat_map(|panel| points(panel).map(|point| point.0).chain(marks(panel)));
+    let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+        (low.min(x), high.max(x))
+    });
+    (low < high).then_some((low, high))
+}
+
+/// Points from which a line counts as a time series.
+pub(in crate::report) const LONG: usize = 60;
+
+/// Returns the x axis, which holds `shared` as well. Ticks mark the measured places if those are
+/// few and far apart, else round numbers. Logarithmic axes always have ticks at powers of ten.
+pub(super) fn x(panel: &Panel, shared: Option<(f64, f64)>) -> Axis {
     let places: BTreeSet<Ordered> = points(panel)
         .filter(|&(x, _, _)| !panel.log_x || x > 0.0)
         .map(|(x, _, _)| Ordered(if panel.log_x { libm::log10(x) } else { x }))
@@ -55,6 +78,7 @@ pub(super) fn x(panel: &Panel) -> Axis {
     let marks = marks.map(|x| if panel.log_x { libm::log10(x) } else { x });
     // Marks extend the axis but get no ticks.
     let (low, high) = marks.fold(ends(&places), |(low, high), x| (low.min(x), high.max(x)));
+    let (low, high) = shared.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
     let (Some(first), Some(last)) = (finite(low), finite(high)) else {
         return if panel.log_x {
             logarithmic(0.1, 1.0)

@@ -5,7 +5,7 @@
 //! because the library takes only whole coordinates. Similar shapes are drawn together, so that
 //! they merge into one path.
 
-mod axis;
+pub(super) mod axis;
 mod style;
 mod tighten;
 
@@ -106,8 +106,10 @@ fn description(figure: &Figure) -> String {
 
 fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) -> Drawn {
     root.fill(&PAPER)?;
+    let shared = axis::shared(figure);
     for (panel, origin) in figure.panels.iter().zip(&layout.panels) {
-        draw_panel(root, panel, *origin, layout.panel, legend)?;
+        let x = axis::x(panel, shared);
+        draw_panel(root, panel, &x, *origin, layout.panel, legend)?;
     }
     legend.draw(root, layout)?;
     root.present()
@@ -332,18 +334,19 @@ struct Point {
 fn draw_panel(
     root: &Area<'_>,
     panel: &Panel,
+    x: &Axis,
     origin: (i32, i32),
     size: (i32, i32),
     legend: &Legend<'_>,
 ) -> Drawn {
-    let (x, y) = (axis::x(panel), axis::y(panel));
+    let y = axis::y(panel);
     let (left, top) = scaled((origin.0 + MARGINS[0], origin.1 + MARGINS[1]));
     let (right, bottom) = scaled((
         origin.0 + size.0 - MARGINS[2],
         origin.1 + size.1 - MARGINS[3],
     ));
     let frame = Frame {
-        x: &x,
+        x,
         y: &y,
         left,
         right,

@@ -106,23 +106,43 @@ fn powers_of_ten() {
 fn few_places_are_their_own_ticks() {
     let points = |xs: &[f64]| xs.iter().map(|&x| (x, 1.0, None)).collect();
     let flows = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
-    assert_eq!(axis::x(&panel(false, points(&flows))).ticks, flows);
+    assert_eq!(axis::x(&panel(false, points(&flows)), None).ticks, flows);
     // Where labels would touch, round numbers replace the places: 40 and 128 do at a length of
     // 1464.
     let coverages = [40.0, 128.0, 512.0, 1024.0, 1464.0];
-    let ticks = axis::x(&panel(false, points(&coverages))).ticks;
+    let ticks = axis::x(&panel(false, points(&coverages)), None).ticks;
     assert!(!ticks.contains(&128.0), "{ticks:?}");
     let many: Vec<f64> = (0..=50).map(f64::from).collect();
-    let ticks = axis::x(&panel(false, points(&many))).ticks;
+    let ticks = axis::x(&panel(false, points(&many)), None).ticks;
     assert_eq!(ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
 }
 
 fn log_x(xs: &[f64]) -> Axis {
     let points = xs.iter().map(|&x| (x, 1.0, None)).collect();
-    axis::x(&Panel {
+    let panel = Panel {
         log_x: true,
         ..panel(false, points)
-    })
+    };
+    axis::x(&panel, None)
+}
+
+#[test]
+fn panels_over_one_time_show_one_span() {
+    let over = |from: u32, to: u32| {
+        let points = (from..=to).map(|second| (f64::from(second), 1.0, None));
+        panel(false, points.collect())
+    };
+    let mut figure = Figure::of("a", "b", over(10, 90));
+    assert_eq!(axis::shared(&figure), None);
+    figure.panels.push(over(0, 100));
+    assert_eq!(axis::shared(&figure), Some((0.0, 100.0)));
+    let ends = figure.panels.iter().map(|panel| {
+        let axis = axis::x(panel, axis::shared(&figure));
+        (axis.start, axis.end)
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [(-4.0, 104.0); 2]);
+    figure.panels[1].x_label = "flows".into();
+    assert_eq!(axis::shared(&figure), None);
 }
 
 /// 10⁻⁵ … 10⁻¹: four decades, so margins of 0.16; every power of ten is a tick.
