@@ -6,7 +6,7 @@
 const PAGE: usize = 64;
 
 /// Values without pages, at most.
-const FEW: usize = 128;
+const FEW: usize = 1024;
 
 /// No page: beyond all counts.
 const NONE: u16 = u16::MAX;
@@ -62,9 +62,8 @@ impl Histogram {
     pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
         if self.counts.is_empty() {
             let mut few = self.pages.clone();
-            few.sort_unstable();
             let place = usize::try_from(rank - 1).ok()?;
-            return few.get(place).copied().map(usize::from);
+            return (place < few.len()).then(|| usize::from(*few.select_nth_unstable(place).1));
         }
         let mut below = 0;
         for (index, &page) in self.pages.iter().enumerate() {
@@ -90,13 +89,13 @@ mod tests {
     proptest! {
         /// The naive twin: all values, sorted.
         #[test]
-        fn agrees_with_sorting(mut buckets in prop::collection::vec(0usize..50_000, 0..300)) {
+        fn agrees_with_sorting(mut buckets in prop::collection::vec(0usize..50_000, 0..2 * FEW)) {
             let mut histogram = Histogram::default();
             for &bucket in &buckets {
                 histogram.add(bucket);
             }
             buckets.sort_unstable();
-            for (rank, &bucket) in (1..).zip(&buckets) {
+            for (rank, &bucket) in (1..).zip(&buckets).step_by(97) {
                 prop_assert_eq!(histogram.bucket_of(rank), Some(bucket));
             }
             prop_assert_eq!(histogram.bucket_of(buckets.len() as u64 + 1), None);

@@ -28,7 +28,7 @@ pub(crate) use self::origins::Origins;
 pub use self::summary::DelaySummary;
 
 /// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each
-/// of its first 128 delays; with more of them 256 bytes for every 64 buckets in which it has some
+/// of its first 1,024 delays; with more of them 256 bytes for every 64 buckets in which it has some
 /// (those from 100 to 200 ms are 1024), and 380 more up to a second. TCP takes a time stamp per
 /// segment of the window, too.
 #[derive(Clone, Debug)]

@@ -20,6 +20,8 @@
 //! The table of hops holds one entry for a stretch. What is delivered is counted once for all its
 //! links, and link by link near the ends of the measurement window.
 
+use std::collections::BTreeMap;
+
 use whyloss::Duration;
 
 use super::super::hops::{Hop, Stretch};
@@ -28,6 +30,9 @@ use super::fuse::Feeder;
 use crate::host::Sink;
 use crate::packet::ANSWER_SIZE;
 use crate::scenario::Scenario;
+
+/// The stretches so far, by their links and the size of their packets.
+type Known = BTreeMap<(Vec<usize>, u32), usize>;
 
 impl Network {
     /// Joins links on which packets never wait, in the table of hops. `merges` are the links known to be merges, and how far
@@ -42,6 +47,7 @@ impl Network {
         let old = std::mem::take(&mut self.hops);
         let mut hops = Vec::with_capacity(old.len());
         hops.push(old[0]);
+        let mut known = Known::new();
         for flow in 0..self.routes.len() {
             let (there, back) = self.routes[flow];
             let beyond = old[back as usize..]
@@ -55,7 +61,7 @@ impl Network {
             ];
             let [there, back] = ways.map(|(way, size)| {
                 let begin = hops.len() as u32;
-                self.join(scenario, &idle, way, size, &mut hops);
+                self.join(scenario, &idle, way, size, (&mut hops, &mut known));
                 begin
             });
             self.routes[flow] = (there, back);
@@ -64,14 +70,14 @@ impl Network {
         self.hops = hops;
     }
 
-    /// Adds the hops of a way to `hops`, joined.
+    /// Adds the hops of a way to `hops`, joined. Flows with the same links share a stretch.
     fn join(
         &mut self,
         scenario: &Scenario,
         idle: &[Option<Duration>],
         way: &[Hop],
         size: u32,
-        hops: &mut Vec<Hop>,
+        (hops, known): (&mut Vec<Hop>, &mut Known),
     ) {
         let can = |hop: &Hop| hop.link().is_some_and(|link| idle[link].is_some());
         let mut at = 0;
@@ -84,27 +90,35 @@ impl Network {
             let behind = &way[at + 1..];
             let more = behind.iter().take_while(|hop| hop.is_fused() && can(hop));
             let length = 1 + more.count();
-            let begin = self.stretched.len() as u32;
-            let mut whole = Duration::ZERO;
-            for hop in &way[at..at + length] {
-                let crossing = crossing(scenario, hop.index(), size);
-                whole += crossing;
-                self.stretched.push((hop.index() as u32, crossing));
-            }
-            let spare = self.window.length() - whole;
-            let stretch = Stretch {
-                crossing: whole,
-                within: (spare.as_nanos() + 1).max(0) as u64,
-                count: 0,
-                size,
-                last: way[at + length - 1].index() as u32,
-                begin,
-                end: self.stretched.len() as u32,
-            };
-            hops.push(Hop::stretch(self.stretches.len(), first.is_fused()));
-            self.stretches.push(stretch);
+            let links: Vec<usize> = way[at..at + length].iter().map(|hop| hop.index()).collect();
+            let stretch = *known
+                .entry((links, size))
+                .or_insert_with_key(|(links, _)| self.add_stretch(scenario, links, size));
+            hops.push(Hop::stretch(stretch, first.is_fused()));
             at += length;
         }
+    }
+
+    /// Adds the stretch of these links for packets of this size.
+    fn add_stretch(&mut self, scenario: &Scenario, links: &[usize], size: u32) -> usize {
+        let begin = self.stretched.len() as u32;
+        let mut whole = Duration::ZERO;
+        for &link in links {
+            let crossing = crossing(scenario, link, size);
+            whole += crossing;
+            self.stretched.push((link as u32, crossing));
+        }
+        let spare = self.window.length() - whole;
+        self.stretches.push(Stretch {
+            crossing: whole,
+            within: (spare.as_nanos() + 1).max(0) as u64,
+            count: 0,
+            size,
+            last: links[links.len() - 1] as u32,
+            begin,
+            end: self.stretched.len() as u32,
+        });
+        self.stretches.len() - 1
     }
 
     /// Returns, of each link on which packets never wait, how far apart packets come to it at least.
