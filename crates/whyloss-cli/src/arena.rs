@@ -84,7 +84,8 @@ pub(crate) struct ArenaArgs {
     /// Print this network as a scenario file (counting from 0), and run nothing.
     #[arg(long, value_name = "NETWORK")]
     show: Option<u64>,
-    /// Print the plan for `whyloss sweep` and run nothing; `--out` keeps it with its scenarios.
+    /// Print the plan for `whyloss sweep` and run nothing; `--out` writes it with its scenarios
+    /// instead.
     #[arg(long, conflicts_with_all = ["replay", "show"])]
     plan: bool,
     /// Threads [default: one per core]. Does not affect results.
@@ -286,6 +287,12 @@ fn print_plan(plan: &Plan, dir: Option<&Path>, out: &mut dyn Write) -> Result<()
         for network in &plan.networks {
             files::write(dir, &network.file, &network.text)?;
         }
+        let file = dir.join(&plan.name);
+        let file = file.display();
+        return Ok(writeln!(
+            out,
+            "wrote {file}; run `whyloss sweep {file} --out ROWS`"
+        )?);
     }
     Ok(out.write_all(text.as_bytes())?)
 }

@@ -37,8 +37,8 @@ pub(crate) struct ReproduceArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps
-    /// plans and scenarios.
+    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` writes
+    /// plans and scenarios instead.
     #[arg(long)]
     plan: bool,
 }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     reproduce(&experiments, args, &stop, out)
 }
 
-/// Prints each experiment's own plan, or keeps all of its plans beside their scenarios.
+/// Prints each experiment's own plan, or writes all of its plans beside their scenarios.
 fn print_plans(
     experiments: &[&Experiment],
     dir: Option<&Path>,
@@ -92,20 +92,23 @@ fn print_plans(
             continue;
         };
         let plans = plans?;
-        if let Some(own) = plans.first() {
+        let Some(own) = plans.first() else { continue };
+        let Some(dir) = dir else {
             for other in &plans[1..] {
                 writeln!(out, "# beside it, with --out: {}", other.file)?;
             }
             write!(out, "{}", own.text)?;
-        }
-        if let Some(dir) = dir {
-            report::prepare(dir).map_err(CliError::Out)?;
-            for plan in &plans {
-                report::write(dir, &plan.file, &plan.text)?;
-                for network in &plan.plan.networks {
-                    report::write(dir, &network.file, &network.text)?;
-                }
+            continue;
+        };
+        report::prepare(dir).map_err(CliError::Out)?;
+        for plan in &plans {
+            report::write(dir, &plan.file, &plan.text)?;
+            for network in &plan.plan.networks {
+                report::write(dir, &network.file, &network.text)?;
             }
+            let file = dir.join(&plan.file);
+            let file = file.display();
+            writeln!(out, "wrote {file}; run `whyloss sweep {file} --out ROWS`")?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! ```text
 //! ahead     = queue + trend·trip/2                   s, the queue when the next packets reach it
 //! congested ⇔ ahead > 10 ms; once congested, ahead > 2.5 ms
-//! capacity  = sent·(1 − refused)/(1 + trend)         bit/s, at most the target at which the queue began to build
+//! capacity  = sent·(1 − refused)/(1 + trend)         bit/s, at most the target when the queue began
 //! known     ← known + (capacity − known)/4           or capacity, if they are more than a quarter apart
 //!
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
@@ -12,7 +12,7 @@
 //! else        target ← target + max((known − target)/2, gain·step)
 //! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
 //! dt          s since the round before
-//! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/64)
+//! gain        1 at the start; 1/64 after a congestion; 1.5 times as much per round above known·(1 + 1/64)
 //! ```
 //!
 //! A round holds only packets that left after the last change, so that each change sees its own

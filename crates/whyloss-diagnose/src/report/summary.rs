@@ -7,6 +7,9 @@ use crate::loss::Side;
 
 /// Losses of known cause below which nothing is said about their shares.
 const FEW: u64 = 10;
+/// Median queueing delay from which on a queue is felt, in ms: a fifth of the 400 ms one way that
+/// ITU-T G.114 gives as the bound for a conversation.
+const SLOW_MS: f64 = 80.0;
 /// A share from which on one cause is what a flow suffers from.
 const MOST: f64 = 0.8;
 
@@ -65,6 +68,14 @@ fn nothing_lost(flow: &Flow) -> String {
         let _ = write!(text, "; what looks like one: {}", others.join(", "));
     }
     text.push('.');
+    if let Some([half, most, _]) = flow.portrait.queueing_ms
+        && half > SLOW_MS
+    {
+        let _ = write!(
+            text,
+            " The queueing delay is above {half:.0} ms half of the time and {most:.0} ms a tenth of it: a queue makes this path slow."
+        );
+    }
     text
 }
 
@@ -102,7 +113,11 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
         if let Some(bytes) = portrait.buffer_bytes {
             let _ = write!(text, " (about {:.0} kB)", bytes / 1000.0);
         }
-        text.push_str(": congestion, not a lossy link.");
+        text.push_str(if wireless == 0.0 {
+            ": congestion, not a lossy link."
+        } else {
+            ": mostly congestion. A loss by the link at a full queue looks the same, so the link's share may be larger."
+        });
     } else {
         let _ = write!(
             text,

@@ -1,6 +1,7 @@
-//! Whyloss: a window that a loss cuts by the odds that a queue refused it, and only where the path has shown its queue.
+//! Whyloss: a loss cuts the window by the odds that a queue refused it, and only where the path has
+//! shown its queue.
 //!
-//! This project's own (2026); `docs/reference/scheme.md` derives it, and says what it is worth and where it falls short.
+//! This project's own (2026). `docs/reference/scheme.md` derives it, with results and limits.
 //!
 //! ```text
 //! m        ns, the smallest round-trip time of the last one to two minutes
@@ -155,7 +156,8 @@ impl Whyloss {
         }
     }
 
-    /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
+    /// Returns c, the share of the cut that a loss is worth, in thousandths, and counts the loss as
+    /// [`Controller::on_loss`] does.
     pub fn cut(&mut self, loss: &LossEvent) -> u64 {
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
@@ -243,7 +245,8 @@ impl Controller for Whyloss {
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
         if cut == 0 && !loss.repeated {
-            // Slow start brings the window back; unlimited means that it still ran, which it shall not past what was reached.
+            // Slow start brings the window back. An unlimited threshold means that it still ran; it
+            // must not pass what was reached.
             let least = if before == u64::MAX { 0 } else { before };
             let window = self.window();
             base!(self.set_window(window, least.max(loss.window)));
@@ -400,7 +403,7 @@ mod tests {
             path.acks(1, 100_000);
             path.loss(Detection::Duplicates);
         }
-        // ρ is 1 − (15/16)³ = 0.18: the odds decide, and three losses at other delays speak for the channel.
+        // ρ is 1 − (15/16)³ = 0.18: the odds decide, and losses at other delays suggest a channel.
         path.set(100_000);
         path.acks(10, 110_000);
         path.set(100_000);
@@ -550,7 +553,8 @@ mod tests {
             }
         }
 
-        /// From the same window, a loss leaves no less than the base controller would, and no more than there was.
+        /// From the same window, a loss leaves no less than the base controller would, and no more
+        /// than there was.
         #[test]
         fn a_cut_lies_between_nothing_and_its_base_controllers(events in what()) {
             let mut path = Path::new(Under::Cubic);
