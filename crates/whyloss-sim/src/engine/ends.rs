@@ -152,17 +152,18 @@ impl Ends {
         None
     }
 
-    /// [`Self::deliver`] of a packet that waited nowhere.
+    /// A data packet is at its sink, and its source may foresee the answer.
     #[inline(never)]
-    fn deliver_at_once<O: Observer>(
+    pub(super) fn arrived<O: Observer>(
         &mut self,
         now: Time,
-        parcel: Parcel,
+        parcel: &Parcel,
         path: &mut Path,
         observer: &mut O,
     ) {
-        let foreseen = self.deliver(now, &parcel, path, observer);
-        debug_assert!(foreseen.is_none(), "data of fused sources waits somewhere");
+        if let Some(answer) = self.deliver(now, parcel, path, observer) {
+            self.foreseen(&answer, path, observer);
+        }
     }
 
     /// [`Self::deliver`], for all packets and sinks.
@@ -258,9 +259,7 @@ impl Ends {
                 .send(now, &mut parcel, &mut path.events, observer)
             {
                 Sent::UnderWay => {}
-                Sent::AtSink(at) => {
-                    self.deliver_at_once(at, parcel.copy(), path, observer);
-                }
+                Sent::AtSink(at) => self.arrived(at, &parcel.copy(), path, observer),
                 Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
                     self.lose(now, parcel.copy(), (cause, when), path);
@@ -311,24 +310,24 @@ impl Ends {
             self.flow.count_sent(now, &packet, path.window, observer);
             return true;
         }
-        let next = self.next_of_others(now, path, observer);
-        if let Some(next) = next {
-            *parcel = next;
-        }
-        next.is_some()
+        self.poll_packet(now, parcel, path, observer)
     }
 
-    /// The same of a source that is not plain TCP.
+    /// [`Self::poll`], for all sources.
     #[cold]
     #[inline(never)]
-    fn next_of_others<O: Observer>(
+    fn poll_packet<O: Observer>(
         &mut self,
         now: Time,
+        parcel: &mut Parcel,
         path: &mut Path,
         observer: &mut O,
-    ) -> Option<Parcel> {
-        let payload = self.flow.source.poll(now)?;
-        Some(self.pack_next(now, payload, path, observer))
+    ) -> bool {
+        let Some(payload) = self.flow.source.poll(now) else {
+            return false;
+        };
+        *parcel = self.pack_next(now, payload, path, observer);
+        true
     }
 
     /// Counts and packs what leaves the source.

@@ -140,7 +140,7 @@ impl Engine {
                 return;
             }
             Arrived::AtSink => {
-                self.arrival_at_sink(now, &parcel.copy(), observer);
+                self.ends[flow].arrived(now, &parcel.copy(), &mut self.path, observer);
                 return;
             }
             Arrived::AtFusedSource => {
@@ -244,7 +244,9 @@ impl Engine {
                 self.ends[flow].flow.copied(&packet.payload);
             }
             match turned.place {
-                Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
+                Ok(Arrived::AtSink) => {
+                    self.ends[flow].arrived(now, &parcel, &mut self.path, observer);
+                }
                 Ok(Arrived::AtSource) => {
                     self.ends[flow].answered(now, &parcel, &mut self.path, observer);
                 }
@@ -263,15 +265,6 @@ impl Engine {
     #[inline(never)]
     fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
         self.forward(now, parcel.due, parcel, observer);
-    }
-
-    /// A data packet is at its sink, which is not fused.
-    #[inline(never)]
-    fn arrival_at_sink<O: Observer>(&mut self, now: Time, parcel: &Parcel, observer: &mut O) {
-        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
-        if let Some(answer) = ends.deliver(now, parcel, path, observer) {
-            ends.foreseen(&answer, path, observer);
-        }
     }
 
     /// An answer that had to wait is at its source, which may foresee those behind it.
