@@ -82,6 +82,7 @@ impl Arrival {
     }
 
     /// Relative one-way trip time: receive stamp − send stamp. Negative when the clocks say so.
+    #[inline]
     pub fn rott(&self) -> crate::Duration {
         self.received - self.sent
     }
