@@ -39,34 +39,53 @@ pub fn columns() -> Vec<String> {
     senders.chain(receivers().map(column)).collect()
 }
 
+/// Events that wait at most. Told one after the other, they find a classifier's state in the cache.
+const WAITING: usize = 32;
+
 /// Every sender classifier with its defaults.
 #[derive(Clone, Debug)]
-pub(crate) struct Senders(Vec<sender::Classifier>);
+pub(crate) struct Senders {
+    all: Vec<sender::Classifier>,
+    /// Acknowledgements that they have yet to hear of.
+    waiting: Vec<AckEvent>,
+}
 
 impl Senders {
     pub(crate) fn new() -> Self {
         // Defaults are in range: a test of the registry sees to it.
-        Self(
-            senders()
-                .filter_map(|entry| entry.build(&[]).ok())
-                .collect(),
-        )
+        let built = senders().filter_map(|entry| entry.build(&[]).ok());
+        Self {
+            all: built.collect(),
+            waiting: Vec::with_capacity(WAITING),
+        }
     }
 
     /// Bytes that they take, on the average.
     pub(crate) fn memory(&self) -> usize {
-        self.0.capacity() * (size_of::<sender::Classifier>() + INSIDE)
+        self.all.capacity() * (size_of::<sender::Classifier>() + INSIDE)
+            + self.waiting.capacity() * size_of::<AckEvent>()
     }
 
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
-        for classifier in &mut self.0 {
-            classifier.on_ack(ack);
+        self.waiting.push(*ack);
+        if self.waiting.len() == WAITING {
+            self.tell();
         }
     }
 
+    fn tell(&mut self) {
+        for classifier in &mut self.all {
+            for ack in &self.waiting {
+                classifier.on_ack(ack);
+            }
+        }
+        self.waiting.clear();
+    }
+
     pub(crate) fn on_loss(&mut self, loss: &LossEvent) -> Votes {
+        self.tell();
         let mut votes = Votes::default();
-        for (index, classifier) in self.0.iter_mut().enumerate() {
+        for (index, classifier) in self.all.iter_mut().enumerate() {
             votes.add(index, classifier.on_loss(loss));
         }
         votes
@@ -75,41 +94,65 @@ impl Senders {
 
 /// Every receiver classifier with its defaults.
 #[derive(Clone, Debug)]
-pub(crate) struct Receivers(Vec<receiver::Classifier>);
+pub(crate) struct Receivers {
+    all: Vec<receiver::Classifier>,
+    /// Arrivals behind no gap that they have yet to hear of.
+    waiting: Vec<Arrival>,
+}
 
 impl Receivers {
     pub(crate) fn new() -> Self {
-        Self(
-            receivers()
-                .filter_map(|entry| entry.build(&[]).ok())
-                .collect(),
-        )
+        let built = receivers().filter_map(|entry| entry.build(&[]).ok());
+        Self {
+            all: built.collect(),
+            waiting: Vec::with_capacity(WAITING),
+        }
     }
 
     /// Bytes that they take, on the average.
     pub(crate) fn memory(&self) -> usize {
-        self.0.capacity() * (size_of::<receiver::Classifier>() + INSIDE)
+        self.all.capacity() * (size_of::<receiver::Classifier>() + INSIDE)
+            + self.waiting.capacity() * size_of::<Arrival>()
     }
 
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Votes {
         let mut votes = Votes::default();
-        for (index, classifier) in self.0.iter_mut().enumerate() {
+        if missing == 0 {
+            self.waiting.push(*arrival);
+            if self.waiting.len() == WAITING {
+                self.tell();
+            }
+            return votes;
+        }
+        self.tell();
+        for (index, classifier) in self.all.iter_mut().enumerate() {
             if let Some(cause) = classifier.on_arrival(arrival, missing) {
                 votes.add(index, cause);
             }
         }
         votes
     }
+
+    fn tell(&mut self) {
+        for classifier in &mut self.all {
+            for arrival in &self.waiting {
+                classifier.on_arrival(arrival, 0);
+            }
+        }
+        self.waiting.clear();
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use whyloss::Time;
+
     use super::*;
 
     #[test]
     fn every_classifier_is_built_and_has_a_bit() {
-        assert_eq!(Senders::new().0.len(), senders().count());
-        assert_eq!(Receivers::new().0.len(), receivers().count());
+        assert_eq!(Senders::new().all.len(), senders().count());
+        assert_eq!(Receivers::new().all.len(), receivers().count());
         assert!(senders().count() <= 32 && receivers().count() <= 32);
     }
 
@@ -122,5 +165,30 @@ mod tests {
         let all = columns.len();
         columns.dedup();
         assert_eq!(columns.len(), all);
+    }
+
+    /// Arrivals of which one in forty reveals a gap: the votes are those of classifiers that hear
+    /// of each arrival at once.
+    #[test]
+    fn events_that_wait_change_no_vote() {
+        let (mut waiting, mut direct) = (Receivers::new(), Receivers::new());
+        let mut asked = 0;
+        for number in 0..2_000_u64 {
+            let delay = 20_000_000 + number * number * 7919 % 30_000_000;
+            let sent = Time::from_nanos(number * 10_000_000);
+            let received = Time::from_nanos(number * 10_000_000 + delay);
+            let arrival = Arrival::new(number, sent, received, 1000);
+            let missing = u64::from(number % 40 == 39) * (1 + number % 3);
+            let votes = waiting.on_arrival(&arrival, missing);
+            let mut expected = Votes::default();
+            for (index, classifier) in direct.all.iter_mut().enumerate() {
+                if let Some(cause) = classifier.on_arrival(&arrival, missing) {
+                    expected.add(index, cause);
+                    asked += 1;
+                }
+            }
+            assert_eq!(votes, expected, "{number}");
+        }
+        assert_eq!(asked, 50 * receivers().count());
     }
 }

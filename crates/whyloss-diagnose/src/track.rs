@@ -15,6 +15,15 @@ struct Span {
 }
 
 impl Span {
+    fn add(&mut self, value: u32) {
+        *self = self.join(Self {
+            low: value,
+            high: value,
+            count: 1,
+            sum: value.into(),
+        });
+    }
+
     fn join(self, other: Self) -> Self {
         if self.count == 0 || other.count == 0 {
             return if self.count == 0 { other } else { self };
@@ -34,6 +43,8 @@ pub struct Track {
     start: u64,
     width: u64,
     spans: Vec<Span>,
+    /// The span that was added to last, and when it begins.
+    last: (usize, u64),
 }
 
 /// A stretch of time in which a quantity was known.
@@ -52,6 +63,13 @@ pub struct Point {
 impl Track {
     /// It was this at `now` ns.
     pub(crate) fn add(&mut self, now: u64, value: u32) {
+        // Most often it is the span of the value before, which saves a division.
+        if let Some(span) = self.spans.get_mut(self.last.0)
+            && now.wrapping_sub(self.last.1) < self.width
+        {
+            span.add(value);
+            return;
+        }
         if self.spans.is_empty() {
             (self.start, self.width) = (now, FIRST);
         }
@@ -68,12 +86,9 @@ impl Track {
         if place >= self.spans.len() {
             self.spans.resize(place + 1, Span::default());
         }
-        self.spans[place] = self.spans[place].join(Span {
-            low: value,
-            high: value,
-            count: 1,
-            sum: value.into(),
-        });
+        self.spans[place].add(value);
+        let begin = self.width.saturating_mul(place as u64);
+        self.last = (place, self.start.saturating_add(begin));
     }
 
     /// Its stretches, in the order of time; those in which nothing was known are left out.

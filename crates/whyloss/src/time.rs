@@ -34,6 +34,7 @@ impl Time {
     pub const MAX: Self = Self(u64::MAX);
 
     /// Creates the time `nanos` nanoseconds after the epoch.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -45,6 +46,7 @@ impl Time {
     }
 
     /// Returns the nanoseconds since the epoch.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -92,6 +94,7 @@ impl SignedDuration {
     pub const MAX: Self = Self(i64::MAX);
 
     /// Creates a span of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -117,6 +120,7 @@ impl SignedDuration {
     }
 
     /// Returns the span in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }

@@ -1,6 +1,6 @@
 //! IPv4 and IPv6 with extension headers, fragments and tunnels, down to TCP and UDP.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, ip_number};
 
@@ -15,6 +15,9 @@ pub(super) fn transport<'a>(
     wire: u32,
     depth: usize,
 ) -> Result<Packet<'a>, Pass> {
+    if let Some(packet) = plain(bytes) {
+        return Ok(packet);
+    }
     let (slice, _) = LaxIpSlice::from_slice(bytes).map_err(|error| match error {
         etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
         etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
@@ -91,6 +94,33 @@ pub(super) fn transport<'a>(
         depth,
         fragments,
     )
+}
+
+/// Reads TCP over IPv4 without options or fragments, which most captures are full of, as the long
+/// way does; `None` for all else, and for what is cut or damaged.
+fn plain(bytes: &[u8]) -> Option<Packet<'_>> {
+    let header = bytes.first_chunk::<20>()?;
+    let double = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    let offset = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
+    if header[0] != 0x45 || header[9] != ip_number::TCP.0 || offset != 0 || total < 40 {
+        return None;
+    }
+    let above = &bytes[20..total.min(bytes.len())];
+    let ends = above.first_chunk::<4>()?;
+    Some(Packet {
+        source: end(double(12), [ends[0], ends[1]]),
+        destination: end(double(16), [ends[2], ends[3]]),
+        ip_id: Some(u16::from_be_bytes([header[4], header[5]])),
+        body: Body::Tcp(Segment::read(above, total as u32 - 20).ok()?),
+    })
+}
+
+fn end(address: u32, port: [u8; 2]) -> SocketAddr {
+    let address = Ipv4Addr::from_bits(address);
+    SocketAddr::new(IpAddr::V4(address), u16::from_be_bytes(port))
 }
 
 /// The layer above IP: `length` bytes on the wire.

@@ -80,6 +80,15 @@ impl Segment {
 
     /// Takes the options that are whole; nonsense ends them.
     fn options(&mut self, mut options: &[u8]) {
+        let double = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
+        // Time stamps alone, as they are padded by all.
+        if let [1, 1, 8, 10, value @ ..] = options
+            && let Some((value, echo)) = value.split_first_chunk()
+            && let Ok(echo) = echo.try_into()
+        {
+            self.stamps = Some((double(value), double(echo)));
+            return;
+        }
         while let [kind, rest @ ..] = options {
             match kind {
                 0 => return,

@@ -10,7 +10,9 @@
 //! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may
 //! be fragmented, and hosts count on where they may not), and a later time stamp.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+use std::hash::{BuildHasher as _, Hash};
+
+use foldhash::quality::FixedState;
 
 use crate::packet::Segment;
 
@@ -70,8 +72,10 @@ impl Copies {
             }
             None => return false,
         };
-        self.latest.resize(PLACES, [(0, 0); EACH]);
-        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(Known(id, segment));
+        if self.latest.is_empty() {
+            self.latest.resize(PLACES, [(0, 0); EACH]);
+        }
+        let hash = FixedState::default().hash_one(Known(id, segment));
         let (place, rest, micros) = (
             hash as usize % PLACES,
             (hash >> 32) as u32,

@@ -15,16 +15,36 @@ pub(crate) use connection::Connection;
 pub(crate) use half::Half;
 
 use std::collections::hash_map::Entry;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 
 use foldhash::{HashMap, HashMapExt as _};
 
 use crate::memory::Memory;
 use crate::packet::Segment;
 
+/// The ends of a connection, the smaller one first, in the order of their addresses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key {
+    /// Address and port of each: what most captures have, in two words.
+    V4(u64, u64),
+    Other(SocketAddr, SocketAddr),
+}
+
+impl Key {
+    fn new(a: SocketAddr, b: SocketAddr) -> Self {
+        if let (SocketAddr::V4(a), SocketAddr::V4(b)) = (a, b) {
+            let word =
+                |end: SocketAddrV4| u64::from(end.ip().to_bits()) << 16 | u64::from(end.port());
+            let (a, b) = (word(a), word(b));
+            return Self::V4(a.min(b), a.max(b));
+        }
+        Self::Other(a.min(b), a.max(b))
+    }
+}
+
 /// Connections that are alive.
 pub(crate) struct Connections {
-    alive: HashMap<[SocketAddr; 2], Connection>,
+    alive: HashMap<Key, Connection>,
     limit: usize,
     begun: u64,
     /// Connections put aside because there were too many, and because memory was short.
@@ -56,11 +76,7 @@ impl Connections {
         segment: &Segment,
         mut done: impl FnMut(Connection),
     ) {
-        let key = if source <= destination {
-            [source, destination]
-        } else {
-            [destination, source]
-        };
+        let key = Key::new(source, destination);
         if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
             self.evicted += self.evict(&mut done);
         }
@@ -105,7 +121,7 @@ impl Connections {
 
     /// Puts the eighth aside that was quiet for longest; answers how many those are.
     fn evict(&mut self, done: &mut impl FnMut(Connection)) -> u64 {
-        let mut last: Vec<(u64, [SocketAddr; 2])> = self
+        let mut last: Vec<(u64, Key)> = self
             .alive
             .iter()
             .map(|(key, one)| (one.last, *key))

@@ -80,6 +80,7 @@ impl Arrival {
 
     /// Returns the relative one-way trip time, `received − sent`. Clock offset may make it
     /// negative.
+    #[inline]
     pub fn rott(&self) -> crate::Duration {
         self.received - self.sent
     }
