@@ -22,9 +22,6 @@ enum {
 	/* Thousandths of log-odds. */
 	FIRST_CUT = 500,
 	SLOW_START = 1000,
-	/* ns: a queue of an eighth of the least round-trip time stands, within these bounds (RFC 9406). */
-	LEAST_STANDS = 4000000,
-	MOST_STANDS = 16000000,
 	/* Losses that slow start spares while the window outgrows the delivered rate. */
 	UNPAID = 8,
 };
@@ -58,18 +55,6 @@ INLINE bool stays_flat(const struct signals *s)
 	return is_flat_at(s, before) && (s->flat[0].flat + s->flat[1].flat) * 2 >= s->flat[0].all + s->flat[1].all;
 }
 
-/* Tells whether a packet that waits so long met a queue that ends slow start in HyStart++. */
-INLINE bool stands(s64 waits, u64 least_ns)
-{
-	u64 bound = least_ns / 8;
-
-	if (bound < LEAST_STANDS)
-		bound = LEAST_STANDS;
-	if (bound > MOST_STANDS)
-		bound = MOST_STANDS;
-	return waits >= (s64)bound;
-}
-
 /* Returns the cut for a loss at `cwnd` segments with these odds, before `remember_loss`. */
 INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 {
@@ -86,9 +71,7 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 	if (starting) {
 		bool paid = is_paid(s, (u64)cwnd * mss);
 
-		if (!paid || stands(waits, least_ns))
-			return FULL;
-		return odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
+		return paid && odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
 	}
 	seen = depth && (window >= ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth ||
 			 3 * depth >= (u64)least_ns);

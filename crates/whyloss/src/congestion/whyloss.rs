@@ -25,13 +25,12 @@
 //! blind    ⇔ R ≤ 0.68                                       losses do not look at the delay
 //! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
 //! flat     ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
-//! stands   ⇔ r − m ≥ clamp(m/8, 4 ms, 16 ms)                HyStart++ leaves slow start here (RFC 9406 §4.2)
 //! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
 //!
 //! cut c    = 0                                    seen, empty               thousandths of the base controller's
 //!          = 0                                    not seen, flat, blind
 //!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
-//!          = 0 if L ≤ 1000, u ≤ 8, not stands     in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
+//!          = 0 if L ≤ 1000 and u ≤ 8, else 1000   in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
 //!          = 1000                                 otherwise
 //! window   = before − (before − what the base controller leaves)·c/1000
 //! ```
@@ -39,8 +38,7 @@
 //! A packet that met an empty queue was not refused by it, whatever the odds. RED and PIE refuse by
 //! the past, though, and TCP takes few samples while it repairs. One low sample is therefore not
 //! enough: half of all bytes must have met an empty queue (e). In the first slow start, a queue
-//! refuses packets if the window grows while the delivered rate does not (u), or if it stands when
-//! the loss comes: the window has outgrown the path, and doubles every round trip.
+//! refuses packets if the window grows while the delivered rate does not (u).
 //!
 //! Losses at an empty queue now and then (ρ) show a channel that loses, and the odds decide about
 //! the others. Where no queue has shown itself, a few packets of buffer, a policer, many flows on a
@@ -61,7 +59,7 @@
 //! ```
 //!
 //! In the first slow start, at most eight losses at 2·w ≥ 3·w₀ are spared before the delivered rate
-//! grows by a quarter; from the ninth on, κ = κ′. No loss is spared while the queue stands.
+//! grows by a quarter; from the ninth on, κ = κ′.
 
 mod history;
 
@@ -75,9 +73,6 @@ use history::History;
 const SEEN: i64 = 6;
 /// A queue is empty up to this delay: CoDel drops at no less than 5 ms.
 const EMPTY: Duration = Duration::from_millis(4);
-/// A queue of an eighth of the least round-trip time stands, within these bounds: RFC 9406 §4.2,
-/// `MIN_RTT_THRESH` and `MAX_RTT_THRESH`.
-const STANDS: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
 /// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
 const EVIDENCE: i32 = 65536 / 8;
 /// 65536ths: the mean rank up to which losses are blind to the queue: 0.68.
@@ -170,8 +165,7 @@ impl Whyloss {
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
             let paid = self.history.unpaid(loss.window) <= UNPAID;
-            let spares = paid && odds <= bound && !queue.stands();
-            return if spares { 0 } else { FULL };
+            return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
             return if blind && queue.stays_flat() { 0 } else { FULL };
@@ -512,19 +506,6 @@ mod tests {
                 path.acks(count, 100_000 + jitter / 4);
                 path.loss(Detection::Duplicates);
             }
-            prop_assert!(path.controllers[0].ssthresh() < u64::MAX);
-        }
-
-        /// A queue that stands ends the first slow start at the first loss, whatever the odds.
-        #[test]
-        fn a_standing_queue_ends_slow_start(flat in 60..200_u32, least in 10_000..300_000_u64, waits in 0..200_000_u64) {
-            let mut path = Path::new(Under::Cubic);
-            path.acks(flat, least);
-            // Sixty samples take the forgetting minimum to within a thousandth of the wait.
-            path.acks(60, least + (least / 8).clamp(4_000, 16_000) + 200 + waits);
-            path.loss(Detection::Duplicates);
-            let [own, base] = path.windows();
-            prop_assert_eq!(own, base);
             prop_assert!(path.controllers[0].ssthresh() < u64::MAX);
         }
 

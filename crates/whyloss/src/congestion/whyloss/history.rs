@@ -3,11 +3,11 @@
 //! [`Signals`] measures round trips; this keeps what the formula of `whyloss` asks of them. The trees
 //! by themselves do without it.
 
+use crate::Time;
 use crate::event::{AckEvent, LossEvent};
 use crate::sender::trees::{Heard, Signals};
-use crate::{Duration, Time};
 
-use super::{EMPTY, SEEN, STANDS};
+use super::{EMPTY, SEEN};
 
 /// Samples of a round trip from which on its smallest round-trip time tells a queue from
 /// acknowledgements that waited.
@@ -161,12 +161,6 @@ impl Queue {
     #[inline]
     fn is_flat_at(&self, rtt: i64) -> bool {
         (rtt - self.least).saturating_mul(32) <= self.least
-    }
-
-    /// Whether a packet waits as long as ends slow start in HyStart++.
-    pub(super) fn stands(&self) -> bool {
-        let [least, most] = STANDS.map(Duration::as_nanos);
-        self.now - self.least >= (self.least / 8).clamp(least, most)
     }
 
     /// Whether the last two samples are flat, and half of those of two round trips.
