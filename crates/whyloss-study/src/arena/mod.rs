@@ -365,6 +365,21 @@ mod tests {
         assert!(!Contender("veno".into()).is_controller(Transport::Cubic, &ours));
     }
 
+    /// A sweep refuses a count of flows that no network has.
+    #[test]
+    fn a_plan_without_harm_counts_no_plain_flows() {
+        for harm in [false, true] {
+            let setting = Setting {
+                networks: 1,
+                harm,
+                ..Setting::default()
+            };
+            let all = Contender::all(&[]);
+            let plan = plan(&setting, &all, 1, &Registry::new()).expect("a plan");
+            assert_eq!(plan.to_toml().contains("flow.plain.delivered"), harm);
+        }
+    }
+
     #[test]
     fn what_controllers_receive_is_a_share_of_the_oracles() {
         let setting = Setting {

@@ -63,11 +63,13 @@ pub fn plan(
         ..Axis::named(name.to_owned())
     };
     let first = networks.first().and_then(|first| first.scenario.clone());
+    // Without plain flows beside the judged ones, the last count has nothing to sum.
+    let counts = &COUNTS[..COUNTS.len() - usize::from(!setting.harm)];
     let document = Document {
         scenario: first.clone(),
         seeds,
         first_seed: 1,
-        metrics: COUNTS.map(str::to_owned).into(),
+        metrics: counts.iter().map(|&count| count.to_owned()).collect(),
         axes: vec![axis("network", networks), axis("contender", contenders)],
         ..Document::default()
     };
