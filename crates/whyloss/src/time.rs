@@ -34,7 +34,6 @@ impl Time {
     pub const MAX: Self = Self(u64::MAX);
 
     /// Creates the time `nanos` nanoseconds after the epoch.
-    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -46,7 +45,6 @@ impl Time {
     }
 
     /// Returns the nanoseconds since the epoch.
-    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -94,7 +92,6 @@ impl SignedDuration {
     pub const MAX: Self = Self(i64::MAX);
 
     /// Creates a span of `nanos` nanoseconds.
-    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -120,7 +117,6 @@ impl SignedDuration {
     }
 
     /// Returns the span in nanoseconds.
-    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
