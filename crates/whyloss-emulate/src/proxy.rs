@@ -11,17 +11,16 @@
 //! forwards. Clients share the memory that datagrams are read into, and a budget of bytes that wait
 //! for the forwarder.
 
+mod read;
+
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-#[cfg(target_os = "linux")]
-use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time;
 
@@ -37,6 +36,8 @@ use crate::rests::Rests;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
+use read::{Heard, Inbox, buffers, read};
+
 /// The hosts of the plan: where the target is, and where the clients are.
 const SERVER: usize = 0;
 /// See [`SERVER`].
@@ -48,18 +49,12 @@ const MOST_CLIENTS: usize = 1_024;
 const IDLE: Duration = Duration::from_secs(120);
 /// Datagrams between the readers and the forwarder. Further ones wait in the kernel's buffers.
 const BACKLOG: usize = 4_096;
-/// Bytes that they may have together.
-const MOST_BYTES: usize = 16 << 20;
 /// The size that the kernel's buffers are asked to have, in bytes.
 const BUFFER: usize = 4 << 20;
 /// The longest sleep, and how often readers see whether they go on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// How long a reader waits when the budget is used up.
-const FULL: time::Duration = time::Duration::from_micros(200);
 /// Datagrams taken before others are due again.
 const BURST: usize = 32;
-/// Datagrams that a reader takes at once, where the system gives several.
-const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 /// How often idle clients are looked for, and a live view is told.
 const SWEEP: Duration = Duration::from_millis(500);
 /// No hop limit is used up.
@@ -124,41 +119,6 @@ pub struct Proxy {
     options: ProxyOptions,
     socket: Arc<UdpSocket>,
     address: SocketAddr,
-}
-
-/// A datagram that a reader has read.
-struct Heard {
-    /// The client, if it sent the datagram; else the number of the client that it is for.
-    from: Result<SocketAddr, u32>,
-    /// The IP packet that carries the datagram.
-    packet: Vec<u8>,
-}
-
-/// Where readers put datagrams for the forwarder, in a budget that all of them share.
-#[derive(Clone)]
-struct Inbox {
-    sender: SyncSender<Heard>,
-    /// Bytes that wait.
-    bytes: Arc<AtomicUsize>,
-    /// Room that the clients' readers use in turn.
-    buffers: Arc<Mutex<Buffers>>,
-}
-
-/// Room for the datagrams that are read at once.
-type Buffers = Vec<Vec<u8>>;
-
-impl Inbox {
-    /// Waits for room in the budget as long as `stays` is set; answers whether the datagram is in.
-    fn put(&self, heard: Heard, stays: &AtomicBool) -> bool {
-        while self.bytes.load(Ordering::Relaxed) >= MOST_BYTES {
-            if !stays.load(Ordering::Relaxed) {
-                return false;
-            }
-            thread::sleep(FULL);
-        }
-        self.bytes.fetch_add(heard.packet.len(), Ordering::Relaxed);
-        self.sender.send(heard).is_ok()
-    }
 }
 
 /// A client, and the socket by which the target knows it.
@@ -483,92 +443,6 @@ fn prepare(socket: &UdpSocket) -> io::Result<()> {
     let _ = SockRef::from(socket).set_recv_buffer_size(BUFFER);
     let sleep = LONGEST_SLEEP.as_nanos() as u64;
     socket.set_read_timeout(Some(time::Duration::from_nanos(sleep)))
-}
-
-fn buffers() -> Buffers {
-    vec![vec![0; u16::MAX.into()]; AT_ONCE]
-}
-
-/// Reads datagrams as long as `stays` is set and `take` answers `true`.
-fn read(
-    socket: &UdpSocket,
-    stays: &AtomicBool,
-    buffers: &Mutex<Buffers>,
-    mut take: impl FnMut(&[u8], SocketAddr) -> bool,
-) -> io::Result<()> {
-    let mut rests = Rests::default();
-    while stays.load(Ordering::Relaxed) {
-        rests.begin_turn();
-        match receive(socket, buffers, &mut take) {
-            Ok(true) => {}
-            Ok(false) => return Ok(()),
-            // Silence; or an earlier datagram found no socket at its end, and says so here.
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock
-                | io::ErrorKind::TimedOut
-                | io::ErrorKind::Interrupted
-                | io::ErrorKind::ConnectionRefused
-                | io::ErrorKind::ConnectionReset => {}
-                _ => return Err(error),
-            },
-        }
-    }
-    Ok(())
-}
-
-/// Waits for a datagram, and takes all that are there, one for each buffer at most. Answers whether
-/// all were taken.
-#[cfg(target_os = "linux")]
-fn receive(
-    socket: &UdpSocket,
-    buffers: &Mutex<Buffers>,
-    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
-) -> io::Result<bool> {
-    use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
-
-    // Those that wait for a datagram keep no buffers from others.
-    socket.peek(&mut [0])?;
-    // A panic of another reader leaves whole buffers.
-    let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
-    let mut slices: Vec<_> = buffers
-        .iter_mut()
-        .map(|buffer| [io::IoSliceMut::new(buffer)])
-        .collect();
-    let received = recvmmsg(
-        socket.as_raw_fd(),
-        &mut headers,
-        slices.iter_mut(),
-        MsgFlags::MSG_DONTWAIT,
-        None,
-    )?;
-    let source = |address: SockaddrStorage| {
-        let four = address
-            .as_sockaddr_in()
-            .map(|four| SocketAddr::V4((*four).into()));
-        four.or_else(|| Some(SocketAddr::V6((*address.as_sockaddr_in6()?).into())))
-    };
-    let one = |message: nix::sys::socket::RecvMsg<'_, '_, SockaddrStorage>| {
-        Some((message.bytes, source(message.address?)?))
-    };
-    let received: Vec<_> = received.map(one).collect();
-    Ok(received
-        .into_iter()
-        .zip(&*buffers)
-        .filter_map(|(datagram, buffer)| Some((datagram?, buffer)))
-        .all(|((length, from), buffer)| take(&buffer[..length], from)))
-}
-
-/// Waits for a datagram. Where a look at it cannot come first, each reader has a buffer of its own.
-#[cfg(not(target_os = "linux"))]
-fn receive(
-    socket: &UdpSocket,
-    _: &Mutex<Buffers>,
-    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
-) -> io::Result<bool> {
-    let mut buffer = [0; u16::MAX as usize];
-    let (length, from) = socket.recv_from(&mut buffer)?;
-    Ok(take(&buffer[..length], from))
 }
 
 /// The IP packet that carries a datagram. The ends have addresses of one family.

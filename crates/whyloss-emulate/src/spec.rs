@@ -529,7 +529,7 @@ mod tests {
     use whyloss::Rate;
     use whyloss_link::ChannelSpec;
 
-    fn direction(rate: &str, loss: &str) -> Direction {
+    pub(crate) fn direction(rate: &str, loss: &str) -> Direction {
         Direction {
             rate: rate.into(),
             delay: "50ms".into(),

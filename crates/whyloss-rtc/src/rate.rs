@@ -12,7 +12,7 @@
 //! else        target ← target + max((known − target)/2, gain·step)
 //! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
 //! dt          s since the round before
-//! gain        1 at the start; 1/64 after a congestion; 1.5 times as much per round above known·(1 + 1/64)
+//! gain        1 at the start; 1/64 after a congestion; 1.5-fold a round above known·(1 + 1/64)
 //! ```
 //!
 //! A round holds only packets that left after the last change, so that each change sees its own

@@ -157,18 +157,9 @@ pub(super) fn handovers(direction: &Direction) -> Result<String, SpecError> {
 mod tests {
     use super::*;
     use crate::spec::Links;
+    use crate::spec::tests::direction;
     use whyloss::Rate;
     use whyloss_link::ChannelSpec;
-
-    fn direction(rate: &str, loss: &str) -> Direction {
-        Direction {
-            rate: rate.into(),
-            delay: "50ms".into(),
-            queue: "83".into(),
-            loss: loss.into(),
-            ..Direction::default()
-        }
-    }
 
     #[test]
     fn changes_are_handovers() {

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! acknowledged   of the packets with that time, the last ones up to the largest acknowledged
-//!                number, which the end of the batch reports: acknowledgements come in order of numbers
+//!                number, which the end of the batch reports, since numbers rise in a batch
 //! lost           all unacknowledged packets sent before the last lost one, since a loss settles
 //!                all before it (RFC 9002 §6.1); of those with the same time, the first ones
 //! ```

@@ -1,0 +1,175 @@
+//! The readers of the proxy: a thread for each socket takes datagrams in batches and puts them into
+//! one inbox, whose budget of bytes all readers share.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{thread, time};
+
+use crate::rests::Rests;
+
+/// Bytes of the datagrams that may wait for the forwarder, beside one more of each reader.
+const MOST_BYTES: usize = 16 << 20;
+/// How long a reader waits when the budget is used up.
+const FULL: time::Duration = time::Duration::from_micros(200);
+/// Datagrams that a reader takes at once, where the system gives several.
+const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
+
+/// A datagram that a reader has read.
+pub(super) struct Heard {
+    /// The client, if it sent the datagram; else the number of the client that it is for.
+    pub(super) from: Result<SocketAddr, u32>,
+    /// The IP packet that carries the datagram.
+    pub(super) packet: Vec<u8>,
+}
+
+/// Where readers put datagrams for the forwarder, in a budget that all of them share.
+#[derive(Clone)]
+pub(super) struct Inbox {
+    pub(super) sender: SyncSender<Heard>,
+    /// Bytes that wait.
+    pub(super) bytes: Arc<AtomicUsize>,
+    /// Room that the clients' readers use in turn.
+    pub(super) buffers: Arc<Mutex<Buffers>>,
+}
+
+/// Room for the datagrams that are read at once.
+pub(super) type Buffers = Vec<Vec<u8>>;
+
+impl Inbox {
+    /// Waits for room in the budget as long as `stays` is set; answers whether the datagram is in.
+    pub(super) fn put(&self, heard: Heard, stays: &AtomicBool) -> bool {
+        while self.bytes.load(Ordering::Relaxed) >= MOST_BYTES {
+            if !stays.load(Ordering::Relaxed) {
+                return false;
+            }
+            thread::sleep(FULL);
+        }
+        self.bytes.fetch_add(heard.packet.len(), Ordering::Relaxed);
+        self.sender.send(heard).is_ok()
+    }
+}
+
+/// Returns room for a batch of the largest datagrams.
+pub(super) fn buffers() -> Buffers {
+    vec![vec![0; u16::MAX.into()]; AT_ONCE]
+}
+
+/// Reads datagrams as long as `stays` is set and `take` answers `true`.
+pub(super) fn read(
+    socket: &UdpSocket,
+    stays: &AtomicBool,
+    buffers: &Mutex<Buffers>,
+    mut take: impl FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<()> {
+    let mut rests = Rests::default();
+    while stays.load(Ordering::Relaxed) {
+        rests.begin_turn();
+        match receive(socket, buffers, &mut take) {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            // Silence; or an earlier datagram found no socket at its end, and says so here.
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::Interrupted
+                | io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::ConnectionReset => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a datagram, and takes all that are there, one for each buffer at most. Answers whether
+/// all were taken.
+#[cfg(target_os = "linux")]
+fn receive(
+    socket: &UdpSocket,
+    buffers: &Mutex<Buffers>,
+    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<bool> {
+    use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
+
+    // Those that wait for a datagram keep no buffers from others.
+    socket.peek(&mut [0])?;
+    // A panic of another reader leaves whole buffers.
+    let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
+    let mut slices: Vec<_> = buffers
+        .iter_mut()
+        .map(|buffer| [io::IoSliceMut::new(buffer)])
+        .collect();
+    let received = recvmmsg(
+        socket.as_raw_fd(),
+        &mut headers,
+        slices.iter_mut(),
+        MsgFlags::MSG_DONTWAIT,
+        None,
+    )?;
+    let source = |address: SockaddrStorage| {
+        let four = address
+            .as_sockaddr_in()
+            .map(|four| SocketAddr::V4((*four).into()));
+        four.or_else(|| Some(SocketAddr::V6((*address.as_sockaddr_in6()?).into())))
+    };
+    let one = |message: nix::sys::socket::RecvMsg<'_, '_, SockaddrStorage>| {
+        Some((message.bytes, source(message.address?)?))
+    };
+    let received: Vec<_> = received.map(one).collect();
+    Ok(received
+        .into_iter()
+        .zip(&*buffers)
+        .filter_map(|(datagram, buffer)| Some((datagram?, buffer)))
+        .all(|((length, from), buffer)| take(&buffer[..length], from)))
+}
+
+/// Waits for a datagram. Where a look at it cannot come first, each reader has a buffer of its own.
+#[cfg(not(target_os = "linux"))]
+fn receive(
+    socket: &UdpSocket,
+    _: &Mutex<Buffers>,
+    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<bool> {
+    let mut buffer = [0; u16::MAX as usize];
+    let (length, from) = socket.recv_from(&mut buffer)?;
+    Ok(take(&buffer[..length], from))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    /// A reader beyond the budget waits until the forwarder takes a datagram, or the run ends.
+    #[test]
+    fn readers_wait_for_the_budget() {
+        let (sender, receiver) = sync_channel(8);
+        let inbox = Inbox {
+            sender,
+            bytes: Arc::default(),
+            buffers: Arc::new(Mutex::new(buffers())),
+        };
+        let heard = || Heard {
+            from: Err(0),
+            packet: vec![0; MOST_BYTES],
+        };
+        assert!(inbox.put(heard(), &AtomicBool::new(true)));
+        assert!(!inbox.put(heard(), &AtomicBool::new(false)));
+        let stays = AtomicBool::new(true);
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| inbox.put(heard(), &stays));
+            let taken = receiver.recv().expect("the first");
+            assert!(receiver.try_recv().is_err());
+            inbox.bytes.fetch_sub(taken.packet.len(), Ordering::Relaxed);
+            assert!(waits.join().expect("no panic"));
+        });
+        assert_eq!(inbox.bytes.load(Ordering::Relaxed), MOST_BYTES);
+    }
+}
