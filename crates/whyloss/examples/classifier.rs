@@ -1,5 +1,4 @@
-//! A receiver classifier of one's own, through all of the property tests, and at work on an RTP
-//! stream.
+//! Defines a receiver classifier, runs the property tests on it, and uses it on an RTP stream.
 //!
 //! `cargo run -p whyloss --example classifier`
 

@@ -1,5 +1,5 @@
-//! A controller of one's own: AIMD with other numbers, under any policy and with any classifier,
-//! and through the property tests.
+//! Defines a controller (AIMD with other numbers), runs the property tests on it, and combines it
+//! with any policy and classifier.
 //!
 //! `cargo run -p whyloss --example controller`
 

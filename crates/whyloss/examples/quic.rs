@@ -1,4 +1,4 @@
-//! A sender by packet numbers over 10 Mbit/s and 50 ms, where the air loses one packet in so many.
+//! Sends numbered packets over 10 Mbit/s and 50 ms; a radio loses one packet in a given number.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 

@@ -1,4 +1,4 @@
-//! Trees on the arrivals of an RTP stream: which packets were lost, and why.
+//! Uses the trees classifier on an RTP stream and prints the lost packets and their causes.
 //!
 //! `cargo run -p whyloss --example rtp`
 
@@ -27,15 +27,16 @@ fn main() {
 /// Input from a socket and an RTP parser.
 struct Packet {
     sequence: u16,
-    /// The header extension of that name: 24 bits, 18 of them a fraction of a second.
+    /// The RTP header extension abs-send-time: 24 bits, 18 of them a fraction of a second.
     abs_send_time: u32,
-    /// On the receiver's clock.
+    /// The arrival time on the receiver's clock, since its start.
     since_start: std::time::Duration,
     size: u32,
 }
 
-/// A call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first the radio
-/// loses some while nothing waits; from the sixth second on a queue fills until it drops some.
+/// Returns a call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first
+/// the radio loses some while nothing waits; from the sixth second on a queue fills until it drops
+/// some.
 fn capture() -> impl Iterator<Item = Packet> {
     let lost_on_the_air = |k: u32| matches!(k, 111 | 180 | 181 | 240);
     let dropped = |k: u32| k > 300 && k % 40 > 30 && k.is_multiple_of(3);

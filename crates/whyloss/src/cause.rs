@@ -1,4 +1,4 @@
-//! Causes of packet loss, and how often a classifier finds the right one.
+//! Causes of packet loss, and counts of right and wrong verdicts.
 
 /// The cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,12 +41,12 @@ impl Confusion {
         Self { counts }
     }
 
-    /// Counts one verdict.
+    /// Counts a loss with its true cause and the verdict on it.
     pub fn record(&mut self, truth: Cause, verdict: Cause) {
         self.counts[truth as usize][verdict as usize] += 1;
     }
 
-    /// Returns how many losses of cause `truth` got `verdict`.
+    /// Returns the number of losses of cause `truth` that got `verdict`.
     pub fn count(&self, truth: Cause, verdict: Cause) -> u64 {
         self.counts[truth as usize][verdict as usize]
     }
@@ -56,7 +56,8 @@ impl Confusion {
         self.counts[truth as usize].iter().sum()
     }
 
-    /// Returns Mc, the share of congestion losses called wireless; `None` without any (CEN-29).
+    /// Returns Mc, the share of congestion losses called wireless, in [0, 1]. Returns `None`
+    /// without congestion losses (CEN-29).
     pub fn mc(&self) -> Option<f64> {
         share(
             self.count(Cause::Congestion, Cause::Wireless),
@@ -64,7 +65,8 @@ impl Confusion {
         )
     }
 
-    /// Returns Mw, the share of wireless losses called congestion; `None` without any (CEN-29).
+    /// Returns Mw, the share of wireless losses called congestion, in [0, 1]. Returns `None`
+    /// without wireless losses (CEN-29).
     pub fn mw(&self) -> Option<f64> {
         share(
             self.count(Cause::Wireless, Cause::Congestion),
@@ -72,7 +74,7 @@ impl Confusion {
         )
     }
 
-    /// Returns the share of right verdicts; `None` without verdicts.
+    /// Returns the share of right verdicts, in [0, 1]; `None` without verdicts.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.counts[0][0] + self.counts[1][1];
         share(right, self.counts.iter().flatten().sum())

@@ -90,14 +90,14 @@ macro_rules! event {
 event! {
     /// A packet leaves, for the first time or as a retransmission.
     SentEvent of {
-        /// When the packet leaves.
+        /// The time at which the packet leaves.
         now: Time,
-        /// Size of the packet in bytes, as windows count it.
+        /// The size of the packet in bytes, as windows count it.
         bytes: u64,
     } and {
-        /// Offset of the packet's first byte.
+        /// The offset of the packet's first byte.
         offset: u64 = 0,
-        /// Bytes in flight after the packet has left, this packet included.
+        /// The number of bytes in flight after the packet has left, this packet included.
         in_flight: u64 = 0,
         /// Whether the packet is a retransmission.
         retransmission: bool = false,
@@ -109,28 +109,28 @@ event! {
 event! {
     /// An acknowledgement arrives.
     AckEvent of {
-        /// When the acknowledgement arrived.
+        /// The arrival time of the acknowledgement.
         now: Time,
-        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
+        /// SMSS, the bytes in a full segment, for algorithms that count segments; at least 1.
         segment_size: u32,
     } and {
-        /// Bytes newly acknowledged cumulatively; 0 for a duplicate.
+        /// The bytes newly acknowledged cumulatively; 0 for a duplicate.
         acked: u64 = 0,
-        /// Bytes newly acknowledged selectively.
+        /// The bytes newly acknowledged selectively.
         sacked: u64 = 0,
-        /// Offset before which all bytes have been acknowledged, by this acknowledgement or
+        /// The offset before which all bytes have been acknowledged, by this acknowledgement or
         /// earlier.
         acknowledged: u64 = 0,
-        /// Bytes sent but not cumulatively acknowledged, after this acknowledgement. Unless a
-        /// timeout causes retransmissions, the next byte to leave is at `acknowledged + in_flight`:
-        /// a round trip that begins now ends when `acknowledged` reaches that offset.
+        /// The number of bytes sent but not cumulatively acknowledged, after this acknowledgement.
+        /// Unless a timeout causes retransmissions, the next byte to leave is at `acknowledged +
+        /// in_flight`: a round trip that begins now ends when `acknowledged` reaches that offset.
         in_flight: u64 = 0,
-        /// Window in use at the arrival: the controller's, capped by the receiver's.
+        /// The window in use at the arrival, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// Round-trip time that this acknowledgement measured, if any.
+        /// The round-trip time that this acknowledgement measured, if any.
         rtt: Option<Duration> = None,
-        /// When the receiver sent the acknowledgement, on the receiver's clock and at its
-        /// precision, if known (RFC 7323 TSval).
+        /// The time at which the receiver sent the acknowledgement, on the receiver's clock and at
+        /// its precision, if known (RFC 7323 TSval).
         receiver_stamp: Option<Time> = None,
         /// Whether the sender has no more data although the window would allow it.
         app_limited: bool = false,
@@ -139,19 +139,20 @@ event! {
     }
 }
 
-/// How a loss was detected.
+/// Says how a loss was detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Detection {
-    /// By acknowledgements of later packets: duplicates, SACK, RFC 9002's packet threshold.
+    /// Acknowledgements of later packets showed the loss: duplicates, SACK, RFC 9002's packet
+    /// threshold.
     Duplicates,
-    /// By time: a later packet was acknowledged, and this one was in flight too long (RFC 9002's
-    /// time threshold, Vegas's fine-grained timeout).
+    /// The time showed the loss: a later packet was acknowledged, and this one was in flight too
+    /// long (RFC 9002's time threshold, Vegas's fine-grained timeout).
     TimeThreshold,
-    /// By expiry of the retransmission timer.
+    /// The retransmission timer expired.
     Timeout,
-    /// By the loss of everything sent over a long period (RFC 9002 §7.6), QUIC's counterpart of a
+    /// Everything sent over a long period was lost (RFC 9002 §7.6), QUIC's counterpart of a
     /// timeout.
     PersistentCongestion,
 }
@@ -168,31 +169,32 @@ event! {
     /// A loss is detected, which begins a recovery, or a timer expires. Report it once per loss
     /// event: further losses in the same window belong to it.
     LossEvent of {
-        /// When the loss was detected.
+        /// The time at which the loss was detected.
         now: Time,
         /// How the loss was detected.
         detection: Detection,
-        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
+        /// SMSS, the bytes in a full segment, for algorithms that count segments; at least 1.
         segment_size: u32,
     } and {
-        /// Offset of the first lost byte.
+        /// The offset of the first lost byte.
         first: u64 = 0,
-        /// When the lost packet was last sent, if known.
+        /// The time at which the lost packet was last sent, if known.
         sent: Option<Time> = None,
-        /// How often the lost packet was sent before the detection, if known; else 1.
+        /// The number of times that the lost packet was sent before the detection, if known; else
+        /// 1.
         transmissions: u32 = 1,
         /// FlightSize: bytes in the network. When a recovery begins: bytes sent but not
         /// cumulatively acknowledged, without those that duplicates released (RFC 5681 §3.2 step
         /// 2). At a timeout: also without those known to have arrived, since a long recovery sends
         /// several windows. So the next new byte need not be at `first + in_flight`.
         in_flight: u64 = 0,
-        /// Window in use: the controller's, capped by the receiver's.
+        /// The window in use, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// Latest round-trip time, if any.
+        /// The latest round-trip time, if any.
         rtt: Option<Duration> = None,
-        /// Smallest round-trip time so far, if any.
+        /// The smallest round-trip time so far, if any.
         min_rtt: Option<Duration> = None,
-        /// For timeouts: whether the timer had already expired for the same packet, with nothing
+        /// For timeouts, whether the timer had already expired for the same packet, with nothing
         /// acknowledged since.
         repeated: bool = false,
     }
@@ -201,24 +203,24 @@ event! {
 event! {
     /// The peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Report it once per window.
     MarkEvent of {
-        /// When the report arrived.
+        /// The arrival time of the report.
         now: Time,
-        /// SMSS: bytes in a full segment, for algorithms that count segments. At least 1.
+        /// SMSS, the bytes in a full segment, for algorithms that count segments; at least 1.
         segment_size: u32,
     } and {
-        /// Offset of the oldest byte in flight.
+        /// The offset of the oldest byte in flight.
         first: u64 = 0,
-        /// When the oldest packet in flight was last sent, if known.
+        /// The time at which the oldest packet in flight was last sent, if known.
         sent: Option<Time> = None,
-        /// How often that packet was sent, if known; else 1.
+        /// The number of times that the oldest packet in flight was sent, if known; else 1.
         transmissions: u32 = 1,
         /// FlightSize: bytes sent but not cumulatively acknowledged.
         in_flight: u64 = 0,
-        /// Window in use: the controller's, capped by the receiver's.
+        /// The window in use, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// Latest round-trip time, if any.
+        /// The latest round-trip time, if any.
         rtt: Option<Duration> = None,
-        /// Smallest round-trip time so far, if any.
+        /// The smallest round-trip time so far, if any.
         min_rtt: Option<Duration> = None,
     }
 }

@@ -53,7 +53,7 @@
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
 
-/// The most gaps that can wait for reordered packets at a time.
+/// The highest number of gaps that can wait for reordered packets at a time.
 pub const HOLES: usize = 16;
 
 /// A run of consecutive lost packets and their cause.
@@ -61,18 +61,18 @@ pub const HOLES: usize = 16;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Loss {
-    /// Number of the first lost packet, extended past every wrap-around: the low bits are the
-    /// sequence number.
+    /// The number of the first lost packet, counted without wrapping: its low bits are the sequence
+    /// number.
     pub first: u64,
-    /// Number of consecutive lost packets.
+    /// The number of consecutive lost packets.
     pub count: u64,
-    /// Why they were lost.
+    /// The cause of the loss.
     pub cause: Cause,
-    /// When the gap was revealed, on the receiver's clock.
+    /// The time at which the gap was revealed, on the receiver's clock.
     pub revealed: Time,
 }
 
-/// How a [`LossTracker`] classed a packet.
+/// Says how a [`LossTracker`] classed a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Seen {
@@ -80,7 +80,7 @@ pub enum Seen {
     First,
     /// A new packet, possibly after a gap.
     New {
-        /// Packets missing between this one and the highest before it.
+        /// The number of packets missing between this one and the highest before it.
         missing: u64,
     },
     /// A packet that the tracker was waiting for: it was reordered, not lost.
@@ -100,7 +100,7 @@ pub enum Seen {
 #[derive(Clone, Debug)]
 pub struct LossTracker<C> {
     classifier: C,
-    /// The sequence numbers' modulus less one.
+    /// The modulus of sequence numbers less one.
     mask: u64,
     longest_jump: u64,
     longest_way_back: u64,
@@ -110,7 +110,7 @@ pub struct LossTracker<C> {
     highest: Option<u64>,
     /// Bit i is set if the packet i before the highest has arrived.
     arrived: u64,
-    /// Count of new packets.
+    /// The number of new packets.
     news: u64,
     /// The number that would confirm a restart.
     suspect: Option<u64>,
@@ -138,7 +138,8 @@ const NO_HOLE: Hole = Hole {
 };
 
 impl<C: ReceiverClassifier> LossTracker<C> {
-    /// Creates a tracker for sequence numbers of `bits` bits (2 to 64) that does not wait.
+    /// Creates a tracker for sequence numbers of `bits` bits (2 to 64). It reports a gap at once;
+    /// [`Self::wait_for_packets`] and [`Self::wait_for`] let it wait for reordered packets.
     pub fn new(classifier: C, bits: u32) -> Self {
         let mask = u64::MAX >> (64 - bits.clamp(2, 64));
         Self {
@@ -162,8 +163,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         Self::new(classifier, 16)
     }
 
-    /// Waits for a missing packet until `packets` new ones have arrived after it, e.g. 3 as in TCP.
-    /// Combined with [`wait_for`](Self::wait_for), the first limit reached applies.
+    /// Waits for a missing packet until `packets` later packets have arrived, such as 3 as in TCP.
+    /// Combined with [`wait_for`](Self::wait_for), the limit that is reached first applies.
     #[must_use]
     pub fn wait_for_packets(mut self, packets: u64) -> Self {
         self.packets = Some(packets);
@@ -178,8 +179,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self
     }
 
-    /// Treats a gap of more than `packets` as a restart of the sender (default 3000, RFC 3550).
-    /// Capped at a quarter of the numbers.
+    /// Treats a gap of more than `packets` as a restart of the sender. The default is 3000 (RFC
+    /// 3550), and the limit a quarter of the range of sequence numbers.
     #[must_use]
     pub fn longest_jump(mut self, packets: u64) -> Self {
         self.longest_jump = packets.min(self.mask / 4);
@@ -273,7 +274,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.classifier.on_arrival(&arrival, missing)
     }
 
-    /// Takes a new packet, `ahead` after the highest.
+    /// Records a new packet, `ahead` after the highest.
     fn advance(
         &mut self,
         packet: &Arrival,
@@ -302,7 +303,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         Seen::New { missing }
     }
 
-    /// Takes a packet that is not new, `behind` before the highest.
+    /// Records a packet that is not new, `behind` before the highest.
     fn fall_behind(
         &mut self,
         packet: &Arrival,

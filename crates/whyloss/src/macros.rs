@@ -84,13 +84,13 @@ pub(crate) use entries;
 /// Declares a module's registry: `Entry`, `REGISTRY` with [these lines](entries), and `find`.
 macro_rules! registry {
     ($(#[$about:meta])* $of:ty { $($lines:tt)+ }) => {
-        /// One line of the registry.
+        /// An entry of the registry.
         pub type Entry = $crate::registry::Entry<$of>;
 
         $(#[$about])*
         pub static REGISTRY: &[Entry] = $crate::macros::entries!($of { $($lines)+ });
 
-        /// Returns the entry with this id.
+        /// Returns the entry with this id; `None` if there is none.
         pub fn find(id: &str) -> Option<&'static Entry> {
             REGISTRY.iter().find(|entry| entry.id == id)
         }

@@ -28,7 +28,7 @@ use crate::macros::registry;
 use crate::registry::whole;
 use crate::{Cause, Rate, Time};
 
-/// How a loss classified as wireless affects the window. See the table in the [module](self).
+/// Selects the effect of a wireless loss on the window. The [module](self) has a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -41,27 +41,27 @@ pub enum WirelessPolicy {
     KeepWindow,
     /// The loss is treated as congestion.
     AsCongestion,
-    /// ssthresh and the window become FlightSize (NewReno-LP).
+    /// ssthresh and the window become the data in flight, FlightSize (NewReno-LP).
     FlightSize,
-    /// The window shrinks to this percentage.
+    /// The window shrinks to this percentage of its size.
     Percent(u8),
     /// [`WirelessPolicy::Keep`], unless the queueing delay exceeds this percentage of the smallest
     /// round-trip time.
     KeepUnlessQueued(u16),
 }
 
-/// How much of a spared loss a controller notices.
+/// Says how much of a spared loss a controller notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spared {
     /// The algorithm behaves as if there were no loss, including all else that the revealing
     /// acknowledgement changed (MIL-4, MIL-6).
     Wholly,
-    /// Only the window is spared.
+    /// Only the window is spared; the algorithm's other state reacts as to any loss.
     Window,
 }
 
 registry! {
-    /// Every policy.
+    /// Lists every policy.
     WirelessPolicy {
         "keep", "Keep", "the loss is repaired, and the controller does not hear of it",
         "Milenkoski & Stojcevska 2010, section 4", () => WirelessPolicy::Keep;
@@ -160,8 +160,8 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.on_mark(mark);
     }
 
-    /// Reports that a recovery ends, see [`Controller::on_recovery_end`]. If `at_most` limits a
-    /// spared window, slow start restores it.
+    /// Reports that a recovery ends, which limits the window to `at_most` bytes. If that cuts a
+    /// window that a wireless verdict spared, slow start restores it.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
         let window = self.controller.window();
         if self.spares_losses && at_most < window {
@@ -226,8 +226,8 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// Sets the window and ssthresh from outside, where the stack knows better: a saved path, a
-    /// recovery that deflates its window.
+    /// Sets the window and ssthresh, in bytes, when the stack knows better values, such as those of
+    /// a saved path.
     pub fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.controller.set_window(cwnd, ssthresh);
     }
@@ -239,25 +239,25 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.wants_rate_samples()
     }
 
-    /// Returns the window in bytes, see [`Controller::window`].
+    /// Returns the congestion window in bytes; at least one segment.
     #[inline]
     pub fn window(&self) -> u64 {
         self.controller.window()
     }
 
-    /// Returns the slow start threshold in bytes, see [`Controller::ssthresh`].
+    /// Returns the slow start threshold in bytes; [`u64::MAX`] if there is none.
     #[inline]
     pub fn ssthresh(&self) -> u64 {
         self.controller.ssthresh()
     }
 
-    /// Returns the rate to pace packets at, see [`Controller::pacing_rate`].
+    /// Returns the rate at which to pace packets; `None` if acknowledgements clock packets out.
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.controller.pacing_rate()
     }
 
-    /// Returns the bandwidth estimate, see [`Controller::bandwidth`].
+    /// Returns the controller's bandwidth estimate; `None` if it has none.
     pub fn bandwidth(&self) -> Option<Rate> {
         self.controller.bandwidth()
     }

@@ -29,8 +29,8 @@ impl Rate {
         self.0
     }
 
-    /// Returns the time to send `bytes` bytes, rounded to the nearest nanosecond. At least 1 ns, so
-    /// that nothing arrives at the instant it leaves; [`Duration::MAX`] at rate zero.
+    /// Returns the time to send `bytes` bytes, rounded to the nearest nanosecond. It is at least 1
+    /// ns, so that no packet arrives when it leaves, and [`Duration::MAX`] at rate zero.
     #[inline]
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         if self.0 == 0 {

@@ -19,21 +19,22 @@
 
 use core::fmt;
 
-/// A registry line, which describes a `C` and builds it.
+/// An entry of a registry, which describes an algorithm and builds it, a `C`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<C> {
-    /// Name in scenarios and on the command line.
+    /// The name in scenarios and on the command line.
     pub id: &'static str,
-    /// Name in its paper.
+    /// The algorithm's name in its paper.
     pub name: &'static str,
-    /// One-line summary.
+    /// A summary of the algorithm in one line.
     pub summary: &'static str,
-    /// Authors and publication.
+    /// The authors and the publication of the algorithm.
     pub source: &'static str,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
-    /// Takes values in range; returns the violated relation between them as the error.
+    /// The constructor. It gets values in range, and returns the violated relation between them as
+    /// the error.
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
@@ -41,17 +42,17 @@ pub struct Entry<C> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// Name in scenarios and overrides.
+    /// The name in scenarios and overrides.
     pub name: &'static str,
-    /// Default value.
+    /// The value of the parameter if the user gives none.
     pub default: f64,
-    /// The smallest value allowed.
+    /// The smallest value that the parameter allows.
     pub min: f64,
-    /// The largest value allowed.
+    /// The largest value that the parameter allows.
     pub max: f64,
     /// Whether only whole numbers are allowed. A switch is a whole number, 0 or 1.
     pub whole: bool,
-    /// One-line description.
+    /// A description for lists and error messages, in one line.
     pub doc: &'static str,
 }
 
@@ -79,7 +80,8 @@ impl<C> Entry<C> {
     /// applies.
     ///
     /// # Errors
-    /// If a name is unknown, a value is out of range, or a relation between values is violated.
+    /// Returns an error if a name is unknown, a value is out of range, or a relation between values
+    /// is violated.
     pub fn build(&self, overrides: &[(&str, f64)]) -> Result<C, ParameterError> {
         let error = |problem| ParameterError {
             id: self.id,
@@ -103,7 +105,7 @@ impl<C> Entry<C> {
 }
 
 impl Parameter {
-    /// Returns whether `value` is allowed.
+    /// Returns whether the parameter allows `value`.
     pub fn allows(&self, value: f64) -> bool {
         (self.min..=self.max).contains(&value) && (!self.whole || value % 1.0 == 0.0)
     }
@@ -113,15 +115,15 @@ impl Parameter {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ParameterError {
-    /// Id of the entry.
+    /// The id of the entry.
     pub id: &'static str,
-    /// The entry's parameters.
+    /// The parameters that the entry has.
     pub known: &'static [Parameter],
-    /// The mistake in the parameters.
+    /// The fault in the parameters.
     pub problem: Problem,
 }
 
-/// A mistake in parameters.
+/// A fault in the parameters of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -129,7 +131,7 @@ pub enum Problem {
     Unknown(Name),
     /// The value is out of range, or not whole although it must be.
     NotAllowed {
-        /// The parameter.
+        /// The parameter that the value is for.
         parameter: &'static Parameter,
         /// The value given.
         given: f64,
@@ -238,7 +240,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// The values for a constructor, each in its range.
+/// The parameter values from which an algorithm is built, each in its parameter's range.
 #[derive(Debug)]
 pub struct Values<'a> {
     parameters: &'static [Parameter],
@@ -258,7 +260,7 @@ impl Values<'_> {
 }
 
 impl Parameter {
-    /// Creates a real-valued parameter.
+    /// Creates a parameter whose values are real numbers from `min` to `max`.
     pub const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Self {
         Self {
             name: "",
@@ -270,7 +272,7 @@ impl Parameter {
         }
     }
 
-    /// Creates a whole-number parameter.
+    /// Creates a parameter whose values are whole numbers from `min` to `max`.
     pub const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Self {
         Self {
             whole: true,
@@ -283,7 +285,7 @@ impl Parameter {
         Self::whole(default as u32, 0, 1, doc)
     }
 
-    /// Sets the parameter's name.
+    /// Sets the name by which users set the parameter.
     #[must_use]
     pub const fn named(self, name: &'static str) -> Self {
         Self { name, ..self }

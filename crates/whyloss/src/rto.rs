@@ -15,17 +15,17 @@
 
 use crate::{Duration, Time};
 
-/// Options of a retransmission timer.
+/// The options of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RtoOptions {
     /// The timeout before the first sample.
     pub initial: Duration,
-    /// The smallest timeout.
+    /// The shortest retransmission timeout.
     pub min: Duration,
-    /// The largest timeout.
+    /// The longest retransmission timeout, with back-off.
     pub max: Duration,
-    /// G: the length of a clock tick; a nanosecond for an exact clock.
+    /// The length of a clock tick, the granularity G of RFC 6298; a nanosecond for an exact clock.
     pub tick: Duration,
 }
 
@@ -62,13 +62,13 @@ pub struct Rto {
     min: Duration,
     max: Duration,
     tick: Duration,
-    /// 8·SRTT in ticks; 0 without a sample.
+    /// 8·SRTT, in ticks; 0 without a sample.
     srtt: i64,
-    /// 4·RTTVAR in ticks.
+    /// 4·RTTVAR, in ticks.
     rttvar: i64,
     /// The timeout without back-off, at least the minimum.
     base: Duration,
-    /// Expiries since the last sample.
+    /// The number of expiries since the last sample.
     expiries: u32,
 }
 
@@ -91,7 +91,7 @@ impl Rto {
         }
     }
 
-    /// Returns the current timeout.
+    /// Returns the current retransmission timeout, with back-off.
     #[inline]
     pub fn timeout(&self) -> Duration {
         self.timeout
@@ -145,7 +145,7 @@ impl Rto {
         }
     }
 
-    /// Ends a back-off.
+    /// Ends a back-off: the next timeout is computed without it.
     #[inline]
     pub fn end_back_off(&mut self) {
         self.expiries = 0;

@@ -22,9 +22,9 @@ use crate::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StampClock {
     mask: u64,
-    /// Ticks in a second.
+    /// The number of ticks per second.
     rate: u32,
-    /// Ticks since the epoch at the latest stamp; 0 before the first.
+    /// The number of ticks since the epoch at the latest stamp; 0 before the first.
     ticks: u64,
 }
 
@@ -58,7 +58,7 @@ impl StampClock {
         Self::new(24, 1 << 18)
     }
 
-    /// Converts a stamp; bits above the clock's width are ignored.
+    /// Converts a stamp to a time. Bits above the clock's width are ignored.
     pub fn time(&mut self, stamp: u32) -> Time {
         let stamp = u64::from(stamp) & self.mask;
         if self.ticks == 0 {

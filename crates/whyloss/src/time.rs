@@ -7,9 +7,9 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
-/// A point in time: nanoseconds since an epoch of the caller's choice.
+/// A point in time: nanoseconds since time zero of a clock that the caller chooses.
 ///
-/// Two hosts' clocks need not share an epoch, because every classifier uses differences.
+/// Clocks of two hosts may differ in their time zero, because classifiers only use differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
@@ -23,12 +23,12 @@ pub struct Time(u64);
 #[cfg_attr(feature = "serde", serde(transparent))]
 pub struct SignedDuration(i64);
 
-/// Short name of [`SignedDuration`], used in signatures. Unlike [`core::time::Duration`], it may be
+/// The short name of [`SignedDuration`], for signatures. Unlike [`core::time::Duration`], it may be
 /// negative.
 pub type Duration = SignedDuration;
 
 impl Time {
-    /// The epoch.
+    /// Time zero of the clock.
     pub const ZERO: Self = Self(0);
     /// The latest time; the value of an inactive timer.
     pub const MAX: Self = Self(u64::MAX);
@@ -38,8 +38,8 @@ impl Time {
         Self(nanos)
     }
 
-    /// Creates the time `seconds` after the epoch, rounded to 1 ns; negative and NaN become the
-    /// epoch.
+    /// Creates the time `seconds` after time zero, rounded to 1 ns; negative and NaN become time
+    /// zero.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self(libm::round(seconds * 1e9) as u64)
     }
@@ -79,16 +79,16 @@ impl Time {
         }
     }
 
-    /// Returns the seconds since the epoch.
+    /// Returns the time in seconds since time zero.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 }
 
 impl SignedDuration {
-    /// The empty span.
+    /// The span of length zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// The longest span, about 292 years.
     pub const MAX: Self = Self(i64::MAX);
 
     /// Creates a span of `nanos` nanoseconds.
@@ -213,7 +213,7 @@ impl Mul<i64> for SignedDuration {
 impl Div<i64> for SignedDuration {
     type Output = SignedDuration;
     /// # Panics
-    /// On division by zero, as for integers.
+    /// Panics on division by zero, as for integers.
     #[inline]
     fn div(self, divisor: i64) -> SignedDuration {
         SignedDuration(self.0.saturating_div(divisor))
@@ -221,7 +221,7 @@ impl Div<i64> for SignedDuration {
 }
 
 impl From<core::time::Duration> for Time {
-    /// Converts a span since the epoch, such as `instant - epoch` of a standard clock. Beyond 584
+    /// Converts a span since time zero, such as `instant - epoch` of a standard clock. Beyond 584
     /// years it becomes [`Time::MAX`].
     fn from(since: core::time::Duration) -> Self {
         Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
@@ -229,7 +229,7 @@ impl From<core::time::Duration> for Time {
 }
 
 impl From<Time> for core::time::Duration {
-    /// Returns the span since the epoch; `epoch + time.into()` is a standard clock's instant.
+    /// Returns the span since time zero; `epoch + time.into()` is a standard clock's instant.
     fn from(time: Time) -> Self {
         Self::from_nanos(time.0)
     }
@@ -246,7 +246,7 @@ impl TryFrom<SignedDuration> for core::time::Duration {
     type Error = NegativeDuration;
 
     /// # Errors
-    /// If the span is negative.
+    /// Returns an error if the span is negative.
     fn try_from(span: SignedDuration) -> Result<Self, NegativeDuration> {
         let nanos = u64::try_from(span.0).map_err(|_| NegativeDuration(span))?;
         Ok(Self::from_nanos(nanos))

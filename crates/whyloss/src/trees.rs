@@ -2,22 +2,23 @@
 //!
 //! Real numbers are only added, multiplied and divided, so results are identical on every machine.
 
-/// Depth of a tree: the number of questions from root to leaf.
+/// The depth of a tree: the number of questions from its root to a leaf.
 const DEPTH: usize = 4;
 
 /// One slot for every possible signal index, so that no index needs a bounds check.
 const WIDTH: usize = 1 << u8::BITS;
 
-/// Classes of delay.
+/// The number of classes of delay.
 pub(crate) const CLASSES: usize = 16;
 
 /// A complete tree. Question k lies between leaves k and k + 1; each step asks the middle question
 /// of the remaining range.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Signal index and bound. Values up to the bound lead to the leaves before the question.
+    /// The index of the signal and the bound of each question. Values up to the bound lead to the
+    /// leaves before the question.
     pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
-    /// Log-odds of congestion, in thousandths.
+    /// The log-odds of congestion at each leaf, in thousandths.
     pub(crate) leaves: [i16; 1 << DEPTH],
 }
 
@@ -46,9 +47,9 @@ pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT
 /// Extrema over the last one to two buckets of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extrema {
-    /// Extrema of the current bucket.
+    /// The extrema of the current bucket.
     now: (i64, i64),
-    /// Extrema of the current and the previous bucket.
+    /// The extrema of the current and the previous bucket.
     both: (i64, i64),
 }
 

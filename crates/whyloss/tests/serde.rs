@@ -1,5 +1,4 @@
-//! What is written by the feature `serde` is read back the same, and has the words that a reader
-//! would guess.
+//! The feature `serde` reads back what it wrote, in words that a reader would guess.
 //!
 //! `cargo test -p whyloss --features serde --test serde`
 

@@ -1,5 +1,5 @@
-//! ABSE, adaptive bandwidth share estimation: Westwood's estimate over an interval, and through a
-//! filter, that adapt to congestion and to how much the samples vary.
+//! ABSE, adaptive bandwidth share estimation: Westwood's estimate with an interval and a filter
+//! that adapt to congestion and to the variation of samples.
 //!
 //! Wang, Valla, Sanadidi, Gerla, "Adaptive bandwidth share estimation in TCP Westwood", GLOBECOM
 //! 2002.
@@ -15,11 +15,11 @@
 //! Δ_k  s, since the acknowledgement before      RTT  s, smoothed with gain 1/8      data: see acked_count.rs
 //! ```
 //!
-//! The paper's text was not at hand. ε, β, T_k and τ_k are as a later paper quotes them (SCITEPRESS
-//! 2004, paper 13988, section 2.1); N is taken from memory, and so is what U_max spans: to be
-//! verified. Chosen here: data counts as if it had arrived evenly since the acknowledgement before,
-//! so that intervals that end between two acknowledgements are not biased; of long round trips, 30
-//! points in time are remembered, and it counts as even between them.
+//! The paper's text was not available. ε, β, T_k and τ_k are as a later paper quotes them
+//! (SCITEPRESS 2004, paper 13988, section 2.1); N and the span of U_max are from memory and need
+//! verification. Our choice: data counts as if it had arrived evenly since the previous
+//! acknowledgement, so intervals that end between two acknowledgements are not biased. At most 30
+//! points in time are kept per round trip, and data counts as even between them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -29,25 +29,26 @@ const EPSILON: f64 = 0.6;
 const BETA: f64 = 0.6;
 const N: usize = 10;
 
-/// The state of ABSE.
+/// Adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002): Westwood's estimate with an
+/// interval and a filter that adapt to congestion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Abse {
     count: AckedCount,
     history: History,
-    /// RTT and RTT_min, s.
+    /// RTT and RTT_min, in s.
     rtt: Option<(f64, f64)>,
-    /// Th, bytes/s.
+    /// The throughput Th, in bytes/s.
     throughput: f64,
-    /// s_(k−1), bytes/s.
+    /// The last sample s_(k−1), in bytes/s.
     sample: f64,
-    /// U_k, U_(k−1), …, bytes/s.
+    /// U_k, U_(k−1), …, in bytes/s.
     instabilities: [f64; N],
-    /// Bw, bytes/s.
+    /// Bw, in bytes/s; `None` before the first sample.
     estimate: Option<f64>,
 }
 
 impl Abse {
-    /// The estimator at its start, for segments of `segment_size` bytes.
+    /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(segment_size: u32) -> Self {
         Self {
             count: AckedCount::new(segment_size, None),
@@ -60,7 +61,7 @@ impl Abse {
         }
     }
 
-    /// Takes a sample, `since` seconds after the acknowledgement before.
+    /// Updates the estimate with a sample, `since` seconds after the previous acknowledgement.
     fn take_sample(&mut self, since: f64, rtt: f64, min_rtt: f64, window: u64) {
         let recent = self.history.rate(rtt);
         let first = self.estimate.is_none();
@@ -120,15 +121,16 @@ impl BandwidthEstimator for Abse {
     }
 }
 
-/// Points in time that [`History`] remembers.
+/// The number of points in time that [`History`] keeps.
 const POINTS: usize = 32;
-/// In how many parts they divide a round trip.
+/// The number of parts into which they divide a round trip.
 const POINTS_PER_RTT: f64 = 30.0;
 
-/// How much had been acknowledged when.
+/// The number of bytes acknowledged over time, for the last round trip or so.
 #[derive(Clone, Debug, PartialEq)]
 struct History {
-    /// The oldest first, starting at `oldest`: times, and bytes acknowledged by then.
+    /// The points in time with the bytes acknowledged by then, the oldest first from index `oldest`
+    /// on.
     points: [(Time, u64); POINTS],
     oldest: usize,
     known: usize,
@@ -149,9 +151,9 @@ impl Default for History {
 }
 
 impl History {
-    /// `bytes` are acknowledged, which makes a point of the time before if that is `apart` seconds
-    /// from the latest; answers how many seconds have passed. The bytes of the first time of all,
-    /// and what they took, are not known.
+    /// Records `bytes` acknowledged at `now`; the previous time becomes a point if it is `apart`
+    /// seconds from the latest one. Returns the seconds since then. The first call has no previous
+    /// time.
     fn push(&mut self, now: Time, bytes: u64, apart: f64) -> f64 {
         if self.known == 0 {
             self.points[0] = (now, 0);
@@ -184,12 +186,12 @@ impl History {
         self.points[(self.oldest + age) % POINTS]
     }
 
-    /// How many seconds ago a point is.
+    /// Returns how many seconds ago a point is.
     fn ago(&self, age: usize) -> f64 {
         (self.now - self.point(age).0).as_secs_f64()
     }
 
-    /// Bytes per second in the last `span` seconds, or in as many as are known.
+    /// Returns the rate over the last `span` seconds, or over those known, in bytes per second.
     fn rate(&self, span: f64) -> f64 {
         let whole = Duration::from_secs_f64(span);
         // Points from `within` on are less than `span` ago.

@@ -1,7 +1,7 @@
-//! AckedCount: how much data an acknowledgement stands for, counting none of it twice.
+//! AckedCount: the data that an acknowledgement stands for, with nothing counted twice.
 //!
 //! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8,
-//! 2002, as the UCLA module for ns-2 and Linux (`tcp_westwood.c`) have it.
+//! 2002, as in the UCLA module for ns-2 and in Linux (`tcp_westwood.c`).
 //!
 //! ```text
 //! acked = 0                      a duplicate: one segment got there.  accounted += SMSS, counts SMSS
@@ -12,24 +12,26 @@
 //! ```
 //!
 //! `acked = accounted` counts SMSS too: the segment whose arrival sent the acknowledgement. The
-//! UCLA module bounds the count by two segments ("safety check"), Linux does not. Of the UCLA
-//! module's two versions of the third line (`tcp-westwood.cc` leaves one segment more in
-//! `accounted`) this is the one that Linux shares.
+//! UCLA module limits the count to two segments ("safety check"); Linux does not. The UCLA module
+//! has two versions of the third line (`tcp-westwood.cc` leaves one segment more in `accounted`);
+//! this is the one that Linux shares.
 
 use crate::event::AckEvent;
 
-/// The state of AckedCount.
+/// Counts the bytes that each acknowledgement stands for, as Westwood does. A duplicate stands for
+/// one segment, and the next cumulative acknowledgement does not count that segment again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckedCount {
     segment: u64,
-    /// In segments; `None`: there is no bound.
+    /// The highest count per acknowledgement in segments; `None` for no bound.
     at_most: Option<u32>,
-    /// Bytes that duplicates have counted and no cumulative acknowledgement has covered.
+    /// The bytes that duplicates have counted and no cumulative acknowledgement has covered.
     accounted: u64,
 }
 
 impl AckedCount {
-    /// Counts in segments of `segment_size` bytes, no more than `at_most` segments at a time.
+    /// Creates a counter for segments of `segment_size` bytes, with at most `at_most` segments per
+    /// acknowledgement.
     pub fn new(segment_size: u32, at_most: Option<u32>) -> Self {
         Self {
             segment: u64::from(segment_size.max(1)),
@@ -38,7 +40,7 @@ impl AckedCount {
         }
     }
 
-    /// The bytes that `ack` stands for; at least 1.
+    /// Returns the bytes that `ack` stands for; at least 1.
     #[inline]
     pub fn count(&mut self, ack: &AckEvent) -> u64 {
         let counted = if ack.acked == 0 {
@@ -58,7 +60,7 @@ impl AckedCount {
         }
     }
 
-    /// Segments have `segment_size` bytes from now on.
+    /// Sets the segment size in bytes.
     pub fn resize(&mut self, segment_size: u32) {
         self.segment = u64::from(segment_size.max(1));
     }
@@ -81,8 +83,8 @@ mod tests {
             counts(None, [0, 0, 0, 0, 5000, 1000]),
             [1000, 1000, 1000, 1000, 1000, 1000]
         );
-        // A partial acknowledgement of three of them, then of the rest and a segment that nobody
-        // told of.
+        // A partial acknowledgement of three of them, then of the rest and of an unreported
+        // segment.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 3000, 3000]),
             [1000, 1000, 1000, 1000, 1000, 2000]

@@ -1,5 +1,5 @@
-//! Delivery rate sampling: how fast the path delivered the latest flight (draft-ietf-ccwg-bbr-06
-//! §4.1, before that draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate sampling: the rate at which the path delivered the latest flight
+//! (draft-ietf-ccwg-bbr-06 §4.1, formerly draft-cheng-iccrg-delivery-rate-estimation).
 //!
 //! ```text
 //! sent           P = (delivered, delivered_time, first_send_time, lost, inflight) as they are now
@@ -8,34 +8,35 @@
 //!                delivered − P.delivered  ÷  max(send_time − P.first_send_time, now − P.delivered_time)
 //! ```
 //!
-//! No rate is given if the divisor is below the smallest round-trip time measured here: then the
-//! packet was acknowledged by what an earlier transmission of it had caused. A retransmission gives
-//! no round-trip time below that either (RFC 8985 §6.2). "Newest" is by order of transmission;
+//! There is no rate if the divisor is below the smallest round-trip time measured here, because an
+//! earlier transmission then caused the acknowledgement. For the same reason, a retransmission
+//! gives no round-trip time below that (RFC 8985 §6.2). "Newest" is by order of transmission;
 //! packets need no identifiers.
 //!
 //! # Contract
 //!
-//! The transport keeps a [`Snapshot`] per packet under way, which [`DeliveryRate::on_sent`] gives.
-//! It hands it back once when the packet is acknowledged, cumulatively or selectively
-//! ([`DeliveryRate::on_acked`]), or marked as lost, and after all packets of one acknowledgement
-//! asks for [`DeliveryRate::sample`]. A retransmission is a new packet, with a new snapshot instead
-//! of the old one. A packet that was marked as lost and arrives nevertheless is acknowledged with
-//! its old snapshot.
+//! The transport keeps the [`Snapshot`] that [`DeliveryRate::on_sent`] returns for each packet in
+//! flight. It passes the snapshot to [`DeliveryRate::on_acked`] when the packet is acknowledged,
+//! cumulatively or selectively, or to [`DeliveryRate::on_lost`] when it is marked as lost. After
+//! all packets of an acknowledgement, it calls [`DeliveryRate::sample`]. A retransmission is a new
+//! packet with a new snapshot. If a packet marked as lost arrives after all, it is acknowledged
+//! with its old snapshot.
 //!
 //! # Losses that are not congestion
 //!
-//! A controller that reacts to the rate of losses shall not count those that a classifier calls
-//! wireless and its policy spares. The transport marks them with [`DeliveryRate::on_spared_loss`]
-//! instead of [`DeliveryRate::on_lost`]: they are no longer under way, but count as lost nowhere,
-//! and there is nothing to tell the controller.
+//! A controller that reacts to the loss rate must not count losses that a classifier calls wireless
+//! and its policy spares. The transport passes them to [`DeliveryRate::on_spared_loss`] instead of
+//! [`DeliveryRate::on_lost`]. They are then no longer in flight, no counter includes them, and the
+//! controller is not called.
 
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
-/// The state kept of a packet under way.
+/// The state of a packet in flight, which the transport keeps until the packet is acknowledged or
+/// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// How many packets had been sent before.
+    /// The number of packets sent before it.
     order: u64,
     sent: Time,
     /// P.delivered, P.delivered_time, P.first_send_time, P.lost and P.tx_in_flight of the draft.
@@ -58,18 +59,18 @@ enum Fate {
 }
 
 impl Snapshot {
-    /// How many packets had been sent before it.
+    /// Returns the number of packets that were sent before this one.
     pub fn order(&self) -> u64 {
         self.order
     }
 
-    /// Whether it has neither been acknowledged nor marked as lost.
+    /// Returns whether the packet has neither been acknowledged nor marked as lost.
     pub fn is_under_way(&self) -> bool {
         self.fate == Fate::UnderWay
     }
 
-    /// Takes `size` bytes of what left together under this snapshot, to be acknowledged or marked
-    /// as lost by themselves.
+    /// Splits off `size` bytes of the packets that left together under this snapshot, so that they
+    /// can be acknowledged or marked as lost separately.
     #[must_use]
     pub fn split(&mut self, size: u32) -> Self {
         let size = size.min(self.size);
@@ -77,44 +78,44 @@ impl Snapshot {
         Self { size, ..*self }
     }
 
-    /// Whether it has been acknowledged.
+    /// Returns whether the packet of this snapshot has been acknowledged.
     pub fn is_acknowledged(&self) -> bool {
         self.fate == Fate::Acknowledged
     }
 }
 
-/// A rate sample: an acknowledgement's measure of the path.
+/// A rate sample: the measurements of the path from one acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateSample {
-    /// When it arrived.
+    /// The arrival time of the acknowledgement.
     pub now: Time,
-    /// The delivery rate; `None` if the interval was too short to be believed.
+    /// The delivery rate; `None` if the interval was too short to be reliable.
     pub delivery_rate: Option<Rate>,
-    /// The round-trip time of the newest packet; `None` if it may be that of an earlier
-    /// transmission.
+    /// The round-trip time of the newest packet; `None` if an earlier transmission may have caused
+    /// the acknowledgement.
     pub rtt: Option<Duration>,
-    /// Bytes delivered over the interval (RS.delivered).
+    /// The bytes delivered over the interval (RS.delivered).
     pub delivered: u64,
-    /// Bytes that had been delivered when the newest packet was sent (RS.prior_delivered).
+    /// The bytes that had been delivered when the newest packet was sent (RS.prior_delivered).
     pub prior_delivered: u64,
-    /// Bytes delivered so far (C.delivered).
+    /// The bytes delivered so far (C.delivered).
     pub total_delivered: u64,
-    /// Bytes that this acknowledgement delivers (RS.newly_acked).
+    /// The bytes that this acknowledgement delivers (RS.newly_acked).
     pub newly_acked: u64,
-    /// Bytes found lost since the newest packet was sent (RS.lost).
+    /// The bytes found lost since the newest packet was sent (RS.lost).
     pub lost: u64,
-    /// Bytes that were under way once the newest packet had been sent (RS.tx_in_flight).
+    /// The bytes in flight just after the newest packet was sent (RS.tx_in_flight).
     pub sent_in_flight: u64,
-    /// Bytes under way now: sent, not acknowledged, not marked as lost (C.inflight).
+    /// The bytes in flight now: sent, not acknowledged, not marked as lost (C.inflight).
     pub in_flight: u64,
     /// Whether the newest packet was sent while the application limited the rate.
     pub app_limited: bool,
     /// Whether the window stopped the sender at any time in the last round trip
     /// (C.is_cwnd_limited).
     pub window_limited: bool,
-    /// The latest packet that was the first one after an idle time was sent at this time, if the
-    /// sender has been idle since the last sample.
+    /// The time of the first packet after the latest idle time, if the sender has been idle since
+    /// the last sample.
     pub restarted: Option<Time>,
 }
 
@@ -122,26 +123,27 @@ pub struct RateSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostPacket {
-    /// When it was found lost.
+    /// The time at which the packet was found lost.
     pub now: Time,
     /// The packet's size in bytes.
     pub size: u32,
-    /// Bytes delivered when it was sent (P.delivered), …
+    /// The number of bytes delivered before the packet was sent (`P.delivered` of the draft).
     pub prior_delivered: u64,
-    /// … and so far (C.delivered).
+    /// The bytes delivered so far (C.delivered).
     pub total_delivered: u64,
-    /// Bytes found lost since it was sent, it included (RS.lost).
+    /// The bytes found lost since the packet was sent, itself included (RS.lost).
     pub lost: u64,
-    /// Bytes that were under way once it had been sent (P.tx_in_flight).
+    /// The number of bytes in flight just after the packet was sent (`P.tx_in_flight` of the
+    /// draft).
     pub sent_in_flight: u64,
-    /// Whether it was sent while the application limited the rate.
+    /// Whether the packet was sent while the application limited the rate.
     pub app_limited: bool,
-    /// Whether the packet sent before it is not the one marked as lost before it: a new range of
-    /// losses begins.
+    /// Whether a new range of losses begins: the previous packet in sending order was not the last
+    /// one marked as lost.
     pub begins_range: bool,
 }
 
-/// The state of a connection.
+/// Measures the delivery rate of a connection.
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
     delivered: u64,
@@ -149,25 +151,26 @@ pub struct DeliveryRate {
     first_sent_time: Time,
     lost: u64,
     in_flight: u64,
-    /// Packets sent.
+    /// The number of packets sent.
     sent: u64,
     newest_acked: u64,
-    /// One past the order of the packet marked as lost last.
+    /// One past the order of the last packet marked as lost.
     after_lost: u64,
-    /// The application limits the rate until more than so much has been delivered; 0: it does not.
+    /// The delivered bytes up to which the application limits the rate; 0 if it does not.
     app_limited: u64,
-    /// The window stopped the sender; a round trip later more than so much has been delivered.
+    /// The delivered bytes at the end of the round trip in which the window stopped the sender;
+    /// `None` if it did not.
     window_limited: Option<u64>,
     restarted: Option<Time>,
     /// C.min_rtt; [`Duration::MAX`] before the first sample.
     min_rtt: Duration,
-    /// The newest packet of the acknowledgement that is being taken.
+    /// The newest packet of the current acknowledgement.
     newest: Option<Snapshot>,
     newly_acked: u64,
 }
 
 impl Default for DeliveryRate {
-    /// Nothing has been sent.
+    /// Creates the state before anything is sent.
     fn default() -> Self {
         Self {
             delivered: 0,
@@ -189,7 +192,7 @@ impl Default for DeliveryRate {
 }
 
 impl DeliveryRate {
-    /// A packet of `size` bytes leaves at `now`.
+    /// Records that a packet of `size` bytes is sent at `now`.
     pub fn on_sent(&mut self, now: Time, size: u32, retransmission: bool) -> Snapshot {
         if self.in_flight == 0 {
             self.first_sent_time = now;
@@ -216,7 +219,7 @@ impl DeliveryRate {
         snapshot
     }
 
-    /// A packet is acknowledged for the first time; does nothing if it has been before.
+    /// Records the first acknowledgement of a packet; ignores later ones.
     pub fn on_acked(&mut self, now: Time, packet: &mut Snapshot) {
         if packet.fate == Fate::Acknowledged {
             return;
@@ -231,7 +234,7 @@ impl DeliveryRate {
         }
     }
 
-    /// A packet is marked as lost at `now`; `None` if it was not under way any more.
+    /// Marks a packet as lost at `now`; returns `None` if it was no longer in flight.
     pub fn on_lost(&mut self, now: Time, packet: &mut Snapshot) -> Option<LostPacket> {
         if packet.fate != Fate::UnderWay {
             return None;
@@ -252,37 +255,37 @@ impl DeliveryRate {
         })
     }
 
-    /// A packet is marked as lost, but not to congestion: it counts as lost nowhere. Does nothing
-    /// if it was not under way any more.
+    /// Marks a packet as lost for another cause than congestion, so no loss counter includes it.
+    /// Does nothing if it was no longer in flight.
     pub fn on_spared_loss(&mut self, packet: &mut Snapshot) {
         if packet.fate == Fate::UnderWay {
             self.leave(packet, Fate::Lost);
         }
     }
 
-    /// The sender has nothing to send although window and pacing would allow it.
+    /// Records that the sender has nothing to send, although window and pacing would allow it.
     pub fn mark_app_limited(&mut self) {
         self.app_limited = self.delivered.saturating_add(self.in_flight).max(1);
     }
 
-    /// The sender has something to send, and only the window forbids it.
+    /// Records that only the window keeps the sender from sending.
     pub fn mark_window_limited(&mut self) {
         self.window_limited = Some(self.delivered.saturating_add(self.in_flight));
     }
 
-    /// How many packets had been sent before the newest one acknowledged so far; 0 before the
-    /// first.
+    /// Returns how many packets had been sent before the newest one acknowledged so far; 0 before
+    /// the first.
     pub fn newest_acked(&self) -> u64 {
         self.newest_acked
     }
 
-    /// Bytes under way.
+    /// Returns the bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Returns the sample of the acknowledgement whose packets have been told; `None` if it
-    /// delivered none.
+    /// Returns the sample of the current acknowledgement, after all its packets; `None` if it
+    /// delivered no packet.
     pub fn sample(&mut self, now: Time) -> Option<RateSample> {
         if self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -318,7 +321,7 @@ impl DeliveryRate {
         })
     }
 
-    /// The packet is no longer under way.
+    /// Removes the packet from the bytes in flight.
     fn leave(&mut self, packet: &mut Snapshot, fate: Fate) {
         if packet.fate == Fate::UnderWay {
             self.in_flight = self.in_flight.saturating_sub(u64::from(packet.size));
@@ -327,7 +330,7 @@ impl DeliveryRate {
     }
 }
 
-/// `bytes` in `interval`; `None` if that is no time.
+/// Returns the rate of `bytes` in `interval`; `None` if the interval is not positive.
 fn rate(bytes: u64, interval: Duration) -> Option<Rate> {
     let nanos = u64::try_from(interval.as_nanos()).ok();
     let nanos = nanos.filter(|&nanos| nanos > 0)?;
@@ -379,7 +382,7 @@ mod tests {
             path.on_acked(ms(580), packet);
         }
         let sample = path.sample(ms(580)).unwrap();
-        // The flight began with nothing under way, at 210 ms: 370 ms from there to the
+        // The flight began with nothing in flight, at 210 ms: 370 ms from there to the
         // acknowledgement, 270 to send.
         assert_eq!(
             sample.delivery_rate,
@@ -401,7 +404,7 @@ mod tests {
             (3000, 5000, true)
         );
         assert_eq!(path.on_lost(ms(9), &mut packets[4]), None);
-        // A spared loss is no longer under way, and that is all.
+        // A spared loss is no longer in flight, and that is all.
         path.on_spared_loss(&mut packets[5]);
         assert_eq!(path.in_flight(), 2000);
         // The retransmission has seen nothing lost since it was sent.
@@ -412,7 +415,7 @@ mod tests {
         path.on_acked(ms(115), &mut packets[1]);
         let sample = path.sample(ms(115)).unwrap();
         assert_eq!((sample.lost, sample.in_flight), (0, 1000));
-        // A packet that was given up arrives nevertheless: delivered, but it was not under way.
+        // A packet that was given up arrives nevertheless: delivered, but it was not in flight.
         path.on_acked(ms(116), &mut packets[4]);
         assert_eq!((path.in_flight(), path.delivered), (1000, 3000));
     }
@@ -456,7 +459,7 @@ mod tests {
             (sample.app_limited, sample.window_limited, sample.restarted)
         };
         assert_eq!(limits(0), (false, false, None));
-        // Marked with 1000 bytes delivered and none under way: until more than those are delivered.
+        // Marked with 1000 bytes delivered and none in flight: until more than those are delivered.
         assert_eq!(limits(150), (true, false, Some(ms(150))));
         assert_eq!(limits(300), (false, false, None));
         let mut packets: Vec<_> = (0..4)

@@ -1,19 +1,19 @@
-//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. Controllers
-//! that measure packet by packet (BBR) get the events in [`delivery_rate`].
+//! Bandwidth estimators, which derive a path's rate from acknowledgements. Controllers that measure
+//! each packet (BBR) use the events in [`delivery_rate`].
 //!
 //! # Contract
 //!
-//! An estimator is told of every acknowledgement, duplicates included (each stands for one segment
-//! that left the network), in order of arrival. The use of the estimate is the controller's
-//! business; Westwood's use is `ssthresh = estimate · RTT_min`.
+//! An estimator gets every acknowledgement in order of arrival, duplicates included (each stands
+//! for one segment that left the network). The controller decides how to use the estimate; Westwood
+//! sets `ssthresh = estimate · RTT_min`.
 //!
-//! All of them divide bytes by time, in bytes per second, and tell bits per second.
-//! Acknowledgements that arrive at the same instant make one sample: a rate needs time to pass.
+//! Estimators compute in bytes per second and return bits per second. Acknowledgements that arrive
+//! at the same instant form one sample, since a rate needs time to pass.
 //!
 //! # Adding an estimator
 //!
-//! One file here, one variant in [`EstimatorSpec`], one line in the list of [`AnyEstimator`], one
-//! entry in [`REGISTRY`].
+//! Add one file here, one variant of [`EstimatorSpec`], one line in the list of [`AnyEstimator`],
+//! and one entry in [`REGISTRY`].
 
 mod abse;
 mod acked_count;
@@ -36,35 +36,35 @@ use crate::event::AckEvent;
 use crate::macros::any;
 use crate::{Duration, Rate, dispatch};
 
-/// An estimator of bandwidth. See the [module](self) for the contract.
+/// A bandwidth estimator. The [module](self) has the contract.
 pub trait BandwidthEstimator {
-    /// Takes an acknowledgement.
+    /// Updates the estimate with an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// Full segments have `segment_size` bytes from now on.
+    /// Sets the size of full segments from now on, in bytes.
     fn on_mtu_change(&mut self, segment_size: u32);
-    /// The estimate; `None` before the first sample.
+    /// Returns the estimated rate; `None` before the first sample.
     fn estimate(&self) -> Option<Rate>;
 }
 
-/// An estimator and its choices.
+/// Selects a bandwidth estimator, with its options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EstimatorSpec {
-    /// See [`WestwoodFilter`].
+    /// Westwood's low-pass filter, [`WestwoodFilter`].
     Westwood(WestwoodSpec),
-    /// See [`WestwoodPlus`].
+    /// Westwood+, one sample per round trip, [`WestwoodPlus`].
     WestwoodPlus(Arithmetic),
-    /// See [`Abse`].
+    /// Adaptive bandwidth share estimation, [`Abse`].
     Abse,
-    /// See [`Tibet`].
+    /// TIBET, separate averages of sizes and intervals, [`Tibet`].
     Tibet(TibetFilter),
-    /// See [`Sarbe`].
+    /// SARBE, from the receiver's time stamps, [`Sarbe`].
     Sarbe(DuplicateAcks),
 }
 
 impl EstimatorSpec {
-    /// The estimator at its start, for segments of `segment_size` bytes.
+    /// Creates the estimator for segments of `segment_size` bytes.
     pub fn build(&self, segment_size: u32) -> AnyEstimator {
         match *self {
             Self::Westwood(spec) => {
@@ -92,18 +92,18 @@ macro_rules! dispatch_estimator {
 }
 
 any! {
-    /// Any of the estimators, dispatched without indirection.
+    /// Any of the estimators, with static dispatch.
     #[derive(Clone, Debug, PartialEq)]
     pub enum AnyEstimator by dispatch_estimator { WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe }
 }
 
-/// `bytes` in `span`, in bytes per second; `span` is positive.
+/// Returns the rate of `bytes` in `span`, in bytes per second; `span` must be positive.
 #[inline]
 fn per_second(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 1e9 / span.as_nanos() as f64
 }
 
-/// So many bytes per second, to the nearest bit per second.
+/// Converts bytes per second, rounded to the nearest bit per second.
 fn rate(bytes_per_second: f64) -> Rate {
     Rate::from_bps(libm::round(bytes_per_second * 8.0) as u64)
 }

@@ -5,7 +5,7 @@ use crate::macros::registry;
 use crate::registry::switch;
 
 registry! {
-    /// Every estimator.
+    /// Lists every estimator.
     EstimatorSpec {
         "westwood", "Westwood", "a sample per acknowledgement through a fixed filter",
         "Milenkoski & Stojcevska 2010, section 3.2", () => EstimatorSpec::Westwood(WestwoodSpec::PER_ACK);

@@ -13,15 +13,15 @@
 //! L_k  bytes acknowledged by the k-th acknowledgement       ts_k  s, its time stamp, on the receiver's clock
 //! ```
 //!
-//! When the samples vary as much as they ever did lately, α = 1 and the sample is ignored; a stable
-//! network lets the estimate follow its samples. Acknowledgements that queue on their way back keep
-//! their stamps, so their compression does not show.
+//! If samples vary as much as at any recent time, α = 1 and the sample is ignored; in a stable
+//! network, the estimate follows the samples. Acknowledgements that queue on the way back keep
+//! their time stamps, so ACK compression has no effect.
 //!
-//! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements of one
-//! tick of the receiver's clock, or whose stamp goes back, are one sample with the next one whose
-//! stamp is later. The first one only starts the clock. Duplicates are no new acknowledgements
-//! (section 3.2.1): they take no sample, and what they stood for is counted over the time since the
-//! last new one when a cumulative acknowledgement comes; [`DuplicateAcks::Sample`] counts each as a
+//! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements within
+//! one tick of the receiver's clock, or with an earlier stamp, form one sample with the next one
+//! whose stamp is later. The first one only starts the clock. Duplicates are not new
+//! acknowledgements (section 3.2.1) and take no sample; the next cumulative acknowledgement counts
+//! their data over the time since the last new one. [`DuplicateAcks::Sample`] counts each as a
 //! segment, as Westwood does. Without time stamps there is no estimate.
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
@@ -31,36 +31,38 @@ use crate::{Rate, Time};
 const BETA: f64 = 0.95;
 const N: usize = 8;
 
-/// The bytes that duplicate acknowledgements count for.
+/// Says how duplicate acknowledgements are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DuplicateAcks {
-    /// Nothing: the cumulative acknowledgement counts it all.
+    /// Does not count the bytes of duplicates: the next cumulative acknowledgement counts all
+    /// bytes.
     #[default]
     Wait,
-    /// A segment each, which the cumulative acknowledgement does not count again.
+    /// Counts each as a segment, which the next cumulative acknowledgement does not count again.
     Sample,
 }
 
-/// The state of SARBE.
+/// SARBE (Le & Hong 2006): the rate at which the receiver sent acknowledgements, by its time
+/// stamps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sarbe {
     duplicates: DuplicateAcks,
     count: AckedCount,
     /// ts_(k−1); `None` before the first stamp.
     last: Option<Time>,
-    /// Bytes acknowledged since.
+    /// The bytes acknowledged since then.
     pending: u64,
-    /// b_(k−1), bytes/s.
+    /// The last sample b_(k−1), in bytes/s.
     sample: f64,
-    /// U_k, U_(k−1), …, bytes/s.
+    /// U_k, U_(k−1), …, in bytes/s.
     instabilities: [f64; N + 1],
-    /// Bw, bytes/s.
+    /// Bw, in bytes/s; `None` before the first sample.
     estimate: Option<f64>,
 }
 
 impl Sarbe {
-    /// The estimator at its start, for segments of `segment_size` bytes.
+    /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(duplicates: DuplicateAcks, segment_size: u32) -> Self {
         Self {
             duplicates,

@@ -1,5 +1,5 @@
-//! Properties that every estimator must keep to, and how they differ where the papers say so. The
-//! events here serve the estimators' own tests too.
+//! Properties that every estimator must have, and the differences that the papers state. The
+//! estimators' own tests also use the events here.
 
 use super::*;
 use crate::Time;
@@ -58,7 +58,7 @@ pub(crate) fn specs() -> impl Strategy<Value = EstimatorSpec> {
 /// Acknowledgements of a path with a round-trip time of 100 ms, one by one.
 struct Path {
     estimator: AnyEstimator,
-    /// ns.
+    /// The current time, in ns.
     now: u64,
 }
 

@@ -13,26 +13,26 @@
 //! Averaging before dividing is the point: the mean of L/T exceeds the ratio of the means when
 //! acknowledgements come in clusters. Both averages start from zero, which cancels in their ratio.
 //!
-//! The paper's text was not at hand: the formulas and a = 0.99 are taken from memory, and T₀ = 0.5
-//! s is chosen here; to be verified. The paper takes intervals between departures of segments, for
-//! which those between acknowledgements stand.
+//! The paper's text was not available: the formulas and a = 0.99 are from memory, T₀ = 0.5 s is our
+//! choice, and all need verification. The paper uses intervals between departures of segments;
+//! here, intervals between acknowledgements replace them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
 use crate::{Duration, Rate, Time};
 
-/// The choices of TIBET.
+/// The options of TIBET.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TibetFilter {
-    /// a: what an average keeps at each acknowledgement, from 0 to 1.
+    /// The weight a of the old average at each acknowledgement, from 0 to 1.
     pub keep: f64,
-    /// T₀: the time constant of the last filter; positive.
+    /// The time constant T₀ of the final filter; positive.
     pub time_constant: Duration,
 }
 
 impl TibetFilter {
-    /// a = 0.99 and T₀ = 0.5 s.
+    /// The default options: a = 0.99 and T₀ = 0.5 s.
     pub const DEFAULT: Self = Self {
         keep: 0.99,
         time_constant: Duration::from_millis(500),
@@ -45,25 +45,27 @@ impl Default for TibetFilter {
     }
 }
 
-/// The state of TIBET.
+/// TIBET (Capone, Fratta & Martignon 2004): the ratio of the mean segment size to the mean interval
+/// between acknowledgements, filtered by time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tibet {
     keep: f64,
-    /// T₀, s.
+    /// The time constant T₀, in s.
     time_constant: f64,
     count: AckedCount,
     last: Option<Time>,
-    /// Bytes acknowledged at the instant `last`, but for the first.
+    /// The bytes acknowledged at the instant `last`, except for the first acknowledgement.
     pending: u64,
-    /// L̄ in bytes and T̄ in s.
+    /// The average L̄, in bytes.
     length: f64,
+    /// The average T̄, in s.
     interval: f64,
-    /// Bw, bytes/s.
+    /// Bw, in bytes/s; `None` before the first sample.
     estimate: Option<f64>,
 }
 
 impl Tibet {
-    /// The estimator at its start, for segments of `segment_size` bytes.
+    /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(filter: TibetFilter, segment_size: u32) -> Self {
         Self {
             // Short of 1, so that the averages move at all.

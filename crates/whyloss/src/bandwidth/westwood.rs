@@ -14,54 +14,56 @@
 //! Δ_k       s, since the sample before              Bw_0 = b_0 = 0
 //! ```
 //!
-//! 19/21 is α for Δ = τ/10. Equation 4 of Milenkoski & Stojcevska is printed with Bwe in the place
-//! of the new sample, which would then never be used, and with 0.9047 and 0.0476; Le & Hong print
-//! the step of a virtual sample alone.
+//! 19/21 is α for Δ = τ/10. Milenkoski & Stojcevska print equation 4 with Bwe in place of the new
+//! sample, which would then never be used, and with 0.9047 and 0.0476. Le & Hong print only the
+//! step of a virtual sample.
 //!
-//! Where the papers are silent, the UCLA module for ns-2 (`tcp-westwood.cc`, version 1.3), which
-//! both used, decides: τ = 1 s; the filter starts from zero; a count is bounded by two segments.
-//! The remainder of an interval in which virtual samples were taken is the Δ of the real one; a
-//! remainder below 10 ms joins the virtual interval before it (the module forgets it instead). The
-//! module has m = 2, where BAL-1 has 10: since the filter approximates the same exponential decay,
-//! 0.600 or 0.606 of an estimate are left after τ/2. The first acknowledgement only starts the
-//! clock (the module takes a sample since the start of the simulation).
+//! Where the papers are silent, this follows the UCLA module for ns-2 that both used
+//! (`tcp-westwood.cc`, version 1.3): τ = 1 s; the filter starts from zero; a count is at most two
+//! segments. The remainder of an interval with virtual samples is the Δ of the real one; a
+//! remainder below 10 ms joins the virtual interval before it (the module drops it). The module has
+//! m = 2, BAL-1 has 10. Both approximate the same exponential decay: 0.600 or 0.606 of an estimate
+//! remain after τ/2. The first acknowledgement only starts the clock (the module takes a sample
+//! since the start of the simulation).
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
 use crate::event::AckEvent;
 use crate::{Duration, Rate, Time};
 
-/// How much a sample weighs.
+/// Selects the weight of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gain {
-    /// A gain that is the same at each acknowledgement, whatever time has passed.
+    /// A constant gain per acknowledgement, independent of time.
     PerAck,
-    /// As much as the time that has passed.
+    /// A gain that depends on the time since the last sample.
     Timed {
-        /// τ: the time constant; positive.
+        /// The time constant τ; positive.
         tau: Duration,
-        /// A virtual sample is taken after each τ/m without acknowledgement; at least 2 (Nyquist).
+        /// The number m of virtual samples per τ without acknowledgement; at least 2 (Nyquist).
         m: u32,
     },
 }
 
-/// The choices of Westwood's filter.
+/// The options of Westwood's filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodSpec {
-    /// How much a sample weighs.
+    /// The weight of a sample.
     pub gain: Gain,
-    /// How many segments an acknowledgement may stand for.
+    /// The maximum number of segments that an acknowledgement counts for; `None` for no maximum.
     pub at_most: Option<u32>,
 }
 
 impl WestwoodSpec {
-    /// Milenkoski & Stojcevska's (MIL-3).
+    /// The filter of Milenkoski & Stojcevska (MIL-3): a constant gain per acknowledgement, which
+    /// counts for at most two segments.
     pub const PER_ACK: Self = Self {
         gain: Gain::PerAck,
         at_most: Some(2),
     };
-    /// Le & Hong's (BAL-1), τ = 1 s, m = 10.
+    /// The filter of Le & Hong (BAL-1): time constant τ = 1 s, m = 10 virtual samples per τ, at
+    /// most two segments per acknowledgement.
     pub const TIMED: Self = Self {
         gain: Gain::Timed {
             tau: Duration::from_secs(1),
@@ -69,7 +71,7 @@ impl WestwoodSpec {
         },
         at_most: Some(2),
     };
-    /// The UCLA module's filter by time: τ = 1 s, m = 2.
+    /// The filter by time of UCLA's module: time constant τ = 1 s, m = 2 virtual samples per τ.
     pub const UCLA_TIMED: Self = Self {
         gain: Gain::Timed {
             tau: Duration::from_secs(1),
@@ -79,25 +81,27 @@ impl WestwoodSpec {
     };
 }
 
-/// A remainder of an interval that is shorter than this is no interval of its own.
+/// The minimum remainder of an interval that counts separately.
 const REMAINDER: Duration = Duration::from_millis(10);
 
-/// The state of Westwood's filter.
+/// Westwood's estimate (Casetti et al. 2001): the rate of acknowledgements through a low-pass
+/// filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodFilter {
     gain: Gain,
     count: AckedCount,
-    /// When the sample before was taken; `None` before the first acknowledgement.
+    /// The time of the previous sample; `None` before the first acknowledgement.
     last: Option<Time>,
-    /// Bytes acknowledged since, at the same instant.
+    /// The bytes acknowledged at that instant, after the sample.
     pending: u64,
-    /// b_(k−1) and Bw_(k−1), bytes/s; none before the first sample.
+    /// b_(k−1), in bytes/s; 0 before the first sample.
     sample: f64,
+    /// Bw_(k−1), in bytes/s; `None` before the first sample.
     estimate: Option<f64>,
 }
 
 impl WestwoodFilter {
-    /// The filter at its start, for segments of `segment_size` bytes.
+    /// Creates the filter for segments of `segment_size` bytes.
     pub fn new(spec: WestwoodSpec, segment_size: u32) -> Self {
         let gain = match spec.gain {
             Gain::PerAck => Gain::PerAck,
@@ -116,7 +120,7 @@ impl WestwoodFilter {
         }
     }
 
-    /// Bw after a sample of `bytes` in `span`.
+    /// Returns Bw after a sample of `bytes` in `span`.
     #[inline]
     fn filter(&mut self, bytes: u64, span: Duration) -> f64 {
         let before = self.estimate.unwrap_or(0.0);
@@ -136,7 +140,7 @@ impl WestwoodFilter {
         }
     }
 
-    /// Takes the virtual samples of `span`; Bw after them, and what is left of the span.
+    /// Filters the virtual samples of `span`. Returns Bw after them, and the rest of the span.
     #[inline]
     fn idle(&mut self, before: f64, span: Duration, tau: Duration, m: u32) -> (f64, Duration) {
         let step = (tau.as_nanos() / i64::from(m)).max(1);

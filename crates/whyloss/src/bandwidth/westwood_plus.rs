@@ -10,47 +10,47 @@
 //! ```
 //!
 //! The acknowledgement that ends a round belongs to the next one, as in Linux; the first one only
-//! starts the clock. RTT is the last sample; in [`Arithmetic::Kernel`], that of Linux 2.6.22 and of
-//! ns-2's `Agent/TCP/Linux`, it is the smoothed one, time goes in ticks of 1 ms, and rates are
-//! whole bytes per tick, rounded down at each step.
+//! starts the clock. RTT is the last sample. [`Arithmetic::Kernel`] computes as Linux 2.6.22 and
+//! ns-2's `Agent/TCP/Linux`. RTT is smoothed, time has ticks of 1 ms, and rates are whole bytes per
+//! tick, rounded down at each step.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
 use crate::{Duration, Rate, Time};
 
-/// A round is longer than this.
+/// The minimum duration of a round.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// The kernel's tick, in which rates are kept.
+/// The kernel's tick, the unit of time for its rates.
 const TICK: f64 = 1e6;
 
-/// How Westwood+ computes.
+/// The arithmetic with which Westwood+ computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arithmetic {
-    /// In reals.
+    /// Computes with real numbers, as the paper.
     #[default]
     Exact,
-    /// As Linux 2.6.22 does, in whole numbers.
+    /// Computes with the integers of Linux 2.6.22.
     Kernel,
 }
 
-/// The state of Westwood+.
+/// Westwood+ (Grieco & Mascolo 2004): one sample per round trip, smoothed twice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodPlus {
     arithmetic: Arithmetic,
     count: AckedCount,
     rtt: Option<Duration>,
-    /// When the round under way began; `None` before the first acknowledgement.
+    /// The start of the current round; `None` before the first acknowledgement.
     start: Option<Time>,
-    /// Bytes acknowledged in it.
+    /// The bytes acknowledged in the round.
     acked: u64,
-    /// Bn and Bw, bytes per ms.
+    /// Bn and Bw, in bytes per ms.
     estimates: Option<(f64, f64)>,
 }
 
 impl WestwoodPlus {
-    /// The estimator at its start, for segments of `segment_size` bytes.
+    /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(arithmetic: Arithmetic, segment_size: u32) -> Self {
         Self {
             arithmetic,
@@ -69,7 +69,7 @@ impl WestwoodPlus {
         }
     }
 
-    /// From `start` to `now`, in ms.
+    /// Returns the time from `start` to `now`, in ms.
     fn elapsed(&self, start: Time, now: Time) -> f64 {
         let ticks = |time: Time| self.whole(time.as_nanos() as f64 / TICK);
         match self.arithmetic {

@@ -12,12 +12,12 @@
 //! timeout               ssthresh = oCwnd,  cwnd = SMSS
 //! ```
 //!
-//! LDEA says whether there is incipient congestion: the Vegas predictor (`sender/vegas.rs`, α = 1,
-//! β = 3), at first not. The paper's loss by congestion is one that LDEA calls incipient
-//! congestion: that is the classifier `ldea` under the policy
+//! LDEA detects incipient congestion with the Vegas predictor (`sender/vegas.rs`, α = 1, β = 3),
+//! initially uncongested. The paper's congestion loss is one at which LDEA sees incipient
+//! congestion: the classifier `ldea` with the policy
 //! [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take
-//! its place. The LDEA here only ends slow start. Before there is an estimate, oCwnd is half of
-//! FlightSize (RFC 5681 equation 4) after a loss, and slow start goes on. The paper has no floor
+//! its place. LDEA in this file only ends slow start. Before the first estimate, oCwnd is half of
+//! FlightSize (RFC 5681 equation 4) after a loss, and slow start continues. The paper has no floor
 //! for oCwnd (BAL-4).
 
 use super::window::by_window;
@@ -28,7 +28,8 @@ use crate::sender::SenderClassifier;
 use crate::sender::vegas::Vegas;
 use crate::{Rate, Time};
 
-/// The state of BaLDE.
+/// TCP BaLDE (Le & Hong 2006): Reno that sets ssthresh from SARBE's bandwidth estimate, and leaves
+/// slow start when the Vegas predictor sees congestion.
 #[derive(Clone, Debug)]
 pub struct Balde {
     window: Window,
@@ -37,7 +38,7 @@ pub struct Balde {
 }
 
 impl Balde {
-    /// BaLDE at its start.
+    /// Creates the controller in slow start.
     pub fn new(start: &Start, duplicates: DuplicateAcks) -> Self {
         Self {
             window: Window::new(start),
@@ -46,7 +47,7 @@ impl Balde {
         }
     }
 
-    /// oCwnd.
+    /// Returns the optimal window oCwnd, in bytes.
     fn optimal(&self, loss: &LossEvent) -> u64 {
         let without = (loss.in_flight / 2).max(2 * self.window.segment());
         self.pipe.bytes().unwrap_or(without)

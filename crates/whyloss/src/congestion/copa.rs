@@ -1,45 +1,44 @@
 //! Copa: the window follows the rate that the queueing delay allows (Arun & Balakrishnan, *Copa:
-//! Practical Delay-Based Congestion Control for the Internet*, NSDI 2018, sections 2 and 3), after
-//! summaries of the paper and its authors' program; the paper's own text was not at hand.
+//! Practical Delay-Based Congestion Control for the Internet*, NSDI 2018, sections 2 and 3). The
+//! sources are summaries of the paper and its authors' program; the paper itself was not available.
 //!
 //! ```text
 //! delay      d_q = RTTstanding − RTTmin;  RTTstanding: the smallest of the last SRTT/2, RTTmin: of the last 10 s
-//! target     λ_t = 1/(δ·d_q) segments in a time;  λ = cwnd/RTTstanding
-//! each ack   of n segments: cwnd += v·n/(δ·cwnd) if λ ≤ λ_t, else −=, so by v/δ segments in a round trip
+//! target     λ_t = 1/(δ·d_q) segments per unit of time;  λ = cwnd/RTTstanding
+//! each ack   of n segments: cwnd += v·n/(δ·cwnd) if λ ≤ λ_t, else −=; v/δ segments per round trip
 //! slow start cwnd += n until λ > λ_t
-//! velocity   each round trip: v doubles if cwnd has gone the same way in this one and three before it,
-//!            and is 1 if it turned
+//! velocity   each round trip: v doubles if cwnd moved in the same direction in this one and three
+//!            before, and returns to 1 if the direction changed
 //! pacing     2·cwnd/RTTstanding
 //!
-//! default    δ = 1/2. Losses change nothing up to 30 % of a round trip's bytes; beyond, cwnd ← 0.7·cwnd
+//! default    δ = 1/2. Losses up to 30 % of a round trip's bytes have no effect; above, cwnd ← 0.7·cwnd
 //! competing  when the queue was not nearly empty, d_q ≤ (RTTmax − RTTmin)/10, for five round trips; RTTmax: the largest
-//!            of the last four. 1/δ += 1 in a round trip without a loss, half of it remains, at least 2, in one with losses
+//!            of the last four. After a round trip without a loss 1/δ += 1, else 1/δ is halved (≥ 2)
 //! ```
 //!
-//! Alone on a link a flow keeps 1.25/δ segments waiting on average. The queue grows by 1/δ in a
-//! round trip while δ·d_q·λ ≤ 1, which is 1/δ segments waiting. It takes a round trip until a
-//! growing queue shows in an acknowledgement, and half of one more until RTTstanding has forgotten
-//! the shorter ones: so it grows to 2.5/δ. It takes a round trip until a shrinking one shows: so it
-//! shrinks to nothing. Then five round trips are over (figure 1 of the paper), and `n` flows in
-//! step do the same with `n` times as many.
+//! Alone on a link, a flow keeps 1.25/δ segments queued on average. The queue grows by 1/δ per
+//! round trip while δ·d_q·λ ≤ 1, that is, up to 1/δ queued segments. Acknowledgements show this
+//! growth one round trip later, and RTTstanding needs half a round trip more to forget shorter
+//! delays, so the queue reaches 2.5/δ. A shrinking queue also shows a round trip later, so it
+//! empties. A cycle takes five round trips (figure 1 of the paper); `n` synchronised flows keep `n`
+//! times the queue.
 //!
 //! # Choices that the paper leaves open
 //!
 //! - SRTT has RFC 6298's gain, 1/8.
-//! - The bound of the nearly empty queue counts as nearly empty, or a path without any queue would
-//!   never be so.
-//! - v ≤ δ·cwnd: the window no more than doubles or is emptied in a round trip. Two segments of it
-//!   remain. Both as in the authors' program, `genericCC`.
-//! - A round trip in which more than 30 % are lost takes three tenths off the window, as in that
-//!   program. The paper says nothing of it, but at a queue too short to be seen no other rule would
-//!   ever stop a window that doubles.
-//! - A timeout starts anew, from one segment.
-//! - Marks (ECN) are answered as losses are: by nothing, unless the flow competes. RFC 3168 would
-//!   have it otherwise.
-//! - Data sent while the application had no more gives the window no growth.
+//! - A queue at the bound counts as nearly empty; otherwise a path without a queue never would.
+//! - v ≤ δ·cwnd: in a round trip, the window at most doubles, or shrinks to two segments. Both are
+//!   as in the authors' program, `genericCC`.
+//! - A round trip that loses more than 30 % cuts the window by 30 %, as in that program. The paper
+//!   does not mention it. If a queue is too short to add delay, no other rule stops a doubling
+//!   window.
+//! - A timeout restarts from one segment.
+//! - ECN marks are treated as losses: they have no effect outside competitive mode, contrary to RFC
+//!   3168.
+//! - Data sent while application-limited does not grow the window.
 //!
-//! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that
-//! bound the window at their end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.
+//! If a classifier calls a loss wireless, δ stays as it is. A recovery that bounds the window at
+//! its end (NewReno's) also bounds this one; those of SACK and RACK-TLP do not.
 
 use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
@@ -48,19 +47,21 @@ use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Rate, Time};
 
-/// How long RTTmin is remembered.
+/// The time over which RTTmin is the smallest round trip, in nanoseconds.
 const MIN_WINDOW: u64 = 10_000_000_000;
-/// 1/δ in default mode, in segments.
+/// The value of 1/δ in default mode, in segments.
 const DEFAULT: f64 = 2.0;
-/// Round trips in one direction after which the velocity doubles.
+/// The number of round trips in one direction after which the velocity doubles.
 const SAME: u32 = 3;
-/// The share of lost bytes beyond which a round trip shrinks the window, and to what.
+/// The share of lost bytes above which a round trip shrinks the window.
 const MOST_LOST: f64 = 0.3;
+/// The factor by which it shrinks the window.
 const SHRINK: f64 = 0.7;
-/// Segments that remain of the window.
+/// The minimum window, in segments.
 const LEAST: f64 = 2.0;
 
-/// The state of Copa. Round-trip times are in nanoseconds.
+/// Copa (Arun & Balakrishnan, NSDI 2018): a window that follows the rate allowed by the queueing
+/// delay. Round-trip times are in nanoseconds.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -68,51 +69,52 @@ const LEAST: f64 = 2.0;
 )]
 pub struct Copa {
     segment_size: u32,
-    /// In bytes.
+    /// The window, in bytes.
     cwnd: f64,
     slow_start: bool,
-    /// 1/δ, in segments.
+    /// The inverse 1/δ, in segments.
     inverse_delta: f64,
-    /// v.
+    /// The velocity v, without a unit.
     velocity: f64,
-    /// Which way the window went in the last round trip, and in how many of them one after the
-    /// other.
+    /// Whether the window grew in the last round trip.
     up: bool,
+    /// The number of successive round trips in which the window moved in the same direction.
     same: u32,
-    /// The window when this round trip began; it is over when a packet is acknowledged that left
-    /// after so many bytes had been delivered.
+    /// The window when this round trip began, in bytes.
     round_cwnd: f64,
+    /// The delivered bytes at which this round trip ends.
     round_end: u64,
-    /// 0 before the first sample.
+    /// The smoothed round-trip time, in ns; 0 before the first sample.
     srtt: u64,
     min: WindowedMin,
     standing: WindowedMin,
     max: WindowedMax,
-    /// When the queue was last nearly empty.
+    /// The time at which the queue was last nearly empty.
     emptied: Time,
     modes: CopaModes,
     competing: bool,
-    /// Whether something was lost in this round trip, or marked.
+    /// Whether a packet was lost or marked in this round trip.
     lost: bool,
-    /// Bytes found lost in this round trip, and acknowledged.
+    /// The bytes found lost in this round trip.
     lost_bytes: u64,
+    /// The bytes acknowledged in this round trip.
     acked_bytes: u64,
     pacing: Option<Rate>,
 }
 
-/// Which of Copa's modes there are.
+/// The modes that Copa may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CopaModes {
-    /// Both: it competes while the queue does not empty.
+    /// Uses both modes: Copa competes while the queue does not empty.
     #[default]
     Both,
-    /// Default mode alone, as if nobody else filled queues.
+    /// Uses the default mode alone, as if no other flow filled queues.
     Default,
 }
 
 impl Copa {
-    /// Copa at its start.
+    /// Creates the controller in slow start. `modes` can rule out competitive mode.
     pub fn new(start: &Start, modes: CopaModes) -> Self {
         let segment_size = start.segment_size.max(1);
         let cwnd = start.initial_window.max(u64::from(segment_size)) as f64;
@@ -140,13 +142,13 @@ impl Copa {
         }
     }
 
-    /// δ: what queueing delay is worth against throughput; 1/δ segments wait where both are in
-    /// balance. 1/2 in default mode.
+    /// Returns δ, the weight of queueing delay against throughput. At the balance point, 1/δ
+    /// segments wait. In default mode, δ is 1/2.
     pub fn delta(&self) -> f64 {
         1.0 / self.inverse_delta
     }
 
-    /// Whether it competes with flows that fill the queue.
+    /// Returns whether Copa is in competitive mode, against flows that fill the queue.
     pub fn is_competing(&self) -> bool {
         self.competing
     }
@@ -155,12 +157,12 @@ impl Copa {
         f64::from(self.segment_size)
     }
 
-    /// d_q, in nanoseconds.
+    /// Returns the queueing delay d_q, in nanoseconds.
     fn queueing(&self) -> u64 {
         self.standing.get().saturating_sub(self.min.get())
     }
 
-    /// A round-trip time.
+    /// Updates the averages with a round-trip time in nanoseconds.
     fn measure(&mut self, now: Time, rtt: u64) {
         let first = self.srtt == 0;
         self.srtt = if first {
@@ -185,7 +187,7 @@ impl Copa {
         self.competing = competing;
     }
 
-    /// A round trip is over.
+    /// Ends a round trip after `delivered` bytes in total.
     fn end_round(&mut self, delivered: u64) {
         let lost = core::mem::take(&mut self.lost);
         let lost_bytes = core::mem::take(&mut self.lost_bytes) as f64;
@@ -215,10 +217,10 @@ impl Copa {
         self.round_end = delivered;
     }
 
-    /// So many bytes have been acknowledged.
+    /// Grows or shrinks the window for `acked` acknowledged bytes.
     fn move_window(&mut self, acked: u64) {
         let (acked, segment) = (acked as f64, self.segment());
-        // λ > λ_t, without dividing by what may be zero.
+        // λ > λ_t, rearranged to avoid a division by zero.
         let above = self.cwnd / segment * self.queueing() as f64
             > self.inverse_delta * self.standing.get() as f64;
         self.slow_start &= !above;
@@ -271,7 +273,7 @@ impl Controller for Copa {
     }
 
     fn on_loss(&mut self, _loss: &LossEvent) {
-        // Told of marks, too, of which no packet is lost.
+        // ECN marks arrive here as well, without a lost packet.
         self.lost = true;
     }
 

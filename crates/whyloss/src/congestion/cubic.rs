@@ -10,40 +10,43 @@
 //! timeout      ssthresh likewise (unchanged if repeated), cwnd = 1;  then K = 0 and W_max = cwnd_epoch    §4.8
 //! ```
 //!
-//! [`CubicDialect`] has the Reno-friendly region as RFC 8312 has it, for comparison with those that follow it still.
+//! [`CubicDialect`] also has the Reno-friendly region of RFC 8312, for comparison with stacks that
+//! still follow it.
 //!
-//! C = 0.4 segments/s³, β = 0.7. t counts from the first acknowledgement of congestion avoidance, without what passes
-//! while the application limits the window (§5.8). RTT is smoothed as RFC 6298 does.
+//! C = 0.4 segments/s³, β = 0.7. t starts at the first acknowledgement of congestion avoidance and
+//! excludes time while the application limits the window (§5.8). RTT is smoothed as in RFC 6298.
 //!
-//! Departures: cwnd is never lowered to W_est. After a slow start that ended at the initial ssthresh, W_max is unknown
-//! and set as after a timeout, which §4.10 says of HyStart++ (RFC 9406). HyStart++ itself is left out (a SHOULD): slow
-//! start is Reno's. A spurious reduction is undone as §4.9 says, if the transport tells of it (TCP here does not).
-//! The RFC's text was read in the authors' working copy (draft-ietf-tcpm-rfc8312bis).
+//! Departures: cwnd is never lowered to W_est. After a slow start that ended at the initial
+//! ssthresh, W_max is unknown and set as after a timeout, as §4.10 says for HyStart++ (RFC 9406).
+//! HyStart++ itself (a SHOULD) is not implemented: slow start is Reno's. A spurious reduction is
+//! undone as in §4.9 if the transport reports it (TCP here does not). The source is the authors'
+//! working copy of the RFC (draft-ietf-tcpm-rfc8312bis).
 
 use super::{Controller, Start, may_grow};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Time};
 
-/// C in segments per cubic second.
+/// The constant C, in segments per cubic second.
 const C: f64 = 0.4;
-/// β: what remains of the window after a loss.
+/// The share β of the window that remains after a loss.
 const BETA: f64 = 0.7;
-/// α: the growth per round trip that gives, with β, the average window of Reno.
+/// The growth α per round trip that gives, with β, the average window of Reno.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// The Reno-friendly region that is followed.
+/// The variant of the Reno-friendly region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CubicDialect {
     /// RFC 9438's: `W_est` starts from the window, and grows by a segment per round trip once it is back at `cwnd_prior`.
     #[default]
     Rfc9438,
-    /// RFC 8312's (§4.2): `W_est(t) = β·W_max + α·t/RTT`. So it grows by α for ever, and starts below the window if fast
-    /// convergence has lowered `W_max`.
+    /// RFC 8312's (§4.2): `W_est(t) = β·W_max + α·t/RTT`. It grows by α without end, and starts
+    /// below the window if fast convergence has lowered `W_max`.
     Rfc8312,
 }
 
-/// The state of CUBIC. Windows are bytes here, in reals so that growth by fractions adds up.
+/// CUBIC (RFC 9438): a window that is a cubic function of the time since the last reduction.
+/// Windows are in bytes, as real numbers, so that fractions of growth add up.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     dialect: CubicDialect,
@@ -51,28 +54,28 @@ pub struct Cubic {
     ssthresh: u64,
     segment: f64,
     curve: Curve,
-    /// The curve before the last reduction, if that can be undone.
+    /// The curve before the last reduction, if the reduction can be undone.
     undo: Option<Curve>,
     last_ack: Time,
     /// The smoothed round-trip time; zero before the first sample.
     srtt: Duration,
 }
 
-/// What the window follows.
+/// The curve that the window follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Curve {
-    /// Zero if unknown.
+    /// W_max, in bytes; zero if unknown.
     w_max: f64,
     cwnd_prior: f64,
     w_est: f64,
-    /// K in seconds.
+    /// The time K, in seconds.
     k: f64,
-    /// t_epoch; `None` until congestion avoidance goes on.
+    /// t_epoch, the start of the curve; `None` outside congestion avoidance.
     epoch: Option<Time>,
 }
 
 impl Cubic {
-    /// CUBIC at its start.
+    /// Creates the controller in slow start.
     pub fn new(start: &Start, dialect: CubicDialect) -> Self {
         let segment = f64::from(start.segment_size.max(1));
         Self {
@@ -87,7 +90,7 @@ impl Cubic {
         }
     }
 
-    /// W_cubic at `t` seconds.
+    /// Returns W_cubic at `t` seconds.
     fn w_cubic(&self, t: f64) -> f64 {
         let beyond = t - self.curve.k;
         C * self.segment * beyond * beyond * beyond + self.curve.w_max
@@ -144,7 +147,7 @@ impl Cubic {
         }
     }
 
-    /// Sets W_max and cwnd_prior, and gives the new ssthresh.
+    /// Sets W_max and cwnd_prior, and returns the new ssthresh in bytes.
     fn reduce(&mut self, loss: &LossEvent) -> u64 {
         self.undo = Some(self.curve);
         let cwnd = loss.window as f64;
@@ -165,7 +168,7 @@ impl Cubic {
     }
 }
 
-/// Bytes of one acknowledgement as a real. (A signed number is converted in one instruction.)
+/// Converts the bytes of one acknowledgement to a real. (A signed number takes one instruction.)
 fn bytes(acked: u64) -> f64 {
     acked.min(i64::MAX as u64) as i64 as f64
 }
@@ -248,7 +251,7 @@ mod tests {
     use super::super::tests::{START, ack, loss};
     use super::*;
 
-    /// CUBIC after a loss at 100 segments, which all were under way.
+    /// CUBIC after a loss at 100 segments, which all were in flight.
     fn after_loss() -> Cubic {
         let mut cubic = Cubic::new(&START, CubicDialect::Rfc9438);
         cubic.on_loss(&loss(100_000, 100_000));
@@ -324,7 +327,7 @@ mod tests {
     #[test]
     fn convergence_is_faster_when_less_is_left() {
         let mut cubic = after_loss();
-        // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was under way.
+        // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was in flight.
         cubic.on_loss(&loss(40_000, 80_000));
         assert!((cubic.curve.w_max - 68_000.0).abs() < 1e-9);
         assert_eq!((cubic.window(), cubic.curve.cwnd_prior), (28_000, 80_000.0));

@@ -3,41 +3,40 @@
 //!
 //! # Contract
 //!
-//! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends);
-//! the controller says how much may be under way. The transport holds a [`UnderPolicy`] controller
-//! and calls
+//! The transport detects and repairs losses: it decides what to retransmit, and when a recovery
+//! begins and ends. The controller decides how much may be in flight. The transport holds a
+//! [`UnderPolicy`] controller and calls
 //!
-//! - [`UnderPolicy::on_sent`] for every packet that leaves, if it cares to;
-//! - [`UnderPolicy::on_rate_sample`] for every acknowledgement that delivers something, before
-//!   `on_ack`, if the controller [wants them](UnderPolicy::wants_rate_samples): see
+//! - [`UnderPolicy::on_sent`] for every sent packet (optional);
+//! - [`UnderPolicy::on_rate_sample`] for every acknowledgement that delivers data, before `on_ack`,
+//!   if the controller [wants them](UnderPolicy::wants_rate_samples): see
 //!   [`delivery_rate`](crate::bandwidth::delivery_rate);
-//! - [`UnderPolicy::on_ack`] for every acknowledgement that acknowledges something or is a
-//!   duplicate, in order of arrival, also during a recovery ([`AckEvent::in_recovery`]);
+//! - [`UnderPolicy::on_ack`] for every acknowledgement of new data and every duplicate, in order of
+//!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
 //! - [`UnderPolicy::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the
 //!   acknowledgement that reveals it; later losses of the same window belong to it;
 //! - [`UnderPolicy::on_mark`] once per window in which the peer saw ECN-CE;
-//! - [`UnderPolicy::on_recovery_end`] once everything that was under way at its beginning has been
-//!   acknowledged;
+//! - [`UnderPolicy::on_recovery_end`] once everything in flight at its beginning is acknowledged;
 //! - [`UnderPolicy::on_timeout`] when the retransmission timer expires, which ends a recovery
 //!   without `on_recovery_end`, and when congestion persists (QUIC);
 //! - [`UnderPolicy::on_packet_lost`] for every packet marked as lost, after all of the above, if
 //!   the controller wants rate samples;
-//! - [`UnderPolicy::on_spurious_loss`] if what the last loss event called lost has arrived, and
-//!   [`UnderPolicy::on_mtu_change`] when packets get larger or smaller, if it finds out.
+//! - [`UnderPolicy::on_spurious_loss`] if all packets of the last loss event have arrived after
+//!   all, and [`UnderPolicy::on_mtu_change`] when the packet size changes, if it can detect these.
 //!
 //! After each call it may read [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`] again.
-//! Sizes are bytes. The transport's own inflation of the window during a recovery (RFC 5681 §3.2)
-//! is not the controller's business. With a pacing rate, packets leave in groups of no more than a
-//! [`send_quantum`], each as long after the one before as the rate needs for it.
+//! Sizes are bytes. The controller does not see the transport's window inflation during a recovery
+//! (RFC 5681 §3.2). With a pacing rate, packets leave in groups of at most a [`send_quantum`],
+//! spaced at that rate.
 //!
-//! A controller only knows losses by congestion. What a loss that a classifier calls wireless does
-//! to the window is stated by a [`WirelessPolicy`] around it, so that any classifier can be paired
-//! with any controller; [`scheme`](crate::schemes) holds all three together.
+//! A controller only sees congestion losses. A [`WirelessPolicy`] around it decides what a wireless
+//! loss does to the window, so any classifier can be combined with any controller; a
+//! [`scheme`](crate::schemes) combines all three.
 //!
 //! # Adding a controller
 //!
-//! One file here, one variant in [`ControllerKind`], its type in the list of [`AnyController`], one
-//! entry in [`REGISTRY`].
+//! Add one file here, one variant of [`ControllerKind`], its type in the list of [`AnyController`],
+//! and one entry in [`REGISTRY`].
 
 mod balde;
 mod bbr;
@@ -76,89 +75,91 @@ use crate::macros::any;
 use crate::{Rate, Time};
 use pipe::Pipe;
 
-/// Congestion control. See the [module](self) for the contract.
+/// The interface of a congestion controller. See the [module](self) for the contract.
 pub trait Controller {
-    /// A packet leaves. Controllers that want rate samples are served by
+    /// Records a sent packet. Controllers that want rate samples are served by
     /// [`DeliveryRate`](crate::bandwidth::delivery_rate::DeliveryRate) instead.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
         let _ = sent;
     }
-    /// Takes an acknowledgement.
+    /// Updates the window with an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// A recovery begins after a loss by congestion.
+    /// Reduces the window when a recovery begins after a congestion loss.
     fn on_loss(&mut self, loss: &LossEvent);
-    /// The peer saw ECN-CE: congestion, and nothing to repair. Told once per window. By default
-    /// what the loss of the oldest packet under way would do (RFC 3168 §6.1.2).
+    /// Reacts to an ECN-CE mark: congestion without a loss. Called once per window. By default,
+    /// treats it as a loss of the oldest packet in flight (RFC 3168 §6.1.2).
     fn on_mark(&mut self, mark: &MarkEvent) {
         self.on_loss(&mark.as_loss());
     }
-    /// A recovery begins, but its loss shall not change the window.
+    /// Notes that a recovery begins after a loss that the policy spares. The window must not
+    /// change.
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         let _ = (loss, spared);
     }
-    /// A recovery ends. The window must not exceed `at_most` now, so that what the recovery held
-    /// back does not leave as one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] if there is no such
-    /// bound.
+    /// Ends a recovery. The window must not exceed `at_most` bytes afterwards, so that data held
+    /// back does not leave in one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] means no bound.
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
-    /// The retransmission timer expired, or congestion persists.
+    /// Reacts to an expired retransmission timer or to persistent congestion.
     fn on_timeout(&mut self, loss: &LossEvent);
-    /// The last loss event was spurious; before it the window was `cwnd` and the threshold
-    /// `ssthresh`. Neither falls by this.
+    /// Undoes a spurious loss event, before which the window was `cwnd` and the threshold
+    /// `ssthresh`, in bytes. Lowers neither.
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         let _ = now;
         self.set_window(cwnd.max(self.window()), ssthresh.max(self.ssthresh()));
     }
-    /// Full segments have `segment_size` bytes from now on, at least 1.
+    /// Sets the size of full segments from now on, in bytes; at least 1.
     fn on_mtu_change(&mut self, segment_size: u32);
-    /// Whether it wants to be told of delivery rates and of every lost packet. Does not change.
+    /// Returns whether the controller needs delivery rates and every lost packet. The answer never
+    /// changes.
     #[inline]
     fn wants_rate_samples(&self) -> bool {
         false
     }
-    /// Takes the delivery rate that an acknowledgement shows.
+    /// Updates the controller with the delivery rate that an acknowledgement shows.
     fn on_rate_sample(&mut self, sample: &RateSample) {
         let _ = sample;
     }
-    /// A packet is marked as lost to congestion.
+    /// Records a packet lost to congestion.
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         let _ = packet;
     }
-    /// Sets the window and ssthresh, as a [`WirelessPolicy`] wants them.
+    /// Sets the window and ssthresh, in bytes, for a [`WirelessPolicy`] that decides them.
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-    /// How many bytes may be under way; at least one segment.
+    /// Returns the congestion window in bytes; at least one segment.
     fn window(&self) -> u64;
-    /// The slow start threshold in bytes; [`u64::MAX`] if there is none (yet).
+    /// Returns the slow start threshold in bytes; [`u64::MAX`] if there is none.
     fn ssthresh(&self) -> u64;
-    /// At which rate to pace packets; `None`: as acknowledgements clock them.
+    /// Returns the pacing rate; `None` means that acknowledgements clock packets out.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// The bandwidth estimate at work, if there is one.
+    /// Returns the bandwidth estimate, if there is one.
     fn bandwidth(&self) -> Option<Rate> {
         None
     }
 }
 
-/// Where every controller starts.
+/// The initial state of every controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Start {
-    /// SMSS: bytes of a full segment. At least 1.
+    /// SMSS, the bytes of a full segment; at least 1.
     pub segment_size: u32,
-    /// IW: the initial window in bytes.
+    /// IW, the initial window in bytes.
     pub initial_window: u64,
-    /// The initial slow start threshold in bytes; [`u64::MAX`]: slow start until the first loss.
+    /// The initial slow start threshold in bytes. [`u64::MAX`] means slow start until the first
+    /// loss.
     pub initial_ssthresh: u64,
     /// The unit of congestion avoidance, for controllers that grow as Reno does.
     pub growth: Growth,
 }
 
 impl Start {
-    /// The start that RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of
-    /// them at first, but no more than 14 720 bytes or two segments; slow start until the first
-    /// loss.
+    /// Returns the initial state that RFC 6928 and RFC 9002 recommend for segments of
+    /// `segment_size` bytes. The window is ten segments, but at most 14 720 bytes or two segments.
+    /// Slow start lasts until the first loss.
     pub const fn new(segment_size: u32) -> Self {
         let size = if segment_size == 0 {
             1
@@ -175,69 +176,68 @@ impl Start {
     }
 }
 
-/// C.send_quantum: how many bytes of segments of `segment_size` may leave at once when paced at
-/// `rate`: those of a millisecond, no more than 64 KiB, at least two segments
-/// (draft-ietf-ccwg-bbr-06 §5.6.3).
+/// Returns C.send_quantum, the bytes that may leave at once when paced at `rate`
+/// (draft-ietf-ccwg-bbr-06 §5.6.3). These are the bytes of one millisecond, at most 64 KiB and at
+/// least two segments of `segment_size` bytes.
 pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
     let millisecond = rate.as_bps() / 8000;
     millisecond.min(1 << 16).max(2 * u64::from(segment_size))
 }
 
-/// A scenario's choice of a controller: which one, and what a loss called wireless does to its
-/// window.
+/// A controller with the policy for wireless losses, as a scenario selects them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSpec {
-    /// Which one.
+    /// The controller and its options.
     pub kind: ControllerKind,
     /// The effect of a loss called wireless.
     pub wireless: WirelessPolicy,
 }
 
 impl ControllerSpec {
-    /// The controller at its start, under its policy.
+    /// Creates the controller with its policy.
     pub fn build(&self, start: &Start) -> UnderPolicy {
         UnderPolicy::new(self.kind.build(start), self.wireless)
     }
 }
 
-/// A controller and its choices.
+/// A controller and its options.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ControllerKind {
-    /// See [`Reno`].
+    /// Reno with FlightSize or the window halved, [`Reno`].
     Reno(Decrease),
-    /// See [`Westwood`].
+    /// Westwood with any bandwidth estimator, [`Westwood`].
     Westwood(WestwoodOptions),
-    /// See [`Balde`].
+    /// TCP BaLDE, with SARBE's bandwidth estimate, [`Balde`].
     Balde(DuplicateAcks),
-    /// See [`Veno`].
+    /// TCP Veno, with a backlog estimate, [`Veno`].
     Veno(BacklogRtt),
-    /// See [`Cubic`].
+    /// CUBIC of RFC 9438 or RFC 8312, [`Cubic`].
     Cubic(CubicDialect),
-    /// See [`Bbr`].
+    /// BBR version 3, [`Bbr`].
     Bbr,
-    /// See [`Copa`].
+    /// Copa, which follows the queueing delay, [`Copa`].
     Copa(CopaModes),
-    /// See [`Scream`].
+    /// SCReAM's window, which keeps the delay tolerable for media, [`Scream`].
     Scream(ScreamTarget),
-    /// See [`Vegas`].
+    /// TCP Vegas of the paper or of ns-2, [`Vegas`].
     Vegas(VegasDialect),
-    /// See [`Whyloss`].
+    /// Whyloss over CUBIC or Reno, [`Whyloss`].
     Whyloss(Under),
 }
 
 impl Default for ControllerKind {
-    /// RFC 5681 to the letter.
+    /// Follows RFC 5681 to the letter.
     fn default() -> Self {
         Self::Reno(Decrease::default())
     }
 }
 
 impl ControllerKind {
-    /// The controller as ns-2 2.35 has it: Reno halves the window where the RFCs halve what is
-    /// under way, Veno is Linux's, and Vegas departs from the paper.
+    /// Returns the controller's variant in ns-2 2.35: Reno halves the window instead of the data in
+    /// flight, Veno is Linux's, and Vegas departs from the paper.
     #[must_use]
     pub fn of_ns2(self) -> Self {
         match self {
@@ -248,7 +248,7 @@ impl ControllerKind {
         }
     }
 
-    /// The controller at its start.
+    /// Creates the controller in its initial state.
     pub fn build(&self, start: &Start) -> AnyController {
         match *self {
             Self::Reno(decrease) => AnyController::Reno(Reno::new(start, decrease)),

@@ -1,4 +1,4 @@
-//! The bytes that the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
+//! The bytes that the path holds, Bw·RTT_min, for controllers with a bandwidth estimate.
 
 use crate::bandwidth::{AnyEstimator, BandwidthEstimator, EstimatorSpec};
 use crate::event::AckEvent;
@@ -8,10 +8,10 @@ use crate::{Duration, Rate};
 #[derive(Clone, Debug)]
 pub(super) struct Pipe {
     estimator: AnyEstimator,
-    /// The last acknowledgement, if it may have revealed a loss: the estimator hears of it with the
-    /// next event, unless it shall not have noticed.
+    /// The last acknowledgement, if it may have revealed a loss. The estimator receives it with the
+    /// next event, unless the loss is wholly spared.
     pending: Option<AckEvent>,
-    /// RTT_min; `None` before the first round-trip time, or since it is to be found anew.
+    /// RTT_min; `None` before the first round-trip time, and after a reset.
     min_rtt: Option<Duration>,
     segment: u64,
 }
@@ -26,14 +26,14 @@ impl Pipe {
         }
     }
 
-    /// Takes an acknowledgement, whose round-trip time counts as `rtt`.
+    /// Updates the estimates with an acknowledgement, whose round-trip time counts as `rtt`.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent, rtt: Option<Duration>) {
         if let Some(rtt) = rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         self.settle();
-        // What moves the left edge and nothing else reveals no loss.
+        // An acknowledgement that only moves the left edge reveals no loss.
         if ack.acked == 0 || ack.sacked > 0 {
             self.pending = Some(*ack);
         } else {
@@ -41,7 +41,7 @@ impl Pipe {
         }
     }
 
-    /// The last acknowledgement counts, whatever it revealed.
+    /// Passes the last acknowledgement to the estimator, whatever it revealed.
     #[inline]
     pub(super) fn settle(&mut self) {
         if let Some(ack) = self.pending.take() {
@@ -49,23 +49,24 @@ impl Pipe {
         }
     }
 
-    /// The last acknowledgement, if it revealed a loss, shall not change the estimate.
+    /// Drops the last acknowledgement if it revealed a loss, so that it does not change the
+    /// estimate.
     pub(super) fn forget_last(&mut self) {
         self.pending = None;
     }
 
-    /// Segments have `segment_size` bytes from now on.
+    /// Sets the size of segments from now on, in bytes.
     pub(super) fn resize(&mut self, segment_size: u32) {
         self.segment = u64::from(segment_size.max(1));
         self.estimator.on_mtu_change(segment_size);
     }
 
-    /// RTT_min is to be found anew.
+    /// Forgets RTT_min, so that it is measured anew.
     pub(super) fn forget_min_rtt(&mut self) {
         self.min_rtt = None;
     }
 
-    /// Bw.
+    /// Returns the estimated bandwidth, Bw.
     pub(super) fn bandwidth(&self) -> Option<Rate> {
         self.estimator.estimate()
     }

@@ -8,7 +8,7 @@ use crate::bandwidth::DuplicateAcks;
 use crate::macros::registry;
 
 registry! {
-    /// Every controller.
+    /// Lists every controller.
     ControllerKind {
         "reno", "Reno", "slow start, one segment per round trip, half at a loss",
         "Jacobson, SIGCOMM 1988; RFC 5681", () => ControllerKind::Reno(Decrease::FlightSize);

@@ -6,15 +6,15 @@
 //! timeout           ssthresh likewise (unchanged if repeated),  cwnd = SMSS          [bytes]
 //! ```
 //!
-//! NewReno and SACK differ from Reno in how losses are repaired, which is the transport's business,
-//! not in the window.
+//! NewReno and SACK differ from Reno in loss recovery, which belongs to the transport, not in the
+//! window.
 
 use super::window::by_window;
 use super::{Controller, Start, Window};
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
 
-/// The quantity that a loss halves.
+/// The quantity of which ssthresh becomes half after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {
@@ -28,7 +28,8 @@ pub enum Decrease {
     Window,
 }
 
-/// The state of Reno.
+/// Reno (RFC 5681): slow start, congestion avoidance, and half of FlightSize or of the window after
+/// a loss.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,
@@ -36,7 +37,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// Reno at its start.
+    /// Creates the controller in slow start.
     pub fn new(start: &Start, decrease: Decrease) -> Self {
         Self {
             window: Window::new(start),
@@ -44,7 +45,7 @@ impl Reno {
         }
     }
 
-    /// Halves what is to be halved; gives (cwnd, ssthresh).
+    /// Halves the quantity that [`Decrease`] names, and returns (cwnd, ssthresh) in bytes.
     fn halves(&self, loss: &LossEvent) -> (u64, u64) {
         let segment = self.window.segment();
         match self.decrease {

@@ -1,5 +1,5 @@
-//! SCReAM's network congestion control: a window for a queueing delay that media can bear (RFC
-//! 8298, section 4.1.2).
+//! SCReAM's network congestion control: a window that keeps the queueing delay tolerable for media
+//! (RFC 8298, section 4.1.2).
 //!
 //! ```text
 //! delay     qdelay = RTT − the smallest of ten minutes [RFC 6817]
@@ -17,24 +17,23 @@
 //!           is below 0.2·(0.1 s)²; else it shrinks: by half where t < 0.1 s, by a tenth where not; within 0.1 and 0.4 s
 //! ```
 //!
-//! The RFC warns that a flow may take its own queue for another's. Where nothing else limits the
-//! rate, as in a bulk transfer alone on a link, it always does: the delay is at the target and
-//! stays there, so that the next target is a little more, up to 0.4 s.
+//! The RFC warns that a flow may mistake its own queue for another's. If nothing else limits the
+//! rate, as in a bulk transfer alone on a link, it always does. The delay stays at the target, so
+//! the target rises step by step, up to 0.4 s.
 //!
 //! # Departures
 //!
-//! - The RFC is for media over RTP. Of its three parts this is the one that a bulk transfer has:
-//!   there is no encoder to be told a rate, and no queue of RTP packets.
-//! - The window is cwnd; the RFC lets one segment more go while qdelay ≤ target.
-//! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts,
-//!   too.
-//! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms,
-//!   to 0.51 s. The RFC takes one at each feedback, and leaves open how often that comes.
-//! - Losses put off fast increase as a steep trend does. The RFC names the trend alone, which a
-//!   queue of some 20 ms never shows: fast increase would be back as soon as the next sample is
-//!   taken, and two packets in five were lost.
-//! - A round trip with losses counts 1/100 in their share; the RFC leaves that open.
-//! - A timeout, which RTP has not, starts anew from one segment.
+//! - The RFC is for media over RTP. Of its three parts, only this one applies to a bulk transfer,
+//!   which has no encoder and no queue of RTP packets.
+//! - The window is cwnd; the RFC allows one more segment while qdelay ≤ target.
+//! - A TCP or QUIC sender knows only round trips, so a queue on the way back counts, too.
+//! - Delays for the target are sampled every 50 ms, like those for the trend, in steps of 2 ms up
+//!   to 0.51 s. The RFC samples at each feedback, and leaves its interval open.
+//! - Losses delay fast increase as a steep trend does. The RFC names only the trend, which a queue
+//!   of about 20 ms never shows; fast increase would then resume at the next sample, and two
+//!   packets in five were lost.
+//! - A round trip with losses enters their share with weight 1/100; the RFC leaves this open.
+//! - A timeout, which RTP lacks, restarts from one segment.
 
 use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
@@ -46,11 +45,12 @@ use crate::{Rate, Time};
 /// QDELAY_TARGET_LO and QDELAY_TARGET_HI, in seconds.
 const LOW: f64 = 0.1;
 const HIGH: f64 = 0.4;
-/// QDELAY_WEIGHT.
+/// The gain of the mean of qdelay/target (QDELAY_WEIGHT).
 const WEIGHT: f64 = 0.1;
 /// QDELAY_TREND_TH and QDELAY_TREND_LO.
 const STEEP: f64 = 0.2;
-/// T_RESUME_FAST_INCREASE, in nanoseconds.
+/// The time with a low trend after which fast increase resumes, in nanoseconds
+/// (T_RESUME_FAST_INCREASE).
 const RESUME: i64 = 5_000_000_000;
 const MIN_CWND: f64 = 3000.0;
 /// MAX_BYTES_IN_FLIGHT_HEAD_ROOM, over so many nanoseconds.
@@ -58,9 +58,9 @@ const HEAD_ROOM: f64 = 1.1;
 const FLIGHT_WINDOW: u64 = 5_000_000_000;
 const BETA_LOSS: f64 = 0.8;
 const BETA_ECN: f64 = 0.9;
-/// RATE_PACE_MIN, in bit/s.
+/// The lowest pacing rate, in bit/s (RATE_PACE_MIN).
 const LEAST_RATE: f64 = 50_000.0;
-/// How long the base delay is remembered, in nanoseconds.
+/// The window of the base delay, in nanoseconds.
 const BASE_WINDOW: u64 = 600_000_000_000;
 /// Nanoseconds between two samples of the delay.
 const SAMPLE: i64 = 50_000_000;
@@ -69,33 +69,36 @@ const SAMPLE: i64 = 50_000_000;
 const LOSSY: f64 = 0.002;
 const LOSS_WEIGHT: f64 = 0.01;
 
-/// The state of SCReAM's window.
+/// SCReAM's window (RFC 8298): it keeps the queueing delay tolerable for media.
 #[derive(Clone, Debug)]
 pub struct Scream {
     segment_size: u32,
     aim: ScreamTarget,
-    /// In bytes.
+    /// The window, in bytes.
     cwnd: f64,
     fast_increase: bool,
-    /// When the trend was steep last, or something was lost.
+    /// The last time at which the trend was steep or a packet was lost.
     steep: Time,
     trend: f64,
-    /// qdelay, qdelay_target, in seconds, and qdelay_fraction_avg.
+    /// The queueing delay qdelay, in seconds.
     queueing: f64,
+    /// The target of the queueing delay, qdelay_target, in seconds.
     target: f64,
+    /// The moving mean of qdelay/target, qdelay_fraction_avg.
     fraction: f64,
     samples: Samples,
     sampled: Time,
-    /// When the window was cut last.
+    /// The time of the last window cut.
     cut: Option<Time>,
-    /// In nanoseconds; 0 before the first sample.
+    /// The smoothed round-trip time, in nanoseconds; 0 before the first sample.
     srtt: u64,
     base: WindowedMin,
     most_in_flight: WindowedMax,
-    /// Bytes delivered after which this round trip is over, whether something was lost in it, and
-    /// the share of those in which something was.
+    /// The delivered bytes at which this round trip ends.
     round_end: u64,
+    /// Whether a packet was lost in this round trip.
     lost: bool,
+    /// The share of round trips with losses, in [0, 1].
     loss_rate: f64,
 }
 
@@ -103,15 +106,16 @@ pub struct Scream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScreamTarget {
-    /// 0.1 to 0.4 s, so as not to starve beside flows that fill the queue (section 4.1.2.3).
+    /// Adapts from 0.1 to 0.4 s, so that the flow does not starve beside flows that fill the queue
+    /// (section 4.1.2.3).
     #[default]
     Adapts,
-    /// 0.1 s, as if nobody else filled queues.
+    /// Stays at 0.1 s, as if no other flow filled queues.
     Fixed,
 }
 
 impl Scream {
-    /// SCReAM at its start, in fast increase.
+    /// Creates SCReAM in fast increase.
     pub fn new(start: &Start, aim: ScreamTarget) -> Self {
         let segment_size = start.segment_size.max(1);
         Self {
@@ -136,7 +140,7 @@ impl Scream {
         }
     }
 
-    /// qdelay_target: the queueing delay that it aims at, in seconds.
+    /// Returns qdelay_target, the queueing delay that SCReAM aims at, in seconds.
     pub fn target(&self) -> f64 {
         self.target
     }
@@ -149,7 +153,7 @@ impl Scream {
         MIN_CWND.max(self.segment())
     }
 
-    /// A round-trip time, in nanoseconds.
+    /// Updates the averages with a round-trip time in nanoseconds.
     fn measure(&mut self, now: Time, rtt: u64) {
         self.srtt = if self.srtt == 0 {
             rtt
@@ -204,7 +208,7 @@ impl Scream {
         }
     }
 
-    /// So many bytes have been acknowledged, and so many are under way.
+    /// Moves the window for `acked` acknowledged bytes, with `in_flight` bytes in flight.
     fn move_window(&mut self, acked: f64, in_flight: f64) {
         self.fast_increase &= self.trend < STEEP;
         if self.fast_increase {
@@ -250,7 +254,7 @@ impl Controller for Scream {
         self.back_off(packet.now, BETA_LOSS);
     }
 
-    /// Losses are told one by one.
+    /// Does nothing: each lost packet is reported separately.
     fn on_loss(&mut self, _loss: &LossEvent) {}
 
     fn on_mark(&mut self, mark: &MarkEvent) {
@@ -274,7 +278,7 @@ impl Controller for Scream {
 /// The delays of the last 10 s, one every 50 ms.
 #[derive(Clone, Debug)]
 struct Samples {
-    /// In steps; the next one goes to `next`.
+    /// The delays in steps; the next one is stored at `next`.
     steps: [u8; 200],
     next: u8,
 }
@@ -289,7 +293,7 @@ impl Default for Samples {
 }
 
 impl Samples {
-    /// Seconds.
+    /// The width of a step of a stored sample, in seconds.
     const STEP: f64 = 0.002;
 
     fn push(&mut self, seconds: f64) {
@@ -297,26 +301,26 @@ impl Samples {
         self.next = (self.next + 1) % 200;
     }
 
-    /// The latest ones, in seconds, the last one first.
+    /// Returns the latest `count` values in seconds, the newest first.
     fn latest(&self, count: usize) -> impl Iterator<Item = f64> + '_ {
         let (new, old) = self.steps.split_at(usize::from(self.next));
         let steps = new.iter().rev().chain(old.iter().rev());
         steps.take(count).map(|&step| f64::from(step) * Self::STEP)
     }
 
-    /// The mean of 2.5 s.
+    /// Returns the mean over 2.5 s.
     fn mean(&self) -> f64 {
         self.latest(50).sum::<f64>() / 50.0
     }
 
-    /// The variance of 10 s.
+    /// Returns the variance over 10 s.
     fn variance(&self) -> f64 {
         let mean = self.latest(200).sum::<f64>() / 200.0;
         let square = |value| (value - mean) * (value - mean);
         self.latest(200).map(square).sum::<f64>() / 200.0
     }
 
-    /// R(1)/R(0) of the last second, the mean taken off; 0 if all are the same.
+    /// Returns R(1)/R(0) of the last second, without the mean; 0 if all values are equal.
     fn autocorrelation(&self) -> f64 {
         let mean = self.latest(20).sum::<f64>() / 20.0;
         let off = || self.latest(20).map(|value| value - mean);
@@ -354,7 +358,7 @@ mod tests {
         }
 
         /// 50 ms later so many segments are acknowledged with a round trip of `rtt` ms, and so many
-        /// are still under way. Gives cwnd in segments.
+        /// are still in flight. Gives cwnd in segments.
         fn ack(&mut self, segments: u64, in_flight: u64, rtt: i64) -> f64 {
             self.now += Duration::from_millis(50);
             self.scream.on_rate_sample(&RateSample {
@@ -369,7 +373,7 @@ mod tests {
             self.scream.cwnd / 1000.0
         }
 
-        /// Out of fast increase, with a base of 100 ms and 100 segments under way.
+        /// Out of fast increase, with a base of 100 ms and 100 segments in flight.
         fn steady(segments: u64) -> Self {
             let mut script = Self::new(segments);
             script.ack(0, 1000, 100);

@@ -1,5 +1,5 @@
-//! Properties that every controller must keep to, and those of the policies around them. The events
-//! here serve the controllers' own tests too.
+//! Properties that every controller and the policies around it must have. The controllers' own
+//! tests also use the events here.
 
 use super::*;
 use crate::event::Detection;
@@ -75,7 +75,7 @@ fn under(policy: WirelessPolicy) -> UnderPolicy {
     .build(&START)
 }
 
-/// (window, ssthresh) after a wireless loss with 20 of 30 segments under way.
+/// (window, ssthresh) after a wireless loss with 20 of 30 segments in flight.
 fn after_loss(policy: WirelessPolicy, queued_ms: i64) -> (u64, u64) {
     let mut governed = under(policy);
     governed.set_window(30_000, 15_000);
@@ -142,7 +142,7 @@ fn a_repeated_wireless_timeout_leaves_ssthresh_as_it_is() {
             let mut governed = under(policy);
             governed.set_window(30_000, initial);
             governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
-            // A lone retransmission is under way, in a window of a segment.
+            // A lone retransmission is in flight, in a window of a segment.
             for _ in 0..2 {
                 let repeated = LossEvent {
                     repeated: true,
@@ -219,7 +219,7 @@ proptest! {
         }
     }
 
-    /// Under any order of events, a controller lets at least a segment be under way and does
+    /// Under any order of events, a controller lets at least a segment be in flight and does
     /// not panic.
     #[test]
     fn any_order_of_events(

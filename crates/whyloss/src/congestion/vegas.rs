@@ -5,7 +5,7 @@
 //! ```text
 //! round      from one segment's departure to its acknowledgement; RTT: the mean of the round's samples
 //! Diff       (Expected − Actual)·BaseRTT = flight − sent·BaseRTT/RTT                               [bytes]
-//!            flight: what was under way before the acknowledgement; sent: in the round; BaseRTT: the smallest RTT
+//!            flight: what was in flight before the acknowledgement; sent: in the round; BaseRTT: the smallest RTT
 //! slow start every other round: Diff > γ: ssthresh = 2·SMSS, cwnd −= cwnd/8; else cwnd += SMSS per acknowledgement
 //! avoidance  Diff < α: cwnd += SMSS over the round; Diff > β: cwnd −= SMSS, at least 2·SMSS remain; else it stays
 //!            α = 1, β = 3, γ = 1 segments; cwnd grows only while less than two further segments fit into it
@@ -16,9 +16,9 @@
 //! timeout    At a loss ×2 if the packet was sent more than once, else +1/8, until the next sample [ns]
 //! ```
 //!
-//! The paper leaves the constants of the fine-grained timeout, of the slow start's end and of the
-//! loss to its code; they are those of the NetBSD implementation as ns-2 2.35 has it
-//! (`tcp-vegas.cc`). [`VegasDialect::Ns2`] is what ns-2 does beyond what the paper says.
+//! The paper leaves the constants of the fine-grained timeout, of the end of slow start and of the
+//! loss to its code. They are those of the NetBSD implementation in ns-2 2.35 (`tcp-vegas.cc`).
+//! [`VegasDialect::Ns2`] adds ns-2's departures from the paper.
 //!
 //! A spared loss ([`Spared::Wholly`]) changes neither the window nor the timeout (MIL-6);
 //! [`Spared::Window`] lets the timeout grow (MIL-8).
@@ -27,23 +27,23 @@ use super::{Controller, Spared, Start};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Time};
 
-/// α: below so many segments in the network's queues the window grows.
+/// The threshold α: below this number of segments in the network's queues, the window grows.
 const ALPHA: i128 = 1;
-/// β: above, it shrinks.
+/// The threshold β: above it, the window shrinks.
 const BETA: i128 = 3;
-/// γ: above, slow start ends.
+/// The threshold γ: above it, slow start ends.
 const GAMMA: i128 = 1;
-/// Longer round trips are not believed: 13 days. Keeps all sums far from overflow.
+/// The longest round trip that counts, 13 days; keeps all sums far from overflow.
 const LONGEST_RTT: i64 = 1 << 50;
 
-/// The Vegas that is followed.
+/// The implementation of Vegas whose details are followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum VegasDialect {
-    /// The paper's. A cut ends slow start.
+    /// The Vegas of the paper. A cut ends slow start.
     #[default]
     Paper,
-    /// ns-2 2.35's, which departs from the paper in that
+    /// The Vegas of ns-2 2.35, which departs from the paper:
     /// - Diff is rounded to whole segments, so that the window grows below half a segment and
     ///   shrinks from 3½;
     /// - a round in which a single segment left makes its RTT the BaseRTT, also a larger one;
@@ -56,17 +56,19 @@ pub enum VegasDialect {
     Ns2,
 }
 
-/// How the window grows until the round ends.
+/// Says how the window grows until the round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Growth {
     None,
-    /// A segment per acknowledgement.
+    /// The window grows by a segment per acknowledgement.
     SlowStart,
-    /// A segment per so many bytes' acknowledgements: the window when the round began.
+    /// The window grows by a segment for this many bytes acknowledged: the window when the round
+    /// began.
     Linear(u64),
 }
 
-/// The state of Vegas.
+/// TCP Vegas (Brakmo & Peterson 1995): a window that follows the difference between the expected
+/// and the actual rate.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     dialect: VegasDialect,
@@ -78,15 +80,16 @@ pub struct Vegas {
     credit: u64,
     /// Whether slow start let the window grow in the round before.
     grew: bool,
-    /// `None` without a sample.
+    /// BaseRTT; `None` without a sample.
     base_rtt: Option<Duration>,
     /// The round ends when a byte beyond this one is acknowledged.
     round: u64,
     round_began: Time,
-    /// Sum and number of the round's samples.
+    /// The sum in ns and the number of the round's samples.
     rtts: (i64, i64),
-    /// 8·SRTT and 4·DEV in ns.
+    /// 8·SRTT, in ns.
     srtt: i64,
+    /// 4·DEV, in ns.
     dev: i64,
     fine_timeout: Duration,
     last_cut: Option<Time>,
@@ -95,7 +98,7 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// Vegas at its start.
+    /// Creates Vegas in slow start.
     pub fn new(start: &Start, dialect: VegasDialect) -> Self {
         let segment = u64::from(start.segment_size.max(1));
         Self {
@@ -118,20 +121,21 @@ impl Vegas {
         }
     }
 
-    /// The fine-grained timeout: a packet that has been under way for longer counts as lost at the
-    /// first duplicate, and at the first two acknowledgements after a retransmission. `None` before
-    /// the first sample.
+    /// Returns the fine-grained timeout. A packet in flight for longer counts as lost at the first
+    /// duplicate, and at the first two acknowledgements after a retransmission. `None` before the
+    /// first sample.
     #[inline]
     pub fn fine_timeout(&self) -> Option<Duration> {
         self.base_rtt.map(|_| self.fine_timeout)
     }
 
-    /// When the window was last cut. Only a packet sent since cuts it again.
+    /// Returns the time of the last window cut; `None` before the first. Only packets sent later
+    /// can cut it again.
     pub fn last_cut(&self) -> Option<Time> {
         self.last_cut
     }
 
-    /// The first sample: what there is to compare with.
+    /// Stores the first sample, the base of later comparisons.
     fn begin(&mut self, now: Time, rtt: Duration) {
         self.base_rtt = Some(rtt);
         self.srtt = 8 * rtt.as_nanos();
@@ -140,7 +144,7 @@ impl Vegas {
         self.round_began = now - rtt;
     }
 
-    /// A round is over: compares the rates and decides about the next round.
+    /// Ends a round: compares the rates and decides about the next round.
     fn end_round(&mut self, ack: &AckEvent, base_rtt: Duration) {
         let next = ack.acknowledged.saturating_add(ack.in_flight);
         let (sum, count) = core::mem::take(&mut self.rtts);
@@ -165,7 +169,7 @@ impl Vegas {
         self.round_began = ack.now;
     }
 
-    /// What `diff` bytes in the network's queues mean for the next round.
+    /// Decides the next round from `diff` bytes in the network's queues.
     fn decide(&mut self, diff: i128) {
         let segment = i128::from(self.segment);
         let diff = match self.dialect {
@@ -334,7 +338,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// An acknowledgement of so many bytes in all, with so many under way, and a sample in
+    /// An acknowledgement of so many bytes in all, with so many in flight, and a sample in
     /// milliseconds.
     fn ack(now: u64, acknowledged: u64, in_flight: u64, rtt: i64) -> AckEvent {
         AckEvent {
@@ -404,7 +408,7 @@ mod tests {
     #[test]
     fn the_window_keeps_one_to_three_segments_in_the_queue() {
         use VegasDialect::{Ns2, Paper};
-        // Ten segments sent in a round of so many ms, ten under way: Diff = 10 − 10·100/RTT.
+        // Ten segments sent in a round of so many ms, ten in flight: Diff = 10 − 10·100/RTT.
         for (dialect, rtt, expected, growth) in [
             (Paper, 105, 10_000, Growth::Linear(10_000)), // 0.477
             (Ns2, 105, 10_000, Growth::Linear(10_000)),

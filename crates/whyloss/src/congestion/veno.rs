@@ -1,4 +1,4 @@
-//! TCP Veno: Reno that asks how much it keeps queued (Fu & Liew, IEEE JSAC 21(2), 2003).
+//! TCP Veno: Reno that reacts to its own backlog (Fu & Liew, IEEE JSAC 21(2), 2003).
 //!
 //! ```text
 //! backlog           N = w − w·BaseRTT/RTT                                                     [segments]
@@ -7,17 +7,16 @@
 //! ```
 //!
 //! w is the window, β = 3 segments, BaseRTT the smallest round-trip time so far, RTT the smallest
-//! of the last round. A small backlog says that a loss is more likely random than a full queue.
-//! Before RTT is known there is no N, and Veno is Reno.
+//! of the last round. With a small backlog, a loss is more likely random than caused by a full
+//! queue. Before RTT is known, Veno acts as Reno.
 //!
-//! The paper itself could not be read; this is what Linux's module makes of it, with three
-//! differences. Linux begins anew with every acknowledgement, so that its "last round" is the
-//! latest sample ([`BacklogRtt::Latest`]); here it is a round. Round trips measured during a
-//! recovery count for BaseRTT only. And the first N there is zero, which makes an early loss a
-//! random one.
+//! The paper's text was not available; this follows Linux's module, with three differences. Linux
+//! restarts with every acknowledgement, so its "last round" is the latest sample
+//! ([`BacklogRtt::Latest`]); here it is a round. Here, round trips measured during a recovery count
+//! only for BaseRTT. Linux's first N is zero, which makes an early loss random.
 //!
-//! A repeated timeout leaves ssthresh as it is, as in RFC 5681. The same decrease around any other
-//! controller is the classifier `veno` with
+//! A repeated timeout keeps ssthresh, as in RFC 5681. For the same decrease with another
+//! controller, use the classifier `veno` with
 //! [`WirelessPolicy::Percent`](super::WirelessPolicy::Percent) of 80.
 
 use super::window::by_window;
@@ -25,22 +24,23 @@ use super::{Controller, Start, Window, may_grow};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Time};
 
-/// β: a backlog of fewer segments makes a loss count as random.
+/// The threshold β: with a backlog of fewer segments, a loss counts as random.
 const BETA: u64 = 3;
 
-/// Which round-trip time tells the backlog.
+/// The round-trip time that the backlog is computed from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BacklogRtt {
-    /// The smallest one of the last round.
+    /// The smallest round-trip time of the last round.
     #[default]
     LastRound,
-    /// The latest one, as in Linux, and so in ns-2's `linux-veno`: a delayed acknowledgement or a
-    /// burst of the sender's own looks like a backlog.
+    /// The latest round-trip time, as in Linux and in ns-2's `linux-veno`. A delayed
+    /// acknowledgement or a burst of the sender's own then looks like a backlog.
     Latest,
 }
 
-/// The state of Veno.
+/// TCP Veno (Fu & Liew 2003): Reno that grows half as fast at a backlog of three segments or more,
+/// and cuts the window by a fifth at a smaller one.
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
@@ -50,14 +50,14 @@ pub struct Veno {
     /// The smallest round-trip time of the last round that measured one; [`Duration::MAX`] before
     /// it.
     last_round: Duration,
-    /// The smallest of the round that goes on; [`Duration::MAX`] without a sample.
+    /// The smallest round-trip time of the current round; [`Duration::MAX`] without a sample.
     this_round: Duration,
-    /// The round is over when this offset has been acknowledged.
+    /// The offset whose acknowledgement ends the round.
     round_end: u64,
 }
 
 impl Veno {
-    /// Veno at its start.
+    /// Creates the controller in slow start.
     pub fn new(start: &Start, round_trip: BacklogRtt) -> Self {
         Self {
             window: Window::new(start),
@@ -69,7 +69,7 @@ impl Veno {
         }
     }
 
-    /// Whether N < β for this window in bytes; `None` before the first round trip.
+    /// Returns whether N < β for this window in bytes; `None` before the first round trip.
     fn uncongested(&self, window: u64) -> Option<bool> {
         if self.last_round == Duration::MAX {
             return None;
@@ -162,7 +162,7 @@ mod tests {
         veno
     }
 
-    /// A duplicate with 1000 bytes under way.
+    /// A duplicate with 1000 bytes in flight.
     fn tell(veno: &mut Veno, acknowledged: u64, rtt_ms: i64) -> Duration {
         veno.on_ack(&AckEvent {
             rtt: Some(Duration::from_millis(rtt_ms)),

@@ -1,5 +1,5 @@
-//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can
-//! hold.
+//! Westwood: Reno's growth, and after a loss the window that the path can hold by a bandwidth
+//! estimate.
 //!
 //! Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; Milenkoski & Stojcevska 2010, equations 5
 //! and 6 (MIL-3). With another [`EstimatorSpec`] it is Westwood+ (Grieco & Mascolo 2004), Westwood
@@ -14,9 +14,9 @@
 //! ```
 //!
 //! Of MIL-8 the paper says only that a classifier "must take into consideration the estimated
-//! bandwidth and make possible changes after the estimation is performed"; setting ssthresh from
-//! it, without taking the window down, is our reading. Before there is an estimate, ssthresh is
-//! half of FlightSize (RFC 5681 equation 4).
+//! bandwidth and make possible changes after the estimation is performed"; setting ssthresh from it
+//! without reducing the window is our reading. Before the first estimate, ssthresh is half of
+//! FlightSize (RFC 5681 equation 4).
 //!
 //! [`Reaction::Linux`] is what `tcp_westwood.c` of Linux 2.6.22 does under ns-2's
 //! `Agent/TCP/Linux`:
@@ -64,30 +64,30 @@ pub enum Reaction {
     /// The estimate becomes ssthresh, and bounds the window.
     #[default]
     Westwood,
-    /// The estimate becomes the window; ssthresh is Reno's.
+    /// The estimate becomes the window; ssthresh is that of Reno.
     Linux,
-    /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end
-    /// in losses.
+    /// As [`Self::Westwood`], and a timeout divides the estimate by a factor that grows while slow
+    /// starts end in losses.
     Ucla,
-    /// As [`Self::Westwood`] in whole segments, and a timeout leaves two.
+    /// As [`Self::Westwood`] in whole segments, and a timeout leaves two segments.
     UclaNewReno,
 }
 
-/// The choices of Westwood.
+/// Says how Westwood estimates the bandwidth, and when it resets its lowest round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodOptions {
-    /// The estimator at work.
+    /// The bandwidth estimator.
     pub estimator: EstimatorSpec,
     /// The use of the estimate at a loss.
     pub reaction: Reaction,
-    /// Whether RTT_min is found anew after a timeout, in case the path has changed (Linux since
-    /// 2.6.23).
+    /// Whether the lowest round-trip time, RTT_min, is reset after a timeout, because the path may
+    /// have changed (Linux since 2.6.23).
     pub renews_min_rtt: bool,
 }
 
 impl WestwoodOptions {
-    /// Westwood's reaction to `estimator`'s estimate.
+    /// Returns Westwood's options with this estimator.
     pub const fn new(estimator: EstimatorSpec) -> Self {
         Self {
             estimator,
@@ -96,17 +96,19 @@ impl WestwoodOptions {
         }
     }
 
-    /// Westwood with a sample per acknowledgement, as in Milenkoski & Stojcevska (MIL-3).
+    /// Returns the options of Westwood with a sample per acknowledgement, as in Milenkoski &
+    /// Stojcevska (MIL-3).
     pub const fn per_ack() -> Self {
         Self::new(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK))
     }
 
-    /// Westwood with a filter by time, as in Le & Hong (BAL-1).
+    /// Returns the options of Westwood with a filter by time, as in Le & Hong (BAL-1).
     pub const fn timed() -> Self {
         Self::new(EstimatorSpec::Westwood(WestwoodSpec::TIMED))
     }
 
-    /// UCLA's module for ns-2, with its filter of type 1 (a sample per acknowledgement).
+    /// Returns the options of UCLA's module for ns-2 with its filter of type 1 (a sample per
+    /// acknowledgement).
     pub const fn ucla() -> Self {
         Self {
             reaction: Reaction::Ucla,
@@ -114,7 +116,8 @@ impl WestwoodOptions {
         }
     }
 
-    /// UCLA's module for ns-2 that derives from NewReno, with a sample per acknowledgement.
+    /// Returns the options of UCLA's module for ns-2 that derives from NewReno, with a sample per
+    /// acknowledgement.
     pub const fn ucla_newreno() -> Self {
         Self {
             reaction: Reaction::UclaNewReno,
@@ -122,7 +125,7 @@ impl WestwoodOptions {
         }
     }
 
-    /// UCLA's module for ns-2, with its filter of type 3 (by time).
+    /// Returns the options of UCLA's module for ns-2 with its filter of type 3 (by time).
     pub const fn ucla_timed() -> Self {
         Self {
             reaction: Reaction::Ucla,
@@ -130,7 +133,7 @@ impl WestwoodOptions {
         }
     }
 
-    /// Westwood+.
+    /// Returns the options of Westwood+.
     pub const fn plus() -> Self {
         Self {
             renews_min_rtt: true,
@@ -138,7 +141,7 @@ impl WestwoodOptions {
         }
     }
 
-    /// Westwood+ as ns-2's `Agent/TCP/Linux` runs it.
+    /// Returns the options of Westwood+ in ns-2's `Agent/TCP/Linux`.
     pub const fn linux() -> Self {
         Self {
             reaction: Reaction::Linux,
@@ -146,34 +149,35 @@ impl WestwoodOptions {
         }
     }
 
-    /// Westwood with ABSE.
+    /// Returns the options of Westwood with ABSE.
     pub const fn abse() -> Self {
         Self::new(EstimatorSpec::Abse)
     }
 
-    /// TIBET.
+    /// Returns the options of TIBET.
     pub const fn tibet() -> Self {
         Self::new(EstimatorSpec::Tibet(TibetFilter::DEFAULT))
     }
 }
 
-/// The state of Westwood.
+/// Westwood (Casetti et al. 2001): Reno's growth, and after a loss a window set from a bandwidth
+/// estimate.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
     pipe: Pipe,
     reaction: Reaction,
     renews_min_rtt: bool,
-    /// Whether the recovery that goes on began with a cut.
+    /// Whether the current recovery began with a cut.
     cut: bool,
-    /// RTT, smoothed with gain 1/8.
+    /// The round-trip time, smoothed with gain 1/8.
     smoothed: Option<Duration>,
-    /// UCLA's a, in quarters.
+    /// The factor a of UCLA's module, in quarters.
     quarters: u8,
 }
 
 impl Westwood {
-    /// Westwood at its start.
+    /// Creates the controller in slow start, with its bandwidth estimator.
     pub fn new(start: &Start, options: WestwoodOptions) -> Self {
         Self {
             window: Window::new(start),
@@ -186,23 +190,23 @@ impl Westwood {
         }
     }
 
-    /// max(bytes/2, 2·SMSS).
+    /// Returns max(bytes/2, 2·SMSS).
     fn half(&self, bytes: u64) -> u64 {
         (bytes / 2).max(2 * self.window.segment())
     }
 
-    /// Whole segments of so many bytes.
+    /// Rounds `bytes` down to whole segments.
     fn whole(&self, bytes: u64) -> u64 {
         bytes - bytes % self.window.segment()
     }
 
-    /// max(Bw·RTT_min, 2·SMSS).
+    /// Returns max(Bw·RTT_min, 2·SMSS), in bytes.
     fn share(&self, loss: &LossEvent) -> u64 {
         let without = || self.half(loss.in_flight);
         self.pipe.bytes().unwrap_or_else(without)
     }
 
-    /// UCLA's a after a loss that adds so many quarters to it in slow start.
+    /// Returns UCLA's a, in quarters, after a loss that adds `quarters` to it in slow start.
     fn divisor(&mut self, quarters: u8) -> u64 {
         self.quarters = if self.window.in_slow_start() {
             (self.quarters + quarters).min(16)
@@ -212,7 +216,8 @@ impl Westwood {
         u64::from(self.quarters)
     }
 
-    /// max(Bw·RTT_min·4/quarters, 2·SMSS) in whole segments; without an estimate two.
+    /// Returns max(Bw·RTT_min·4/quarters, 2·SMSS) in whole segments; two segments without an
+    /// estimate.
     fn ucla_share(&self, quarters: u64) -> u64 {
         let pipe = self.pipe.bytes().unwrap_or(0);
         let divided = self.whole(pipe.saturating_mul(4) / quarters);

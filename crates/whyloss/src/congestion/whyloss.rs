@@ -1,61 +1,72 @@
-//! Whyloss: a loss cuts the window by the odds that a queue refused it, and only where the path has
-//! shown its queue.
+//! Whyloss: CUBIC or Reno, with the full window cut only if a queue may have dropped the packet.
 //!
-//! This project's own (2026). `docs/reference/scheme.md` derives it, with results and limits.
+//! An algorithm of this project (2026). `docs/reference/scheme.md` explains it, with results and
+//! limits.
 //!
 //! ```text
-//! m        ns, the smallest round-trip time of the last one to two minutes
-//! S        ns, the largest of that time of what whole round trips had for their smallest, in as many as have eight samples outside
-//!          recoveries
-//! W        bytes, the window at the end of the round trip of S
-//! r        ns, the smaller of the last round-trip time and the smallest, forgotten with gain 1/8: what the packet before the lost
-//!          one met
-//! e        share of the bytes acknowledged in this round trip and the one before: those whose own
-//!          sample met an empty queue (by the other two conditions); it speaks for two segments at most
-//! f        share of the samples of the same two round trips with 32·(sample − m) ≤ m
-//! r′       ns, the larger of the last two samples
-//! R        65536ths, mean with gain 1/8 over losses, 3/4 at first: the rank of the last sample among
-//!          64 of the last round trips (an equal sample counts as half a smaller one)
-//! w        bytes, the window
-//! w₀       bytes, w at the end of the round trip that last raised the delivered rate by a quarter
-//! u        losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
-//! L        thousandths of log-odds of congestion, from the trees of senders
+//! m    ns, the lowest round-trip time of the last one to two minutes
+//! S    ns, the highest, over that time, of the lowest samples of round trips; a round trip counts
+//!      if it has eight samples outside recoveries
+//! W    bytes, the window at the end of the round trip of S
+//! r    ns, the last round-trip time or, if lower, a minimum that moves towards each sample with
+//!      gain 1/8
+//! e    share of the bytes acknowledged in this and the previous round trip by samples that meet
+//!      the first two conditions of *empty*; a sample counts for at most two segments
+//! f    share of the samples of these round trips with 32·(sample − m) ≤ m
+//! r′   ns, the higher of the last two samples
+//! R    65536ths, mean over losses with gain 1/8, 3/4 at first, of the rank of the last sample among
+//!      64 of the last round trips (an equal sample counts as half a smaller one)
+//! w    bytes, the window
+//! w₀   bytes, w at the end of the round trip that last raised the delivered rate by a quarter
+//! u    losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
+//! L    thousandths, log-odds of congestion from the trees of senders
+//! L̄    thousandths, mean of L over losses with gain 1/8, each limited to ±3000; 0 at first
 //!
-//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m         six own segments, or a third of m, have waited
-//! blind    ⇔ R ≤ 0.68                                       losses do not look at the delay
-//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
-//! flat     ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
-//! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
+//! seen   ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m   six own segments, or a third of m, waited
+//! blind  ⇔ R ≤ 0.68                                 losses come at any delay
+//! empty  ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
+//! flat   ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
+//! small  ⇔ 4·w·S ≤ 3·W·m                            less than three quarters of what filled the path
+//! lossy  ⇔ L̄ ≤ −1500                                most losses look like those of a channel
+//! ρ     += (65536·[empty] − ρ)/16                   at each loss while seen; 0 at first   65536ths
 //!
-//! cut c    = 0                                    seen, empty               thousandths of the base controller's
-//!          = 0                                    not seen, flat, blind
-//!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
-//!          = 0 if L ≤ 1000 and u ≤ 8, else 1000   in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
-//!          = 1000                                 otherwise
-//! window   = before − (before − what the base controller leaves)·c/1000
+//! cut c  = 0                              seen, empty          thousandths of the base controller's
+//!        = 0                              not seen, flat, blind
+//!        = clamp(L − 500, 0, 1000)        not seen, not flat, lossy, R ≤ 0.62
+//!        = clamp(L − 500, 0, 1000)        seen, not empty, and ρ ≥ 8192 or (lossy, blind, small)
+//!        = 0 if L ≤ 1000 and u ≤ 8, else 1000
+//!                                         in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
+//!        = 1000                           otherwise
+//! window = before − (before − the window that the base controller leaves)·c/1000
+//! grows in a recovery                     after a loss with c = 0, if lossy and R ≤ 0.62, after the
+//!                                         first slow start
 //! ```
 //!
-//! A packet that met an empty queue was not refused by it, whatever the odds. RED and PIE refuse by
-//! the past, though, and TCP takes few samples while it repairs. One low sample is therefore not
-//! enough: half of all bytes must have met an empty queue (e). In the first slow start, a queue
-//! refuses packets if the window grows while the delivered rate does not (u).
+//! A packet that met an empty queue was not dropped by it, whatever the odds. RED and PIE drop by
+//! past averages, though, and TCP takes few samples during recovery. One low sample is therefore
+//! not enough: half of all bytes must have met an empty queue (e). In the first slow start, a queue
+//! drops packets if the window grows while the delivered rate does not (u).
 //!
-//! Losses at an empty queue now and then (ρ) show a channel that loses, and the odds decide about
-//! the others. Where no queue has shown itself, a few packets of buffer, a policer, many flows on a
-//! long path, or a channel can be the cause. A full buffer refuses packets at the largest delays,
-//! however small these are, and a channel at any: the ranks of losses have a mean near 1 there, and
-//! 1/2 here (R).
+//! If some losses meet an empty queue (ρ), the channel loses packets, and the odds decide about the
+//! other losses. If no queue was seen, the cause can be a buffer of a few packets, a policer, many
+//! flows on a long path, or a channel. A full buffer drops packets at the highest delays, however
+//! small these are, so the ranks of losses have a mean near 1. A channel loses packets at any
+//! delay, so the mean is near 1/2 (R).
 //!
-//! What holds by construction, and the tests hold it to it. Once the first slow start is over, with
-//! κ the cut and κ′ what the base controller would have cut of the same window:
+//! On a lossy path, the odds also decide if no queue was seen, or if the window is too small to
+//! have filled the seen one (small). A recovery from a loss without a cut does not stop growth,
+//! because the window would otherwise never grow at one loss per round trip.
+//!
+//! These lines hold by construction, and property tests check them. After the first slow start,
+//! with κ the cut and κ′ the base controller's cut of the same window:
 //!
 //! ```text
-//! κ = κ′                       while R > 0.68, unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
-//! κ = κ′                       while no round trip did, unless the last two samples, and half of two round trips', are at most 33/32·m
-//! κ = κ′                       after one did, unless a quarter of the bytes of two round trips met an empty queue, or ρ ≥ 1/8
-//! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8 or the samples are flat
-//! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
-//! κ = κ′                       at ECN marks and at persistent congestion
+//! κ = κ′      if R > 0.68 and no queue was seen in the last two minutes
+//! κ = κ′      if L̄ > −1500 and no queue was seen, unless flat
+//! κ = κ′      if L̄ > −1500 and a queue was seen, unless e ≥ 1/4 or ρ ≥ 1/8
+//! κ = κ′      if a queue was seen and w > 3/4·W·m/S, unless e ≥ 1/4 or ρ ≥ 1/8
+//! 0 ≤ κ ≤ κ′  always: no loss makes the window larger
+//! κ = κ′      at ECN marks and at persistent congestion
 //! ```
 //!
 //! In the first slow start, at most eight losses at 2·w ≥ 3·w₀ are spared before the delivered rate
@@ -69,26 +80,26 @@ use crate::sender::trees::{Signals, log_odds};
 use crate::{Duration, Time};
 use history::History;
 
-/// Own segments in the largest queue from which on it counts as seen.
+/// The number of own segments in the largest queue from which the queue counts as seen.
 const SEEN: i64 = 6;
-/// A queue is empty up to this delay: CoDel drops at no less than 5 ms.
+/// The delay up to which a queue counts as empty; CoDel drops at no less than 5 ms.
 const EMPTY: Duration = Duration::from_millis(4);
-/// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
+/// The share of losses at an empty queue, in 65536ths, from which the odds decide about the others.
 const EVIDENCE: i32 = 65536 / 8;
-/// 65536ths: the mean rank up to which losses are blind to the queue: 0.68.
+/// The mean rank, in 65536ths, up to which losses are blind to the queue: 0.68.
 const BLIND: i32 = 44_564;
-/// Losses that this share remembers.
+/// The number of losses over which ρ is averaged.
 const MEMORY: i32 = 16;
 /// Thousandths of log-odds at which cuts begin.
 const FIRST_CUT: i32 = 500;
-/// Thousandths of log-odds above which slow start's first cut is made.
+/// The log-odds, in thousandths, above which slow start's first cut is made.
 const SLOW_START: i32 = 1000;
-/// Losses that slow start spares while the window outgrows the delivered rate.
+/// The number of losses that slow start spares while the window outgrows the delivered rate.
 const UNPAID: u32 = 8;
-/// A cut in full.
+/// A full cut, in thousandths.
 const FULL: u64 = 1000;
 
-/// What grows the window.
+/// The controller that grows the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Under {
@@ -99,15 +110,16 @@ pub enum Under {
     Reno,
 }
 
-/// The state of Whyloss. See the top of its file for the formula.
+/// The controller of the scheme `whyloss`: a base controller whose cut at a loss depends on the
+/// odds of congestion. `docs/reference/scheme.md` has the formula.
 #[derive(Clone, Debug)]
 pub struct Whyloss {
     base: Base,
     signals: Signals,
     history: History,
-    /// ρ.
+    /// ρ of the formula, in 65536ths: the share of losses that met an empty queue.
     empties: i32,
-    /// R.
+    /// R of the formula, in 65536ths: the mean rank of losses.
     rank: i32,
     /// Whether the last loss left the window as it was.
     spared: bool,
@@ -135,7 +147,7 @@ macro_rules! base {
 }
 
 impl Whyloss {
-    /// Whyloss over that controller, at its start.
+    /// Creates the controller over `under`, in slow start.
     pub fn new(start: &Start, under: Under) -> Self {
         let base = match under {
             Under::Cubic => Base::Cubic(Cubic::new(start, CubicDialect::Rfc9438)),
@@ -151,7 +163,7 @@ impl Whyloss {
         }
     }
 
-    /// Returns c, the share of the cut that a loss is worth, in thousandths, and counts the loss as
+    /// Returns c, the share of the full cut for this loss, in thousandths. Counts the loss as
     /// [`Controller::on_loss`] does.
     pub fn cut(&mut self, loss: &LossEvent) -> u64 {
         let queue = self.history.queue(&self.signals);
@@ -215,13 +227,13 @@ impl Controller for Whyloss {
         base!(self.on_mark(mark));
     }
 
-    /// It has a classifier of its own, and asks no other.
+    /// Ignores the verdict of another classifier, because the scheme has its own.
     fn on_spared_loss(&mut self, loss: &LossEvent, _: Spared) {
         self.on_loss(loss);
     }
 
     fn on_recovery_end(&mut self, now: Time, at_most: u64) {
-        // What is taken off a window that was spared, slow start brings back.
+        // Slow start restores the part that is taken off a spared window.
         let window = self.window();
         if self.spared && at_most < window {
             let ssthresh = self.ssthresh().max(window);
@@ -239,8 +251,8 @@ impl Controller for Whyloss {
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
         if cut == 0 && !loss.repeated {
-            // Slow start brings the window back. An unlimited threshold means that it still ran; it
-            // must not pass what was reached.
+            // Slow start restores the window. An unlimited threshold means that the first slow
+            // start still ran; the new one must stop at the window that was reached.
             let least = if before == u64::MAX { 0 } else { before };
             let window = self.window();
             base!(self.set_window(window, least.max(loss.window)));
@@ -370,8 +382,8 @@ mod tests {
         assert_eq!(path.windows(), [100_000, 70_000]);
     }
 
-    /// All samples are equal, so each loss ranks in the middle: R is 1/2 + (7/8)^n/4, and 0.667 at the
-    /// third loss.
+    /// All samples are equal, so each loss ranks in the middle: R is 1/2 + (7/8)^n/4, and 0.667 at
+    /// the third loss.
     #[test]
     fn the_third_loss_in_the_middle_of_flat_delays_cuts_nothing() {
         let mut path = Path::new(Under::Cubic);
@@ -451,8 +463,8 @@ mod tests {
             }
         }
 
-        /// While every loss meets a queue of more than 4 ms, ρ stays 0: the base controller, to the
-        /// byte, however deep the queue is.
+        /// While every loss meets a queue of more than 4 ms at a window that fills the path, ρ
+        /// stays 0: the base controller, to the byte, however deep the queue is.
         #[test]
         fn losses_at_a_queue_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);
@@ -509,8 +521,7 @@ mod tests {
             prop_assert!(path.controllers[0].ssthresh() < u64::MAX);
         }
 
-        /// Whatever came before, marks and persistent congestion leave what they leave the base
-        /// controller.
+        /// Marks and persistent congestion always leave the window of the base controller.
         #[test]
         fn marks_and_persistent_congestion_always_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);

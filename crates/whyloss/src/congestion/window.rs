@@ -1,4 +1,4 @@
-//! The congestion window of all that grow as Reno does: slow start and congestion avoidance (RFC
+//! The congestion window of controllers that grow as Reno: slow start and congestion avoidance (RFC
 //! 5681 §3.1).
 //!
 //! ```text
@@ -8,12 +8,12 @@
 //!                   cwnd += SMSS for each cwnd acknowledged  [`Growth::PerWindow`]
 //! ```
 //!
-//! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are
-//! delayed. The fraction of a byte that the quotient leaves is carried over, so that growth is
-//! exact for any window. An acknowledgement of more than a window, which fills a hole after a
-//! timeout, counts as one of a window: "cwnd MUST NOT be increased by more than SMSS bytes per RTT"
-//! (RFC 5681 §3.1). The window does not grow during a recovery, nor while the application limits it
-//! (RFC 7661 §4.3 says why).
+//! The RFC recommends counting bytes; counting acknowledgements grows half as fast with delayed
+//! acknowledgements. The remainder of the quotient is carried over, so growth is exact for any
+//! window. An acknowledgement of more than a window, which fills a hole after a timeout, counts as
+//! one window: "cwnd MUST NOT be increased by more than SMSS bytes per RTT" (RFC 5681 §3.1). The
+//! window does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says
+//! why).
 
 use super::Start;
 use crate::event::AckEvent;
@@ -22,24 +22,25 @@ use crate::event::AckEvent;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Growth {
-    /// Bytes acknowledged, as RFC 5681 §3.1 recommends (and RFC 3465): a segment per round trip.
+    /// Counts acknowledged bytes, as RFC 5681 §3.1 and RFC 3465 recommend. The window grows by a
+    /// segment per round trip.
     #[default]
     PerByte,
-    /// Acknowledgements (equation 3 of RFC 5681; ns-2): half a segment per round trip when they are
-    /// delayed.
+    /// Counts acknowledgements (equation 3 of RFC 5681; ns-2). The window grows by half a segment
+    /// per round trip if they are delayed.
     PerAck,
-    /// Bytes acknowledged, but a whole segment at a time: one for each window of them (RFC 3465
-    /// §2.1; RFC 9002 §7.3.3 allows no more). As quinn and noq do.
+    /// Grows by a whole segment for each window of acknowledged bytes (RFC 3465 §2.1; RFC 9002
+    /// §7.3.3 allows no more), as in quinn and noq.
     PerWindow,
 }
 
-/// cwnd and ssthresh in bytes.
+/// A congestion window that grows as in Reno, with cwnd and ssthresh in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// The rest of growth that is not yet a byte of cwnd, in bytes²; below cwnd. (By
-    /// windows: the bytes acknowledged since the last growth.)
+    /// The remainder of growth that is not yet a byte of cwnd, in bytes²; below cwnd. With
+    /// [`Growth::PerWindow`], the bytes acknowledged since the last growth.
     credit: u64,
     segment_size: u32,
     growth: Growth,
@@ -50,7 +51,7 @@ pub struct Window {
     reason = "of an acknowledgement only what it looks at is worked out"
 )]
 impl Window {
-    /// The window at its start.
+    /// Creates the window in its initial state.
     pub fn new(start: &Start) -> Self {
         let segment_size = start.segment_size.max(1);
         Self {
@@ -62,7 +63,7 @@ impl Window {
         }
     }
 
-    /// Grows by an acknowledgement, if it lets the window grow at all.
+    /// Grows the window for one acknowledgement, unless a recovery or the application prevents it.
     #[inline(always)]
     pub fn grow(&mut self, ack: &AckEvent) {
         if !may_grow(ack) {
@@ -75,13 +76,14 @@ impl Window {
         }
     }
 
-    /// One acknowledgement of slow start.
+    /// Grows the window in slow start for an acknowledgement of `acked` bytes.
     #[inline(always)]
     pub fn slow_start(&mut self, acked: u64) {
         self.cwnd = self.cwnd.saturating_add(acked.min(self.segment()));
     }
 
-    /// One acknowledgement of congestion avoidance at `1/slower` of Reno's pace.
+    /// Grows the window for one acknowledgement in congestion avoidance, at `1/slower` of Reno's
+    /// pace.
     #[inline(always)]
     pub fn avoid_congestion(&mut self, acked: u64, slower: u64) {
         let segment = self.segment();
@@ -97,7 +99,7 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add(credit / self.cwnd);
     }
 
-    /// [`Growth::PerWindow`].
+    /// Grows by the rule of [`Growth::PerWindow`].
     #[inline(never)]
     fn wait_for_a_window(&mut self, acked: u64, slower: u64) {
         self.credit = self.credit.saturating_add(acked);
@@ -108,50 +110,50 @@ impl Window {
         }
     }
 
-    /// Whether slow start goes on.
+    /// Returns whether the window is in slow start.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Sets both; at least a segment of cwnd remains.
+    /// Sets cwnd and ssthresh in bytes; cwnd stays at least one segment.
     pub fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = cwnd.max(self.segment());
         self.ssthresh = ssthresh;
         self.credit = 0;
     }
 
-    /// Bounds cwnd from above; at least a segment remains.
+    /// Limits cwnd to `at_most` bytes; cwnd stays at least one segment.
     pub fn limit(&mut self, at_most: u64) {
         self.set(self.cwnd.min(at_most), self.ssthresh);
     }
 
-    /// Segments have `segment_size` bytes from now on; at least one of cwnd remains.
+    /// Sets the segment size in bytes; cwnd stays at least one segment.
     pub fn resize(&mut self, segment_size: u32) {
         self.segment_size = segment_size.max(1);
         self.set(self.cwnd, self.ssthresh);
     }
 
-    /// cwnd in bytes.
+    /// Returns the congestion window cwnd, in bytes.
     #[inline]
     pub fn cwnd(&self) -> u64 {
         self.cwnd
     }
 
-    /// ssthresh in bytes; [`u64::MAX`] if there is none yet.
+    /// Returns ssthresh in bytes; [`u64::MAX`] if there is none yet.
     #[inline]
     pub fn ssthresh(&self) -> u64 {
         self.ssthresh
     }
 
-    /// SMSS in bytes; at least 1.
+    /// Returns SMSS in bytes; at least 1.
     #[inline]
     pub fn segment(&self) -> u64 {
         u64::from(self.segment_size)
     }
 }
 
-/// Whether an acknowledgement may make a window grow.
+/// Returns whether an acknowledgement may grow a window.
 #[inline]
 pub fn may_grow(ack: &AckEvent) -> bool {
     ack.acked > 0 && !ack.in_recovery && !ack.app_limited

@@ -1,18 +1,18 @@
-//! Extrema over a window that slides, in constant space: the best three candidates, each later and
-//! worse than the one before (K. Nichols's algorithm, in Linux's `win_minmax.c`). They may be of
-//! less than the window, never of more.
+//! Extrema over a sliding window in constant space. Keeps the best three candidates, each later and
+//! worse than the one before (K. Nichols's algorithm, in Linux's `win_minmax.c`). An extremum may
+//! cover less than the window, never more.
 
-/// The largest value over a window of whatever the caller counts in: rounds, nanoseconds.
+/// The largest value over a window, in the caller's unit: rounds or nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowedMax([(u64, u64); 3]);
 
 impl WindowedMax {
-    /// 0 before the first value.
+    /// Returns the largest value; 0 before the first value.
     pub(super) fn get(&self) -> u64 {
         self.0[0].0
     }
 
-    /// Takes `value`, seen at `now`; values `window` ago, at least 1, and older are forgotten.
+    /// Adds `value`, seen at `now`, and forgets values that are `window` (at least 1) old or older.
     pub(super) fn update(&mut self, value: u64, now: u64, window: u64) {
         let candidates = &mut self.0;
         let first_smaller = candidates.iter().position(|&(old, _)| old <= value);
@@ -39,12 +39,12 @@ impl WindowedMax {
 pub(super) struct WindowedMin(WindowedMax);
 
 impl WindowedMin {
-    /// [`u64::MAX`] before the first value.
+    /// Returns the smallest value; [`u64::MAX`] before the first value.
     pub(super) fn get(&self) -> u64 {
         !self.0.get()
     }
 
-    /// As [`WindowedMax::update`].
+    /// Adds a value, as [`WindowedMax::update`] does.
     pub(super) fn update(&mut self, value: u64, now: u64, window: u64) {
         self.0.update(!value, now, window);
     }

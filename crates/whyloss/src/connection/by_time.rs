@@ -1,5 +1,6 @@
-//! For stacks whose callbacks report single packets by their sending time, and then the end of the
-//! batch. The adapters of quinn and noq use it. Several packets may leave as one.
+//! For stacks whose callbacks report each packet by its sending time, and then the end of the
+//! batch. The adapters of quinn and noq use it. One call may report several packets that left
+//! together.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -8,7 +9,7 @@ use crate::{Duration, Time};
 
 #[doc(hidden)]
 impl<S: SenderClassifier, C: Controller> Connection<S, C> {
-    /// Reports that packets of `bytes` in all leave, the last with number `last`.
+    /// Reports that packets of `bytes` bytes in total leave, the last with number `last`.
     #[inline]
     pub fn on_sent(&mut self, now: Time, bytes: u64, last: u64) {
         let offset = self.ledger.push(now, bytes, last);
@@ -35,7 +36,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Reports that a packet of `bytes` that left at `left` is acknowledged.
+    /// Reports the acknowledgement of a packet of `bytes` bytes that left at `left`.
     #[inline]
     pub fn on_acked_at(&mut self, now: Time, left: Time, bytes: u64) {
         if self.batch.left != Some(left) {
@@ -46,7 +47,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.batch.newest = self.batch.newest.max(Some(left));
     }
 
-    /// Acknowledges packet `number` of `bytes`.
+    /// Reports the acknowledgement of packet `number` of `bytes` bytes that left at `left`.
     #[inline]
     pub fn on_acked(&mut self, now: Time, left: Time, bytes: u64, number: u64) {
         self.ledger.acked(now, left, bytes, number);
@@ -74,7 +75,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.finish_batch(now, app_limited, largest);
     }
 
-    /// Ends the batch, for stacks that may report losses later than the next batch.
+    /// Ends a batch of acknowledgements, for stacks that may report losses later than the next
+    /// batch.
     pub fn finish_batch(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         let Some(newest) = self.batch.newest.take() else {
             return;
@@ -105,22 +107,23 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Marks packet `number` of `bytes` as lost, before the congestion event.
+    /// Marks packet `number` of `bytes` bytes as lost, before the congestion event.
     pub fn on_packet_lost(&mut self, number: u64, bytes: u64) {
         let first = self.ledger.lost(number, bytes);
         self.recovery.first = self.recovery.first.or(first);
         self.recovery.lost += u32::from(first.is_some());
     }
 
-    /// Marks packets of `bytes` in all as lost, the last of which left at `left`, before the
-    /// congestion event.
+    /// Marks packets of `bytes` bytes in total as lost, before [`Self::on_lost`] reports the
+    /// congestion event. The last of these packets left at `left`.
     pub fn on_lost_until(&mut self, left: Time, bytes: u64) {
         let mtu = u64::from(self.mtu);
         self.recovery.first = self.ledger.lost_until(left, bytes, mtu);
         self.recovery.lost = if bytes > mtu { 2 } else { 1 };
     }
 
-    /// Reports the congestion event of losses, the last of which left at `left`.
+    /// Reports the congestion event of losses and returns its verdict. The last lost packet left at
+    /// `left`. Returns `None` if the losses belong to a recovery that has begun already.
     pub fn on_lost(&mut self, now: Time, left: Time, persistent: bool) -> Option<Verdict> {
         let first = self.recovery.first.take();
         let lost = core::mem::take(&mut self.recovery.lost);
@@ -142,7 +145,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         Some(self.tell_loss(&loss, lost == 1))
     }
 
-    /// Reports marked packets, the last of which left at `left`.
+    /// Reports packets marked by ECN, the last of which left at `left`.
     pub fn on_marked(&mut self, now: Time, left: Time) {
         if self.belongs(left) {
             return self.tell_lost(now);

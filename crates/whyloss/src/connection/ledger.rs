@@ -1,4 +1,4 @@
-//! Keeps the packets that were sent and are not yet settled.
+//! Keeps the packets that were sent and are neither acknowledged nor lost.
 //!
 //! An entry is one call of `on_sent`: a packet, or several that left together (segmentation
 //! offload). Entries and their times are in sending order. Some stacks (quinn) identify packets
@@ -11,9 +11,9 @@
 //!                all before it (RFC 9002 §6.1); of those with the same time, the first ones
 //! ```
 //!
-//! So a loss may be attributed to an earlier packet, but only within a burst. A packet may get no
-//! loss although three later ones were acknowledged: it was a lone acknowledgement or an MTU probe.
-//! It is then settled.
+//! So a loss may be attributed to an earlier packet, but only within a burst. If the stack reports
+//! no loss of a packet although three later ones were acknowledged, the packet was an
+//! acknowledgement alone or an MTU probe. It is then settled.
 
 use alloc::boxed::Box;
 use alloc::collections::{TryReserveError, VecDeque};
@@ -22,29 +22,30 @@ use core::ops::Range;
 use crate::Time;
 use crate::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
 
-/// RFC 9002's kPacketThreshold.
+/// The number of later packets after which a packet is lost: kPacketThreshold of RFC 9002.
 pub(super) const PACKET_THRESHOLD: u64 = 3;
 
-/// Entries searched linearly before the binary search.
+/// The number of entries searched linearly before the binary search.
 const NEAR: usize = 4;
 
 /// The contents of one call of `on_sent`.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     left: Time,
-    /// Bytes sent before this entry.
+    /// The bytes sent before this entry.
     offset: u64,
     bytes: u64,
     acked: u64,
     lost: u64,
-    /// Lost bytes not yet reported to the meter.
+    /// The lost bytes that are not yet reported to the meter.
     untold: u64,
-    /// Number of the last packet in the entry.
+    /// The number of the last packet in the entry.
     last: u64,
     /// Whether the open bytes will never be acknowledged or lost.
     overtaken: bool,
-    /// The last batch that acknowledged bytes of the entry, and how many.
+    /// The last batch that acknowledged bytes of the entry.
     batch: u64,
+    /// The bytes that this batch acknowledged.
     fresh: u64,
 }
 
@@ -71,22 +72,22 @@ pub(super) struct Ledger {
     /// Leading entries whose numbers need not increase: a handshake uses several packet-number
     /// spaces.
     mixed: usize,
-    /// The current batch of acknowledgements, counted from 1, and the bytes that it acknowledged so
-    /// far.
+    /// The current batch of acknowledgements, counted from 1.
     batch: u64,
+    /// The bytes that the current batch has acknowledged so far.
     fresh: u64,
-    /// Open bytes of all entries.
+    /// The open bytes of all entries.
     open: u64,
-    /// The most entries to remember.
+    /// The highest number of entries to remember.
     most: usize,
 }
 
 /// The effect of a batch of acknowledgements, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// Acknowledged bytes that the edge passed, from this batch and earlier ones.
+    /// The acknowledged bytes that the edge passed, from this batch and earlier ones.
     pub(super) acked: u64,
-    /// Bytes of this batch that the edge did not pass.
+    /// The number of bytes of this batch that the edge did not pass.
     pub(super) sacked: u64,
     /// All bytes of this batch.
     pub(super) fresh: u64,
@@ -95,11 +96,11 @@ pub(super) struct Passed {
 /// The start of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FirstLost {
-    /// Offset of the first lost byte.
+    /// The offset of the first lost byte.
     pub(super) offset: u64,
-    /// When the packet left.
+    /// The time at which the packet left.
     pub(super) left: Time,
-    /// Number of the last packet that left with it.
+    /// The number of the last packet that left with it.
     pub(super) number: u64,
 }
 
@@ -294,7 +295,7 @@ impl Ledger {
         }
     }
 
-    /// Marks packet `number` of `bytes` as lost.
+    /// Marks packet `number` of `bytes` bytes as lost.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
         let holds = |&index: &usize| {
             let entry = &self.entries[index];
@@ -353,7 +354,7 @@ impl Ledger {
         first
     }
 
-    /// Calls `tell` with the meter for each range of lost bytes not yet reported.
+    /// Calls `tell` with the meter for each range of lost bytes that is not yet reported.
     pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;

@@ -35,22 +35,22 @@
 //!   [`window`](Connection::window), at [`pacing_rate`](Connection::pacing_rate) or below, and at
 //!   most a [`send_quantum`](crate::congestion::send_quantum) at once.
 //! - Unknown and settled numbers have no effect; nor does sending a number that does not increase.
-//! - At most [`MOST_PACKETS`] are in flight, or the number set by
-//!   [`most_packets`](Connection::most_packets). One more, and the oldest is forgotten. Nothing
-//!   else grows, and nothing allocates once the ledger has its full size.
+//! - At most [`MOST_PACKETS`] are remembered, or the number set by
+//!   [`most_packets`](Connection::most_packets); a further packet replaces the oldest. Nothing else
+//!   grows, and nothing allocates once the ledger has its full size.
 //!
 //! # Events
 //!
 //! ```text
 //! acknowledgements   one `AckEvent` for each packet that the left edge passes, or one for all that
 //!                    it does not pass; the last one has the round-trip time
-//! losses             one event per recovery period (RFC 9002 §7.3.2); packets sent before it began
-//!                    belong to the previous event; each timeout or persistent congestion (§7.6)
-//! recovery           until the acknowledgement, inclusive, of a packet sent after it began
+//! losses             one event per recovery period (RFC 9002 §7.3.2), timeout or persistent
+//!                    congestion (§7.6); later losses of packets sent before the period add none
+//! recovery           ends with the acknowledgement of a packet sent after it began
 //! acknowledged       all before it is settled; after a single loss it waits until the recovery
 //!                    ends or a second packet is lost: one loss must not look like several
 //! in flight          sent beyond `acknowledged`; at a loss, from the first lost packet on
-//! round-trip time    of the newest packet of a batch, unless a later one was acknowledged before;
+//! round-trip time    of the newest packet in a batch, unless a newer one was acknowledged before;
 //!                    includes the peer's delay, unless the stack reports its own with `on_rtt`
 //! ```
 
@@ -102,13 +102,14 @@ pub struct Connection<S = Classifier, C = AnyController> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The cause.
+    /// The cause that the classifier found.
     pub cause: Cause,
-    /// Odds of congestion, p/(1 − p), if the classifier estimates them.
+    /// The odds of congestion, p/(1 − p) for probability p; `None` if the classifier does not
+    /// estimate them.
     pub odds: Option<f64>,
     /// How the loss was detected.
     pub detection: Detection,
-    /// When it was detected.
+    /// The time at which the loss was detected.
     pub at: Time,
 }
 
@@ -147,8 +148,8 @@ impl Connection {
 }
 
 impl<S: SenderClassifier, C: Controller> Connection<S, C> {
-    /// Returns the controller's start for packet numbers: [`Start::new`], but the window grows by
-    /// whole windows because no acknowledgement is cumulative.
+    /// Returns the initial state for packet numbers: [`Start::new`] with [`Growth::PerWindow`],
+    /// because no acknowledgement is cumulative.
     pub const fn start(mtu: u32) -> Start {
         Start {
             growth: Growth::PerWindow,
@@ -156,7 +157,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Creates a connection under any control, including your own.
+    /// Creates a connection under any control, including your own, with packets of at most `mtu`
+    /// bytes (at least 1).
     pub fn with(control: CongestionControl<S, C>, mtu: u32) -> Self {
         Self {
             ledger: Ledger::new(control.control().wants_rate_samples()),
@@ -185,7 +187,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     /// Allocates the ledger at its full size now, so that no later call allocates.
     ///
     /// # Errors
-    /// If there is not enough memory.
+    /// Returns an error if there is not enough memory.
     pub fn reserve(&mut self) -> Result<(), TryReserveError> {
         self.ledger.reserve()
     }
@@ -217,7 +219,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.verdict
     }
 
-    /// Reports that packet `number` of `bytes` leaves at `now`. Set `app_limited` if the
+    /// Reports that packet `number`, of `bytes` bytes, leaves at `now`. Set `app_limited` if the
     /// application has no more data although window and pacing would allow it.
     pub fn on_packet_sent(&mut self, number: u64, bytes: u64, now: Time, app_limited: bool) {
         if self.ledger.last().is_some_and(|last| number <= last) {
@@ -256,8 +258,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     }
 
     /// Reports an acknowledgement at `now` of every packet up to number `through`, except those in
-    /// `missing`, which must increase. For stacks that list the packets in flight, but not those
-    /// that an acknowledgement removed.
+    /// `missing`, which must increase. Suits stacks that list the packets in flight, but not the
+    /// packets that an acknowledgement removed.
     pub fn on_packets_acked_through(
         &mut self,
         through: u64,
@@ -306,18 +308,19 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.on_lost(now, last?, false)
     }
 
-    /// Undoes the last loss event's effect on the window: all its packets arrived after all.
+    /// Undoes the last loss event's effect on the window. Call it if all its packets arrived after
+    /// all.
     pub fn on_spurious(&mut self, now: Time) {
         self.control.on_spurious_loss(now);
     }
 
-    /// Reports that the last acknowledgement carried ECN-CE: congestion, once per recovery period.
+    /// Reports that the last acknowledgement carried ECN-CE. It counts once per recovery period.
     pub fn on_ecn_ce(&mut self, now: Time) {
         self.on_marked(now, self.newest.unwrap_or(now));
     }
 
     /// Reports that the retransmission timer expired; report the abandoned packets as lost
-    /// afterwards. Not for QUIC's probe timeout (RFC 9002 §6.2).
+    /// afterwards. Do not call it for QUIC's probe timeout (RFC 9002 §6.2).
     pub fn on_timeout(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::Timeout, self.ledger.first());
         let loss = loss.repeated(self.timed_out);

@@ -1,5 +1,5 @@
-//! Compares what classifiers hear from a stack that names packets with what they hear from one that
-//! tells times.
+//! Compares the events that classifiers get from a stack with packet numbers with those from a
+//! stack with sending times.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The reactions of n to a loss, and how any sender classifier chooses one.
+//! The reactions of n to a loss, and their choice by any sender classifier.
 //!
 //! ```text
 //! IFTP     every loss                                    n/2
@@ -11,23 +11,24 @@
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base               (4), in packets
 //! ```
 //!
-//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its
-//! smoothed round-trip time starts and moves as the sender's R does.
+//! [`Veno`] computes B from the sender's events, whose window is n packets. Its smoothed round-trip
+//! time follows the same rule as the sender's R.
 
 use crate::Cause;
 use crate::event::{AckEvent, LossEvent};
 use crate::sender::veno::{Judgement, Veno};
 use crate::sender::{Classifier, SenderClassifier};
 
-/// The reaction of n to a loss found by acknowledgements. A timeout always does the same.
+/// The reaction of the rate n, in packets per period, to a loss that acknowledgements reveal. The
+/// reaction to a timeout is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
-    /// n stays.
+    /// The rate n stays the same.
     Keep,
-    /// n·4/5.
+    /// The rate n falls to 4n/5.
     FourFifths,
-    /// n/2.
+    /// The rate n falls to n/2.
     Halve,
 }
 
@@ -50,16 +51,17 @@ impl From<Cause> for Reaction {
     }
 }
 
-/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP
-/// has `()`.
+/// Decides how an IFTP sender reacts to its losses, from its acknowledgements. The judge `()` is
+/// plain IFTP, which halves the rate at every loss.
 pub trait Judge {
-    /// Takes an acknowledgement.
+    /// Updates the judge with an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// The reaction to a loss event. Asked about timeouts too, but the answer is not used there.
+    /// Returns the reaction to a loss event. The sender also calls it at timeouts, and ignores the
+    /// answer.
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction;
 }
 
-/// Every loss is congestion.
+/// The judge of plain IFTP, for which every loss is congestion.
 impl Judge for () {
     #[inline]
     fn on_ack(&mut self, _: &AckEvent) {}
@@ -69,7 +71,7 @@ impl Judge for () {
     }
 }
 
-/// IFTPV.
+/// The judge of IFTPV: the predictor of enhanced Veno.
 impl Judge for Veno {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
@@ -81,14 +83,14 @@ impl Judge for Veno {
     }
 }
 
-/// A classifier's answer about a loss event of IFTP: the cause, and the reaction, of which some
-/// classifiers know more than two.
+/// A classifier's answer about a loss event of IFTP: the cause and the reaction. Some classifiers
+/// have more than two reactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {
-    /// The cause.
+    /// The cause of the loss.
     pub cause: Cause,
-    /// The sender's reaction.
+    /// The reaction of the sender.
     pub reaction: Reaction,
 }
 
@@ -112,7 +114,7 @@ impl From<Cause> for Advice {
     }
 }
 
-/// Any classifier of the registry. With the unaware one it is IFTP, with enhanced Veno IFTPV.
+/// Any classifier of the registry. The unaware one gives IFTP, and enhanced Veno IFTPV.
 impl Judge for Classifier {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {

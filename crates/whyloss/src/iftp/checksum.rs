@@ -5,9 +5,8 @@
 pub struct Sum(u32);
 
 impl Sum {
-    /// The sum of an IPv4 pseudo-header: addresses, protocol, and length of what the packet carries
-    /// (RFC 768; for UDP-Lite RFC 3828, 3.1 takes the length from the network layer, not the
-    /// coverage).
+    /// Returns the sum of an IPv4 pseudo-header: addresses, protocol, and payload length (RFC 768).
+    /// For UDP-Lite, the length is the network layer's, not the coverage (RFC 3828, 3.1).
     #[must_use]
     pub fn ipv4(source: [u8; 4], destination: [u8; 4], protocol: u8, length: u16) -> Self {
         let [high, low] = length.to_be_bytes();
@@ -17,7 +16,7 @@ impl Sum {
             .with(&[0, protocol, high, low])
     }
 
-    /// With these bytes as well; an odd one is the high half of a word.
+    /// Adds `bytes`; an odd last byte is the high half of a word.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         let mut words = bytes.chunks_exact(2);
@@ -34,7 +33,7 @@ impl Sum {
         Self(sum as u32)
     }
 
-    /// The checksum to send for what was added: the complement, or all ones where that is zero (RFC
+    /// Returns the checksum to send: the complement of the sum, or all ones if that is zero (RFC
     /// 768, RFC 3828).
     #[must_use]
     pub fn checksum(self) -> u16 {
@@ -44,7 +43,7 @@ impl Sum {
         }
     }
 
-    /// Whether what was added, checksum included, is as it was sent.
+    /// Returns whether the added bytes, checksum included, are undamaged.
     #[must_use]
     pub fn is_valid(self) -> bool {
         self.0 == 0xFFFF

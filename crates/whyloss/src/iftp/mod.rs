@@ -2,35 +2,35 @@
 //!
 //! ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams over heterogeneous
 //! wired–wireless networks", Computer Communications 31, 2008: section 4 (IFTP), 7 (IFTP-W), 10.2
-//! (IFTPV), 11 (both together, which it suggests and does not try).
+//! (IFTPV), 11 (IFTPV-W, which it suggests but does not try).
 //!
-//! A sender spaces its packets by a gap that emulates Reno's window; every packet is acknowledged
-//! by its number, none is retransmitted. The protocols are combinations of two choices:
+//! A sender spaces its packets by a gap that emulates Reno's window. The receiver acknowledges each
+//! packet by its number, and the sender retransmits none. Two choices make four protocols:
 //!
 //! | | checksum over everything | checksum over a section |
 //! |---|---|---|
 //! | every loss is congestion | IFTP | IFTP-W |
 //! | a classifier tells losses apart | IFTPV | IFTPV-W |
 //!
-//! The section is the business of the wire format and of whoever drops damaged packets; the
-//! classifier is told of events by the sender, and answers with a [`Reaction`]. So the state
-//! machines are the same four times.
+//! The section affects only the wire format and the host that drops damaged packets. The
+//! classifier receives the sender's events and returns a [`Reaction`]. So all four protocols share
+//! their state machines.
 //!
-//! | file | what |
+//! | item | contents |
 //! |---|---|
 //! | [`Sender`] | n, gap, window, loss, timeout (equations 1–3) |
 //! | [`Receiver`] | one acknowledgement for each packet |
 //! | [`packet`] | Figs. 6 and 7 as bytes, with their checksum |
-//! | [`Options`] | constants of section 5.2, and what the paper leaves open |
-//! | [`Advice`], [`Reaction`] | any sender classifier as IFTPV's |
+//! | [`Options`] | constants of section 5.2, and choices that the paper leaves open |
+//! | [`Advice`], [`Reaction`] | the use of any sender classifier in IFTPV's place |
 //!
 //! # Contract
 //!
 //! Both ends are sans-I/O. After every [`Sender::on_ack`] and [`Sender::on_timeout`], and once at
-//! the start, call [`Sender::poll_transmit`] until it answers `None`; [`Sender::next_timeout`] says
-//! when to call `on_timeout` and poll again, [`Time::MAX`] that only an acknowledgement can help.
-//! Calls that come too early do nothing. The sender has data until its host says otherwise
-//! ([`Sender::set_has_data`]). Nothing a peer sends can panic or take unbounded time.
+//! the start, call [`Sender::poll_transmit`] until it returns `None`. [`Sender::next_timeout`] is
+//! the time to call `on_timeout` and poll again; [`Time::MAX`] means to wait for an
+//! acknowledgement. Early calls do nothing. The sender has data unless its host says otherwise
+//! ([`Sender::set_has_data`]). No input from a peer can cause a panic or unbounded work.
 
 mod advice;
 mod checksum;
@@ -47,28 +47,27 @@ use crate::Time;
 /// The fields of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Packet number: one more with each packet.
+    /// The packet number, which increases by one with each packet.
     pub sequence: u64,
-    /// When it was sent, on the sender's clock.
+    /// The time of sending, on the sender's clock.
     pub stamp: Time,
 }
 
 /// The fields of an acknowledgement, both copied from the packet that it answers (section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The packet's number.
+    /// The number of the acknowledged packet.
     pub sequence: u64,
-    /// The packet's time stamp.
+    /// The time stamp of the acknowledged packet.
     pub echo: Time,
 }
 
-/// The receiving end: one acknowledgement for each packet that arrives undamaged where it is
-/// sensitive.
+/// The receiving end: one acknowledgement for each packet whose covered part arrives undamaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receiver;
 
 impl Receiver {
-    /// The acknowledgement to send at once.
+    /// Returns the acknowledgement to send at once.
     #[inline]
     pub fn on_data(self, data: &Data) -> Ack {
         Ack {

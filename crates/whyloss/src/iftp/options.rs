@@ -3,25 +3,27 @@
 use crate::Duration;
 use crate::rto::RtoOptions;
 
-/// No window is larger: a sender remembers this many packets, without allocation.
+/// The maximum window: a sender remembers this many packets, without allocation.
 pub const MOST_PACKETS: u32 = 1024;
 
-/// The choices of an IFTP sender. Out of range, a number counts as the nearest that is not.
+/// The options of an IFTP sender. Numbers out of range are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
-    /// τ: how long the sender's link takes to send a data packet. `None`: unknown, and
-    /// it counts as nothing.
+    /// The time τ that the sender's link takes to send a data packet; `None` if unknown, which
+    /// counts as 0.
     pub transmission_time: Option<Duration>,
-    /// The slow start threshold at first, in packets. At least 1.
+    /// The initial slow start threshold in packets; at least 1.
     pub initial_ssthresh: u32,
-    /// The most packets in a period, and so in the window; 1 to [`MOST_PACKETS`].
+    /// The highest number of packets in a period, and therefore in the window; 1 to
+    /// [`MOST_PACKETS`].
     pub max_window: u32,
-    /// Acknowledgements of later packets that make the lowest outstanding one lost. At least 1.
+    /// The number of later packets that must be acknowledged before the lowest outstanding packet
+    /// counts as lost; at least 1.
     pub duplicates: u32,
-    /// How the window moves.
+    /// The rule by which the window moves.
     pub window: WindowMode,
-    /// The timeout.
+    /// The options of the timeout.
     pub rto: RtoOptions,
 }
 
@@ -40,15 +42,15 @@ impl Default for Options {
     }
 }
 
-/// How the window moves (section 7).
+/// Selects the rule by which the window moves (section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WindowMode {
     /// A packet may leave while `next < una + n`. The paper prints `cwnd + una < next`, which would
-    /// let packets leave only beyond the window (ELA-5).
+    /// allow packets only beyond the window (ELA-5).
     #[default]
     Sliding,
-    /// The older version: the next window opens once every packet of the one before is acknowledged
-    /// or given up.
+    /// The older version: the next window opens once every packet of the previous window is
+    /// acknowledged or given up.
     Blocking,
 }

@@ -13,21 +13,22 @@
 //! | payload …                                                     |  12
 //! ```
 //!
-//! Big-endian. An acknowledgement has no payload; that of IFTP-W has no coverage either, and covers
-//! all of itself. With a time stamp of 32 bits the last field moves to byte 12, two bytes of zero
-//! follow it where there is one, and the header has 16 bytes. `docs/reference/iftp.md` has each of
-//! the eight layouts as a table.
+//! Fields are big-endian. An acknowledgement has no payload. An acknowledgement of IFTP-W has no
+//! coverage either, and its checksum covers all of it. With a time stamp of 32 bits, the last field
+//! moves to byte 12, two bytes of zero follow it, and the header has 16 bytes. An IFTP-W
+//! acknowledgement then ends after the time stamp, with 12 bytes. `docs/reference/iftp.md` has the
+//! layouts.
 //!
-//! The paper prints neither widths nor units. Fields are of 16 bits as they are drawn (ELA-6). The
-//! time stamp counts milliseconds, and wraps after 65.536 s; with 32 bits microseconds, and wraps
-//! after 71.6 min.
+//! The paper gives neither widths nor units. Fields have 16 bits, as its figures suggest (ELA-6).
+//! The time stamp counts milliseconds and wraps after 65.536 s; with 32 bits, it counts
+//! microseconds and wraps after 71.6 min.
 //!
 //! Length and coverage count the header. Coverage and checksum follow UDP-Lite (RFC 3828, 3.1): a
-//! coverage of 0 means the whole packet; one from 1 to the length of the header less 1, or above
-//! the length of the packet, is illegal; a checksum computed as 0 is sent as all ones, and a packet
-//! with a checksum of 0 is invalid. As there, a flipped bit of the *coverage field* itself moves
-//! the end of what is covered, so the checksum finds it with probability 1 − 2⁻¹⁶ only; one in any
-//! other covered place it finds always.
+//! coverage of 0 means the whole packet. A coverage from 1 to the header's length minus 1, or above
+//! the packet's length, is illegal. A checksum computed as 0 is sent as all ones, and a packet with
+//! a checksum of 0 is invalid. As in UDP-Lite, a flipped bit in the *coverage field* itself moves
+//! the end of the covered part, so the checksum detects it only with probability 1 − 2⁻¹⁶. It
+//! always detects a flipped bit elsewhere in the covered part.
 
 use core::fmt;
 
@@ -35,7 +36,7 @@ use crate::Time;
 
 pub use super::checksum::Sum;
 
-/// Which of the layouts.
+/// The layout of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Format {
     /// IFTP-W: a coverage field instead of the length.
@@ -44,12 +45,12 @@ pub struct Format {
     pub wide_stamp: bool,
 }
 
-/// The fields of a header that its two ends choose.
+/// The header fields that the two ends choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// Source port.
+    /// The source port.
     pub source_port: u16,
-    /// Destination port.
+    /// The destination port.
     pub destination_port: u16,
     /// The packet's number, modulo 2¹⁶.
     pub number: u16,
@@ -57,43 +58,43 @@ pub struct Header {
     pub stamp: u32,
 }
 
-/// Why bytes are no packet, or no packet can be made of them.
+/// Explains why bytes cannot be decoded, or a packet cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketError {
-    /// No room for the header.
+    /// There is no room for the header.
     TooShort {
-        /// Bytes there are.
+        /// The number of bytes present.
         found: usize,
-        /// Bytes of the header.
+        /// The size of the header, in bytes.
         header: usize,
     },
-    /// More than a field of 16 bits can count.
+    /// The packet is longer than a field of 16 bits can count.
     TooLong(usize),
-    /// An acknowledgement with something after its header.
+    /// An acknowledgement has bytes after its header.
     Payload(usize),
     /// The length field is not the packet's length.
     Length {
         /// The value of the field.
         field: u16,
-        /// Bytes there are.
+        /// The number of bytes present.
         found: usize,
     },
-    /// A coverage that ends inside the header or behind the packet.
+    /// The coverage ends inside the header or after the packet.
     Coverage {
         /// The value of the field.
         field: u16,
-        /// Bytes of the header.
+        /// The size of the header, in bytes.
         header: usize,
-        /// Bytes of the packet.
+        /// The size of the packet, in bytes.
         packet: usize,
     },
-    /// A coverage where the format has no field for it.
+    /// A coverage was given, but the format has no field for it.
     NoCoverage,
     /// The time stamp needs more bits than the format has.
     Stamp(u32),
     /// The checksum is missing: it is zero.
     NoChecksum,
-    /// The checksum does not fit what it covers.
+    /// The checksum does not match the covered bytes.
     Checksum,
 }
 
@@ -148,13 +149,13 @@ impl Format {
         wide_stamp: false,
     };
 
-    /// Bytes of a data packet's header: 12, or 16 with a wide time stamp.
+    /// Returns the length of a data packet's header in bytes: 12, or 16 with a wide time stamp.
     pub const fn data_header(self) -> usize {
         if self.wide_stamp { 16 } else { 12 }
     }
 
-    /// Bytes of an acknowledgement: those of a data header, but 10 or 12 in IFTP-W, which has no
-    /// coverage there.
+    /// Returns the length of an acknowledgement in bytes: that of a data header, or 10 or 12 in
+    /// IFTP-W, whose acknowledgements have no coverage.
     pub const fn ack_length(self) -> usize {
         match (self.partial, self.wide_stamp) {
             (true, false) => 10,
@@ -163,12 +164,13 @@ impl Format {
         }
     }
 
-    /// Nanoseconds of a tick of the time stamp: a millisecond, or a microsecond if it is wide.
+    /// Returns the tick of the time stamp in nanoseconds: a millisecond, or a microsecond with a
+    /// wide stamp.
     pub const fn tick_nanos(self) -> u64 {
         if self.wide_stamp { 1_000 } else { 1_000_000 }
     }
 
-    /// The time stamp for a time: whole ticks, modulo the width of the field.
+    /// Returns the time stamp for `time` in whole ticks, modulo the width of the field.
     pub const fn stamp(self, time: Time) -> u32 {
         let ticks = time.as_nanos() / self.tick_nanos();
         if self.wide_stamp {
@@ -178,8 +180,8 @@ impl Format {
         }
     }
 
-    /// The latest tick up to `now` with this time stamp. A round trip that takes longer than the
-    /// stamp takes to wrap looks shorter by that.
+    /// Returns the latest tick up to `now` with this time stamp. A round trip longer than the
+    /// stamp's period appears shorter by whole periods.
     pub fn expand_stamp(self, stamp: u32, now: Time) -> Time {
         let ticks = now.as_nanos() / self.tick_nanos();
         let age = self.stamp(now).wrapping_sub(stamp);
@@ -191,12 +193,13 @@ impl Format {
         Time::from_nanos(ticks.saturating_sub(age) * self.tick_nanos())
     }
 
-    /// Writes the header of a data packet into the beginning of `packet`, whose payload is in place
-    /// behind it. The checksum covers `coverage` bytes from the beginning, 0 for all; and `pseudo`,
-    /// what the network layer adds to it.
+    /// Writes the header of a data packet into the beginning of `packet`, which already holds the
+    /// payload. The checksum covers the first `coverage` bytes (0 for all), and `pseudo`, the
+    /// pseudo-header of the network layer.
     ///
     /// # Errors
-    /// If the packet is too short or long, the coverage illegal, or the time stamp too wide.
+    /// Returns an error if the packet is too short or long, the coverage illegal, or the time stamp
+    /// too wide.
     pub fn encode_data(
         self,
         header: &Header,
@@ -216,10 +219,10 @@ impl Format {
         self.encode(header, Some(last), packet, covered, pseudo)
     }
 
-    /// Writes an acknowledgement into the beginning of `packet`, and answers its length.
+    /// Writes an acknowledgement into the beginning of `packet`, and returns its length in bytes.
     ///
     /// # Errors
-    /// If there is no room for it, or the time stamp is too wide.
+    /// Returns an error if `packet` is too short, or the time stamp too wide.
     pub fn encode_ack(
         self,
         header: &Header,
@@ -239,11 +242,11 @@ impl Format {
         Ok(length)
     }
 
-    /// Reads a data packet: its header, and how many of its bytes the checksum covered. The payload
-    /// begins after [`Self::data_header`] bytes.
+    /// Decodes a data packet into its header and the number of bytes that the checksum covered. The
+    /// payload begins after [`Self::data_header`] bytes.
     ///
     /// # Errors
-    /// If it is no packet of this format, or a covered byte is damaged.
+    /// Returns an error if the bytes are not a packet of this format, or a covered byte is damaged.
     pub fn decode_data(self, packet: &[u8], pseudo: Sum) -> Result<(Header, usize), PacketError> {
         let length = check_length(packet.len(), self.data_header())?;
         let field = word(packet, self.last_field());
@@ -259,10 +262,10 @@ impl Format {
         Ok((header, covered))
     }
 
-    /// Reads an acknowledgement.
+    /// Decodes an acknowledgement.
     ///
     /// # Errors
-    /// If it is no acknowledgement of this format, or damaged.
+    /// Returns an error if the bytes are not an acknowledgement of this format, or are damaged.
     pub fn decode_ack(self, packet: &[u8], pseudo: Sum) -> Result<Header, PacketError> {
         let (found, length) = (packet.len(), self.ack_length());
         check_length(found, length)?;
@@ -278,12 +281,12 @@ impl Format {
         self.decode(packet, found, pseudo)
     }
 
-    /// Where the length or the coverage stands.
+    /// Returns the offset of the length or coverage field.
     const fn last_field(self) -> usize {
         if self.wide_stamp { 12 } else { 10 }
     }
 
-    /// The bytes that a coverage means, if it is legal.
+    /// Returns the number of bytes that a coverage field means, if it is valid.
     fn covered(self, field: u16, packet: usize) -> Result<usize, PacketError> {
         let header = self.data_header();
         match usize::from(field) {
@@ -327,7 +330,7 @@ impl Format {
         Ok(())
     }
 
-    /// The header, if the checksum fits. All lengths have been checked.
+    /// Returns the header, if the checksum matches. All lengths have been checked.
     fn decode(self, packet: &[u8], covered: usize, pseudo: Sum) -> Result<Header, PacketError> {
         if word(packet, 6) == 0 {
             return Err(PacketError::NoChecksum);
@@ -349,8 +352,8 @@ impl Format {
     }
 }
 
-/// The number nearest to `near` that a packet number of 16 bits stands for; of two equally near,
-/// the later one.
+/// Expands a 16-bit packet number to the full number nearest to `near`; of two equally near ones,
+/// to the later one.
 pub const fn expand_number(number: u16, near: u64) -> u64 {
     const HALF: u64 = 1 << 15;
     let ahead = number.wrapping_sub(near as u16) as u64;

@@ -14,19 +14,18 @@
 //!
 //! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/reference/iftp.md` gives the reasons):
 //!
-//! - A *period* ends when ⌊n⌋ packets have left in it, and the first of them is acknowledged or
-//!   given up. n and G change then, not with each acknowledgement, as the equations have it. It
-//!   lasts R when packets leave R/n apart, and no acknowledgement means no growth. A blocking
-//!   window is a period of its own: it ends when all of its ⌊n⌋ packets are settled.
+//! - A *period* ends when ⌊n⌋ of its packets have left, and the first of them is acknowledged or
+//!   given up. As in the equations, n and G change then, not at each acknowledgement. A period
+//!   lasts R if packets leave R/n apart, and n does not grow without an acknowledgement. A blocking
+//!   window is one period: it ends when all of its ⌊n⌋ packets are acknowledged or given up.
 //! - In slow start n stops at the threshold, as Reno does.
-//! - A packet is lost when `duplicates` later ones are acknowledged. It is not sent again, but
-//!   skipped.
-//! - n is reduced once per window: a loss among packets that left before the last loss was found
-//!   does nothing. The period in which n is reduced ends when these are settled; n does not grow at
-//!   the end of a period with a loss.
-//! - The timer restarts when the lowest outstanding number changes; when it expires, all that is
-//!   outstanding is given up.
-//! - A late arrival gives a round-trip time, and nothing else.
+//! - A packet counts as lost when `duplicates` later ones are acknowledged. The sender skips it.
+//! - n is reduced once per window: losses of packets that left before the last loss was detected
+//!   have no effect. A period in which n is reduced ends when these packets are acknowledged or
+//!   given up. n does not grow at the end of a period with a loss.
+//! - The timer restarts when the lowest outstanding number changes. When it expires, all
+//!   outstanding packets are given up.
+//! - A late acknowledgement only gives a round-trip time.
 
 use super::options::MOST_PACKETS;
 use super::{Ack, Data, Judge, Options, Reaction, WindowMode};
@@ -34,69 +33,69 @@ use crate::event::{AckEvent, Detection, LossEvent};
 use crate::rto::Rto;
 use crate::{Duration, Time};
 
-/// The least threshold that an expired timer leaves, as RFC 5681 (4) has it.
+/// The minimum threshold after an expired timer, from RFC 5681 (4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
 /// The sending end of a flow. See the [module](super) for the contract.
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,
-    /// τ.
+    /// The transmission time τ of a packet.
     tau: Duration,
     packet_size: u32,
-    /// n.
+    /// The packets per period, n.
     n: f64,
     ssthresh: f64,
-    /// R in eighths of a nanosecond, as Veno's backlog has it; zero before the first sample.
+    /// R in eighths of a nanosecond, as in Veno's backlog; zero before the first sample.
     rtt_eighths: u64,
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
     rto: Rto,
-    /// When the timer expires.
+    /// The time at which the timer expires.
     deadline: Time,
-    /// G.
+    /// The gap G between packets.
     gap: Duration,
-    /// When the last packet left.
+    /// The time at which the last packet left.
     last: Option<Time>,
-    /// When the gap after it is over.
+    /// The time at which the gap after it ends.
     due: Time,
     /// The lowest number that is neither acknowledged nor given up.
     una: u64,
     /// The number of the next packet.
     next: u64,
     arrived: Arrived,
-    /// How many after `una` have arrived.
+    /// The number of packets after `una` that have arrived.
     beyond: u64,
-    /// The period ends when `una` is here, …
+    /// The value of `una` at which the period may end.
     period_end: u64,
-    /// … and `next` here.
+    /// The value of `next` at which the period may end.
     period_sent: u64,
-    /// n will not grow at the end of the period: it had a loss, or too little to send.
+    /// Whether n stays at the end of the period, which had a loss or too little data.
     held: bool,
     has_data: bool,
-    /// Losses of lower numbers belong to the loss event before.
+    /// The number below which losses belong to the previous loss event.
     recover: u64,
-    /// Acknowledged packets that `una` has passed while a hole was skipped, and no event has told
-    /// of.
+    /// The number of acknowledged packets that `una` has passed when it skipped a hole, not yet
+    /// reported in an event.
     passed: u64,
-    /// The timer has expired, and nothing was acknowledged since.
+    /// Whether the timer has expired and no packet was acknowledged since.
     silent: bool,
     timeouts: u64,
 }
 
-/// Where a sender is between its start and its largest window.
+/// The growth phase of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// n doubles.
+    /// The rate n, in packets per period, doubles every round trip.
     SlowStart,
-    /// n grows by one.
+    /// The rate n grows by one packet every round trip.
     CongestionAvoidance,
-    /// n is as large as it may be.
+    /// The rate n is at the maximum window, and does not grow.
     MaximumWindow,
 }
 
 impl Sender {
-    /// A sender of packets of `packet_size` bytes whose first packet is due at once.
+    /// Creates a sender of packets of `packet_size` bytes whose first packet is due at once.
     pub fn new(options: &Options, packet_size: u32) -> Self {
         let options = Options {
             initial_ssthresh: options.initial_ssthresh.max(1),
@@ -134,7 +133,7 @@ impl Sender {
         }
     }
 
-    /// When to call [`Self::on_timeout`] and [`Self::poll_transmit`].
+    /// Returns the time at which to call [`Self::on_timeout`] and [`Self::poll_transmit`].
     #[inline]
     pub fn next_timeout(&self) -> Time {
         if self.has_data && self.window_open() {
@@ -144,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// The packet that may leave now, if one may. It has left then.
+    /// Returns the packet to send now, and counts it as sent; `None` if none is due.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Data> {
         if !self.has_data || !self.window_open() || now < self.due {
@@ -164,8 +163,8 @@ impl Sender {
         Some(data)
     }
 
-    /// Takes an acknowledgement. One for a packet that has not left, or for one that is
-    /// acknowledged, is ignored.
+    /// Updates the sender with an acknowledgement. Ignores one for a packet that has not left or is
+    /// already acknowledged.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, judge: &mut impl Judge) {
         if ack.sequence >= self.next {
             return;
@@ -205,14 +204,13 @@ impl Sender {
         self.end_period();
     }
 
-    /// Whether the timer is due.
+    /// Returns whether the timer is due.
     #[inline]
     pub fn is_expired(&self, now: Time) -> bool {
         now >= self.deadline && self.una < self.next
     }
 
-    /// Lets the timer expire if it is due: everything outstanding is given up, and slow start
-    /// begins.
+    /// Lets the timer expire if it is due: gives up all outstanding packets and begins slow start.
     pub fn on_timeout(&mut self, now: Time, judge: &mut impl Judge) {
         if !self.is_expired(now) {
             return;
@@ -232,46 +230,46 @@ impl Sender {
         self.begin_period();
     }
 
-    /// Whether the application has data to send. It has at first. Without, no packet is due; n does
-    /// not grow at the end of a period in which a packet might have left and there was none.
+    /// Sets whether the application has data to send; true at first. Without data, no packet is
+    /// due. The rate n does not grow after a period in which one more packet could have been sent.
     pub fn set_has_data(&mut self, now: Time, has_data: bool) {
         self.held |= has_data && self.is_idle(now);
         self.has_data = has_data;
     }
 
-    /// n: packets in a period.
+    /// Returns the rate n, the number of packets per period. A period takes about a round trip.
     pub fn n(&self) -> f64 {
         self.n
     }
 
-    /// The slow start threshold, in packets.
+    /// Returns the slow start threshold, in packets.
     pub fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
 
-    /// The slow start threshold in bytes; saturates.
+    /// Returns the slow start threshold in bytes; saturates.
     pub fn ssthresh_bytes(&self) -> u64 {
         libm::round(self.ssthresh * f64::from(self.packet_size)) as u64
     }
 
-    /// Bytes sent and neither acknowledged cumulatively nor given up.
+    /// Returns the bytes that are sent and neither acknowledged cumulatively nor given up.
     pub fn in_flight(&self) -> u64 {
         self.bytes(self.next - self.una)
     }
 
-    /// Bytes per second at which packets leave as long as n lets them; `None` before the first gap
-    /// is known.
+    /// Returns the rate at which packets of a period leave, in bytes per second; `None` before the
+    /// first gap is known.
     pub fn rate(&self) -> Option<f64> {
         let period = (self.tau + self.gap).as_secs_f64();
         (self.gap > Duration::ZERO).then(|| f64::from(self.packet_size) / period)
     }
 
-    /// The latest sample of the round-trip time; `None` before the first.
+    /// Returns the latest sample of the round-trip time; `None` before the first.
     pub fn latest_rtt(&self) -> Option<Duration> {
         self.latest_rtt
     }
 
-    /// How n grows now.
+    /// Returns the rule by which n, the number of packets per period, grows now.
     pub fn phase(&self) -> Phase {
         if self.n >= f64::from(self.options.max_window) {
             Phase::MaximumWindow
@@ -282,29 +280,29 @@ impl Sender {
         }
     }
 
-    /// G: from the last bit of a packet to the first bit of the next.
+    /// Returns the gap G, the time from the last bit of a packet to the first bit of the next.
     pub fn gap(&self) -> Duration {
         self.gap
     }
 
-    /// R; `None` before the first sample.
+    /// Returns the smoothed round-trip time R; `None` before the first sample.
     pub fn rtt(&self) -> Option<Duration> {
         let rtt = Duration::from_nanos((self.rtt_eighths / 8) as i64);
         (self.rtt_eighths > 0).then_some(rtt)
     }
 
-    /// n packets in bytes: what the window is to classifiers.
+    /// Returns the size of n packets in bytes, the window that classifiers see.
     #[inline]
     pub fn window_bytes(&self) -> u64 {
         libm::round(self.n * f64::from(self.packet_size)) as u64
     }
 
-    /// The lowest number that is neither acknowledged nor given up.
+    /// Returns the lowest number that is neither acknowledged nor given up.
     pub fn una(&self) -> u64 {
         self.una
     }
 
-    /// How often the timer has expired.
+    /// Returns the number of times that the timer has expired.
     pub fn timeouts(&self) -> u64 {
         self.timeouts
     }
@@ -318,12 +316,12 @@ impl Sender {
             }
     }
 
-    /// Whether a packet might have left before now, had there been one.
+    /// Returns whether a packet could have been sent before now, but none was available.
     fn is_idle(&self, now: Time) -> bool {
         !self.has_data && self.window_open() && self.due < now
     }
 
-    /// Takes the round trip of a packet that left before now.
+    /// Updates the timeout with the round trip of a packet that left before now, and returns it.
     #[inline]
     fn measure(&mut self, now: Time, sent: Time) -> Duration {
         let sample = now - sent;
@@ -403,7 +401,7 @@ impl Sender {
         self.period_sent = self.next + self.n as u64;
         self.period_end = match self.options.window {
             WindowMode::Sliding => self.next + 1,
-            // All that was sent is settled here.
+            // Everything sent is acknowledged or given up here.
             WindowMode::Blocking => self.period_sent,
         };
         self.update_gap();
@@ -429,7 +427,7 @@ impl Sender {
         };
     }
 
-    /// The loss of packet `una`.
+    /// Returns the loss of packet `una`.
     fn loss_event(&self, now: Time, detection: Detection) -> LossEvent {
         LossEvent {
             now,
@@ -452,8 +450,7 @@ impl Sender {
     }
 }
 
-/// Which of the outstanding packets have arrived: a bit for each number, modulo the most there can
-/// be.
+/// The outstanding packets that have arrived: a bit per number, modulo the maximum window.
 #[derive(Clone, Debug, Default)]
 struct Arrived([u64; MOST_PACKETS as usize / 64]);
 
@@ -470,7 +467,7 @@ impl Arrived {
         self.0[word] & bit != 0
     }
 
-    /// Whether it was not there before.
+    /// Inserts `number`; returns whether it was new.
     #[inline]
     fn insert(&mut self, number: u64) -> bool {
         let (word, bit) = Self::place(number);

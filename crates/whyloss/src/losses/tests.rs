@@ -1,4 +1,4 @@
-//! Gaps by hand, and against a plain count of what arrived.
+//! Gaps by hand, and against a plain count of arrivals.
 
 use super::*;
 use crate::receiver::Unaware;

@@ -29,10 +29,11 @@
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
-/// Biaz or mBiaz, depending on the upper bound c.
+/// Biaz or mBiaz, depending on the upper bound c: a loss is wireless if the packet after the gap
+/// comes when it should.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Biaz {
-    /// c − 1: the width of the on-time range, in units of T_min.
+    /// The width c − 1 of the on-time range, in units of T_min.
     slack: f64,
     /// T_min; infinite before the first interval.
     t_min: Duration,
@@ -41,24 +42,27 @@ pub struct Biaz {
 }
 
 impl Biaz {
-    /// Upper bound c of Biaz.
+    /// The c of Biaz in the upper bound (n + c)·T_min: a later packet after n lost ones means
+    /// congestion.
     pub const BIAZ: f64 = 2.0;
-    /// Upper bound c of mBiaz.
+    /// The c of mBiaz in the upper bound (n + c)·T_min.
     pub const MBIAZ: f64 = 1.2;
-    /// Upper bound c of mBiaz in the 2003 journal version, according to two public ports (CEN-15).
+    /// The c of mBiaz in the upper bound of the 2003 journal version, according to two public
+    /// implementations (CEN-15).
     pub const MBIAZ_2003: f64 = 1.25;
 
-    /// Creates mBiaz, with upper bound (n+1.2)·T_min.
+    /// Creates mBiaz, with c = [`Self::MBIAZ`].
     pub fn mbiaz() -> Self {
         Self::new(Self::MBIAZ)
     }
 
-    /// Creates mBiaz of the journal version, with upper bound (n+1.25)·T_min.
+    /// Creates mBiaz of the journal version, with c = [`Self::MBIAZ_2003`].
     pub fn mbiaz_2003() -> Self {
         Self::new(Self::MBIAZ_2003)
     }
 
-    /// Creates a classifier with upper bound (n+`upper`)·T_min; below 1, no loss is ever wireless.
+    /// Creates a classifier with the upper bound (n + `upper`)·T_min for the arrival after n lost
+    /// packets, where T_min is the smallest inter-arrival time. Below 1, no loss is ever wireless.
     pub fn new(upper: f64) -> Self {
         Self {
             slack: upper - 1.0,
@@ -68,7 +72,8 @@ impl Biaz {
         }
     }
 
-    /// Sets whether the revealing packet updates T_min before (default) or after the decision.
+    /// Sets whether the packet that reveals a gap updates the smallest inter-arrival time T_min
+    /// before (default) or after the decision.
     #[must_use]
     pub fn update_first(mut self, update_first: bool) -> Self {
         self.update_first = update_first;

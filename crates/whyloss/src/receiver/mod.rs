@@ -56,13 +56,13 @@ use crate::{Cause, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Arrival {
-    /// Sequence number, in packets.
+    /// The sequence number, in packets.
     pub sequence: u64,
-    /// Sending time, on the sender's clock.
+    /// The sending time, on the sender's clock.
     pub sent: Time,
-    /// Arrival time, on the receiver's clock.
+    /// The arrival time, on the receiver's clock.
     pub received: Time,
-    /// Packet size in bytes.
+    /// The packet size, in bytes.
     pub size: u32,
 }
 
@@ -92,7 +92,8 @@ impl Arrival {
     note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
 )]
 pub trait ReceiverClassifier {
-    /// Takes an arrival; `missing` packets lie between it and the highest earlier sequence number.
+    /// Updates the classifier with an arrival. `missing` packets lie between it and the highest
+    /// earlier sequence number.
     ///
     /// Returns `Some` exactly when `missing > 0`. A late packet, which fills an old gap, has
     /// `missing` 0.

@@ -13,12 +13,12 @@ use crate::macros::{any, registry};
 use crate::registry::{Parameter, real, switch, whole};
 use crate::{Cause, Duration, dispatch};
 
-/// Shared by all classifiers with a state (CEN-A2).
+/// A parameter of all classifiers with a state (CEN-A2).
 const UPDATE_FIRST: Parameter = switch(
     true,
     "whether the packet that reveals a gap updates the state before the decision",
 );
-/// For ZigZag, alone or in a hybrid.
+/// A parameter of ZigZag, alone or in a hybrid.
 const DELAY_BEFORE_GAP: Parameter = switch(
     true,
     "whether the delay of the packet before the gap is compared, or of the one after it",
@@ -44,7 +44,7 @@ any! {
 }
 
 registry! {
-    /// Every classifier.
+    /// Lists every receiver classifier.
     Classifier {
         "biaz", "Biaz", "wireless if the packet after the gap comes on time",
         "Biaz & Vaidya, ASSET 1999",
@@ -157,7 +157,7 @@ registry! {
 }
 
 impl Classifier {
-    /// Every loss is congestion.
+    /// Returns the classifier that calls every loss congestion.
     pub fn unaware() -> Self {
         Self::Unaware(Unaware)
     }

@@ -40,12 +40,13 @@ pub struct Spike {
 }
 
 impl Spike {
-    /// α: how full the path's buffers are when a spike starts.
+    /// The default α: the share of the range of delays above which a spike starts.
     pub const ALPHA: f64 = 0.5;
-    /// β: how full the path's buffers are when a spike ends.
+    /// The default β: the share of the range of delays below which a spike ends.
     pub const BETA: f64 = 1.0 / 3.0;
 
-    /// Creates a classifier with thresholds at shares α and β of the range of rott; β ≤ α.
+    /// Creates a classifier in which a spike starts above the share `alpha` of the range of rott,
+    /// and ends below the share `beta`; `beta` ≤ `alpha`.
     pub fn new(alpha: f64, beta: f64) -> Self {
         Self::between(
             Threshold {
@@ -59,8 +60,8 @@ impl Spike {
         )
     }
 
-    /// Creates a classifier with thresholds at fixed times above rott_min; `end` ≤ `start` (Tobe:
-    /// 20 ms and 5 ms).
+    /// Creates a classifier in which a spike starts `start` above the smallest rott, and ends `end`
+    /// above it; `end` ≤ `start` (Tobe: 20 ms and 5 ms).
     pub fn tobe(start: Duration, end: Duration) -> Self {
         let fixed = |above: Duration| Threshold {
             share: 0.0,
@@ -92,12 +93,12 @@ impl Spike {
         self.spiking
     }
 
-    /// Returns the smallest rott so far.
+    /// Returns the smallest rott so far; `None` before the first packet.
     pub fn rott_min(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.min)
     }
 
-    /// Returns the largest rott so far.
+    /// Returns the largest rott so far; `None` before the first packet.
     pub fn rott_max(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.max)
     }

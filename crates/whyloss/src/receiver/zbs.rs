@@ -43,13 +43,13 @@ use crate::{Cause, Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rule {
-    /// Selects by T_narr alone.
+    /// Selects only by T_narr, as ZBS does.
     Zbs,
-    /// As ZBS, but ZigZag in place of Spike if rott hardly varies.
+    /// Selects as ZBS, but ZigZag instead of Spike if rott hardly varies.
     Zbs2,
-    /// Spike if queues are empty, ZigZag if rott hardly varies, else ZBS.
+    /// Selects Spike if queues are empty, ZigZag if rott hardly varies, and as ZBS otherwise.
     Zbs3,
-    /// The 2003 journal version.
+    /// Selects by the rules of the journal version of 2003.
     Zbs2003,
 }
 
@@ -57,21 +57,21 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Base {
-    /// mBiaz.
+    /// The classifier mBiaz.
     MBiaz,
-    /// Spike.
+    /// The classifier Spike.
     Spike,
-    /// ZigZag.
+    /// The classifier ZigZag.
     ZigZag,
 }
 
-/// How long a base scheme is kept at least; ends when either limit is reached.
+/// The shortest time for which a base scheme is kept. The time ends with either limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lock {
-    /// Time since the arrival that selected it, on the receiver's clock.
+    /// The limit of the time since the arrival that selected the scheme, on the receiver's clock.
     pub span: Duration,
-    /// Packets received since.
+    /// The limit of the number of packets received since then.
     pub packets: u64,
 }
 
@@ -81,14 +81,14 @@ impl Lock {
         span: Duration::ZERO,
         packets: 0,
     };
-    /// 3 s or 50 packets.
+    /// The lock of the paper: 3 s or 50 packets.
     pub const PAPER: Self = Self {
         span: Duration::from_secs(3),
         packets: 50,
     };
 }
 
-/// ZBS, ZBS2, ZBS3 or the 2003 variant.
+/// ZBS, ZBS2, ZBS3 or the 2003 variant: ZigZag, mBiaz or Spike, selected by the state of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zbs {
     rule: Rule,
@@ -98,14 +98,14 @@ pub struct Zbs {
     zigzag: ZigZag,
     /// Gain of T_avg.
     gain: f64,
-    /// T_narr from which mBiaz, ZigZag again, and Spike apply.
+    /// The values of T_narr from which mBiaz, ZigZag again, and Spike apply.
     thresholds: [f64; 3],
-    /// T_avg, ns.
+    /// The mean time T_avg between packets, in ns.
     t_avg: Option<f64>,
     base: Base,
-    /// When `base` was selected.
+    /// The time at which `base` was selected.
     since: Time,
-    /// Packets received since then.
+    /// The number of packets received since then.
     packets: u64,
     update_first: bool,
 }
@@ -126,7 +126,7 @@ impl Zbs {
         Self::new(Rule::Zbs2003, Biaz::MBIAZ_2003, Lock::NONE)
     }
 
-    /// Creates the hybrid with this rule; `upper` is the bound c of its mBiaz.
+    /// Creates the hybrid with this rule. `upper` is the c of its mBiaz, as in [`Biaz::new`].
     pub fn new(rule: Rule, upper: f64, lock: Lock) -> Self {
         Self {
             rule,
@@ -164,22 +164,23 @@ impl Zbs {
         self.base
     }
 
-    /// Returns T_narr = T_avg/T_min: near 1 on an unshared link, near N on one that N flows share.
+    /// Returns T_narr, the mean inter-arrival time T_avg divided by the smallest one, T_min. It is
+    /// about the number of flows that share the link. Returns `None` until both are known.
     pub fn t_narr(&self) -> Option<f64> {
         Some(self.t_avg? / self.biaz.t_min()?.as_nanos() as f64)
     }
 
-    /// Returns mBiaz, with T_min.
+    /// Returns the base scheme mBiaz, which has the smallest inter-arrival time.
     pub fn biaz(&self) -> &Biaz {
         &self.biaz
     }
 
-    /// Returns Spike, with its state, rott_min and rott_max.
+    /// Returns the base scheme Spike, which has its state, rott_min and rott_max.
     pub fn spike(&self) -> &Spike {
         &self.spike
     }
 
-    /// Returns ZigZag, with rott_mean and rott_dev.
+    /// Returns the base scheme ZigZag, which has rott_mean and rott_dev.
     pub fn zigzag(&self) -> &ZigZag {
         &self.zigzag
     }
@@ -255,7 +256,7 @@ impl Zbs {
 }
 
 impl Default for Zbs {
-    /// ZBS as published.
+    /// Returns ZBS as published.
     fn default() -> Self {
         Self::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER)
     }
@@ -277,7 +278,7 @@ impl ReceiverClassifier for Zbs {
 }
 
 impl Rule {
-    /// The gain of T_avg.
+    /// Returns the gain of T_avg.
     #[inline]
     fn gain(self) -> f64 {
         match self {
@@ -286,7 +287,7 @@ impl Rule {
         }
     }
 
-    /// T_narr from which mBiaz, ZigZag again, and Spike apply.
+    /// Returns the values of T_narr from which mBiaz, ZigZag again, and Spike apply.
     #[inline]
     fn thresholds(self) -> [f64; 3] {
         match self {

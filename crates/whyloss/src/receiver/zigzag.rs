@@ -35,24 +35,25 @@
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
 
-/// The ZigZag classifier.
+/// ZigZag (Cen, Cosman & Voelker 2002): wireless if the delay before a gap is below its mean by a
+/// bound that depends on the number of losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZigZag {
     alpha: f64,
     /// The first rott, to which `mean` is relative.
     origin: Option<Duration>,
-    /// rott_mean − origin, ns.
+    /// The difference rott_mean − origin, in ns.
     mean: f64,
-    /// rott_dev, ns.
+    /// The deviation rott_dev, in ns.
     dev: f64,
-    /// rott − origin of the last packet.
+    /// The difference rott − origin of the last packet.
     last: Duration,
     delay_before_gap: bool,
     update_first: bool,
 }
 
 impl ZigZag {
-    /// α: the gain of the mean; the deviation's is 2α.
+    /// The gain α of the mean of rott; the gain of its deviation is 2α.
     pub const ALPHA: f64 = 1.0 / 32.0;
 
     /// Creates a classifier with gain `alpha`, at most 1/2, and initial deviation `rott_dev`.
@@ -84,7 +85,7 @@ impl ZigZag {
         self
     }
 
-    /// Returns rott_mean, rounded to the nanosecond.
+    /// Returns rott_mean, rounded to the nanosecond; `None` before the first packet.
     pub fn rott_mean(&self) -> Option<Duration> {
         self.origin
             .map(|origin| origin + Duration::from_nanos(libm::round(self.mean) as i64))

@@ -10,7 +10,7 @@
 //! timeout               congestion, and LDEA is not asked: ssthresh = oCwnd, cwnd = SMSS
 //! ```
 //!
-//! Goes with Reno's recovery. SARBE reads the receiver's stamps (`bandwidth/sarbe.rs`).
+//! Uses Reno's recovery. SARBE reads the receiver's time stamps (`bandwidth/sarbe.rs`).
 
 use super::Scheme;
 use crate::bandwidth::DuplicateAcks;
@@ -18,7 +18,7 @@ use crate::congestion::ControllerKind;
 use crate::policy::WirelessPolicy;
 use crate::sender::vegas::Vegas;
 
-/// Makes TCP BaLDE.
+/// Returns TCP BaLDE: SARBE's bandwidth estimate with the classifier LDEA.
 pub fn scheme() -> Scheme {
     Scheme::new(
         ControllerKind::Balde(DuplicateAcks::Wait),

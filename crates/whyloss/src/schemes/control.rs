@@ -1,5 +1,5 @@
-//! The machine that runs a scheme: it asks the classifier for causes, and has the controller act
-//! upon them.
+//! The state machine that runs a scheme: the classifier finds causes, and the controller acts on
+//! them.
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
@@ -9,7 +9,7 @@ use crate::sender::{Classifier, SenderClassifier};
 use crate::{Cause, Rate, Time};
 use core::fmt;
 
-/// Why a controller cannot run: it measures delivery rates, and nothing would tell it of any.
+/// The error of a controller that needs delivery rates, which the transport does not report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedsRateSamples;
 
@@ -23,27 +23,26 @@ impl fmt::Display for NeedsRateSamples {
 
 impl core::error::Error for NeedsRateSamples {}
 
-/// A connection under a scheme: told what happens to it, it says how much may be under way.
+/// A connection under a scheme: it takes the connection's events and returns the window.
 ///
-/// It tells the classifier and the controller of everything in the order that both expect, asks the
-/// one for causes and has the other act upon them under its policy. Any classifier and any
-/// controller will do, also one's own. The calls and when they are due are those of the
-/// [controllers' contract](crate::congestion).
+/// It passes events to the classifier and the controller in the order that both expect, and applies
+/// each verdict under the policy. Any classifier and controller work, including your own. Calls
+/// follow the [controllers' contract](crate::congestion).
 #[derive(Clone, Debug)]
 pub struct CongestionControl<S = Classifier, C = AnyController> {
     classifier: S,
     control: UnderPolicy<C>,
-    /// cwnd and ssthresh before the last loss event, if that can be undone.
+    /// cwnd and ssthresh before the last loss event, if the event can be undone.
     before: Option<(u64, u64)>,
 }
 
 impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
-    /// Puts a classifier and a controller under its policy together, for a transport that tells no
-    /// rate samples.
+    /// Combines a classifier and a controller with its policy, for a transport that reports no rate
+    /// samples.
     ///
     /// # Errors
-    /// When the controller [wants them](Controller::wants_rate_samples): its window would never
-    /// move.
+    /// Returns an error if the controller [wants rate samples](Controller::wants_rate_samples),
+    /// because its window would never change.
     pub fn new(classifier: S, control: UnderPolicy<C>) -> Result<Self, NeedsRateSamples> {
         if control.wants_rate_samples() {
             return Err(NeedsRateSamples);
@@ -51,8 +50,9 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         Ok(Self::metered(classifier, control))
     }
 
-    /// Puts the two together for a transport that tells [rate samples](Self::on_rate_sample) and
-    /// [lost packets](Self::on_packet_lost) if the controller wants them.
+    /// Combines a classifier and a controller with its policy. The transport must report [rate
+    /// samples](Self::on_rate_sample) and [lost packets](Self::on_packet_lost) if the controller
+    /// wants them.
     pub fn metered(classifier: S, control: UnderPolicy<C>) -> Self {
         Self {
             classifier,
@@ -61,37 +61,38 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         }
     }
 
-    /// The classifier, to look at.
+    /// Returns the classifier, for inspection.
     pub fn classifier(&self) -> &S {
         &self.classifier
     }
 
-    /// The controller under its policy, to look at.
+    /// Returns the controller with its policy, for inspection.
     pub fn control(&self) -> &UnderPolicy<C> {
         &self.control
     }
 
-    /// A packet leaves.
+    /// Records that a packet was sent.
     #[inline]
     pub fn on_sent(&mut self, sent: &SentEvent) {
         self.classifier.on_sent(sent);
         self.control.on_sent(sent);
     }
 
-    /// An acknowledgement arrives; before it, if the controller
-    /// [wants](UnderPolicy::wants_rate_samples) one, its [rate sample](Self::on_rate_sample).
+    /// Handles an acknowledgement. If the controller [wants](UnderPolicy::wants_rate_samples) rate
+    /// samples, call [`Self::on_rate_sample`] first.
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
         self.classifier.on_ack(ack);
         self.control.on_ack(ack);
     }
 
-    /// An acknowledgement shows a delivery rate.
+    /// Updates the controller with the delivery rate that an acknowledgement shows.
     pub fn on_rate_sample(&mut self, sample: &RateSample) {
         self.control.on_rate_sample(sample);
     }
 
-    /// A loss event, a timeout or persistent congestion: answers with the cause it was given.
+    /// Handles a loss event, a timeout or persistent congestion, and returns the cause assigned to
+    /// it.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let cause = self.classifier.on_loss(loss);
         self.before = Some((self.control.window(), self.control.ssthresh()));
@@ -103,20 +104,20 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         cause
     }
 
-    /// The peer saw ECN-CE.
+    /// Handles an ECN-CE mark that the peer reports.
     pub fn on_mark(&mut self, mark: &MarkEvent) {
         self.before = Some((self.control.window(), self.control.ssthresh()));
         self.control.on_mark(mark);
     }
 
-    /// A packet is marked as lost, after the loss event it belongs to.
+    /// Records a lost packet; call it after the loss event that the packet belongs to.
     pub fn on_packet_lost(&mut self, packet: &LostPacket) {
         self.control.on_packet_lost(packet);
     }
 
-    /// Ends a recovery; the window must not exceed `at_most` now ([`u64::MAX`]: no such bound).
+    /// Ends a recovery and limits the window to `at_most` bytes; [`u64::MAX`] sets no limit.
     /// Returns the final cause of the loss if the classifier [revises](SenderClassifier::revises)
-    /// its verdicts. If that is wireless, the window is as before the loss.
+    /// its verdicts. If that is wireless, the window returns to its value before the loss.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) -> Option<Cause> {
         self.control.on_recovery_end(now, at_most);
         let revises = self.classifier.revises();
@@ -127,31 +128,31 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         cause
     }
 
-    /// All that the last loss event called lost has arrived: what it did to the window is undone.
-    /// Does nothing the second time.
+    /// Undoes the window change of the last loss event, because all its packets have arrived after
+    /// all. A second call does nothing.
     pub fn on_spurious_loss(&mut self, now: Time) {
         if let Some((cwnd, ssthresh)) = self.before.take() {
             self.control.on_spurious_loss(now, cwnd, ssthresh);
         }
     }
 
-    /// Full segments have `segment_size` bytes from now on.
+    /// Sets the size of full segments from now on, in bytes.
     pub fn on_mtu_change(&mut self, segment_size: u32) {
         self.control.on_mtu_change(segment_size);
     }
 
-    /// How many bytes may be under way; at least one segment.
+    /// Returns the congestion window in bytes; at least one segment.
     #[inline]
     pub fn window(&self) -> u64 {
         self.control.window()
     }
 
-    /// The slow start threshold in bytes; [`u64::MAX`] if there is none (yet).
+    /// Returns the slow start threshold in bytes; [`u64::MAX`] if there is none.
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh()
     }
 
-    /// The rate to pace packets at; `None`: as acknowledgements clock them.
+    /// Returns the pacing rate; `None` means that acknowledgements clock packets out.
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.control.pacing_rate()

@@ -1,5 +1,5 @@
-//! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): any window's
-//! scheme, told the truth.
+//! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): a window-based
+//! scheme that is told the truth.
 //!
 //! ```text
 //! 3 duplicates   the first lost packet was corrupted once, at any time    nothing changes: cwnd, ssthresh, estimate
@@ -7,10 +7,9 @@
 //! timeout        not asked                                                as without the LDA
 //! ```
 //!
-//! NewRenoLDA goes with NewReno's recovery, WestwoodLDA with fast retransmit alone, as UCLA's
-//! module for ns-2. VegasLDA is in [`vegas`](super::vegas). The paper asks a record of corrupted
-//! packets that nothing prunes, so a packet that the radio corrupted once counts as corrupted ever
-//! after.
+//! NewRenoLDA uses NewReno's recovery, WestwoodLDA only fast retransmit, as in UCLA's module for
+//! ns-2. VegasLDA is in [`vegas`](super::vegas). The paper looks up a record of corrupted packets
+//! that is never pruned, so a packet corrupted once counts as corrupted from then on.
 
 use super::Scheme;
 use crate::policy::WirelessPolicy;
@@ -20,15 +19,15 @@ use crate::policy::WirelessPolicy;
 pub struct Lookup {
     /// The packets whose cause is looked up.
     pub of: LookupOf,
-    /// Whether a packet once corrupted counts as corrupted ever after, also when a queue drops its
-    /// retransmission (MIL-7 (b)). Otherwise its latest loss counts.
+    /// Whether a packet that was corrupted once always counts as corrupted, even if a queue drops
+    /// its retransmission (MIL-7 (b)). Otherwise its latest loss counts.
     pub remembers: bool,
     /// Whether timeouts are classified; otherwise they count as congestion (MIL-7 (c)).
     pub timeouts: bool,
 }
 
 impl Lookup {
-    /// The paper's (MIL-7).
+    /// The lookup of the paper (MIL-7).
     pub const MIL: Self = Self {
         of: LookupOf::First,
         remembers: true,
@@ -47,7 +46,7 @@ impl Default for Lookup {
     }
 }
 
-/// The packets whose cause an oracle looks up.
+/// The packets that an oracle looks up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LookupOf {
     /// All packets known to be lost in the window: congestion if any of them was lost to congestion
@@ -56,11 +55,12 @@ pub enum LookupOf {
     Window,
     /// The first lost packet alone (MIL-7).
     First,
-    /// The packet before it, the last one acknowledged, to the letter of MIL's text (MIL-7 (a)).
+    /// The packet before the first lost one, which is the last one acknowledged, as the paper's
+    /// text says literally (MIL-7 (a)).
     Acknowledged,
 }
 
-/// Gives `scheme` the ideal LDA.
+/// Adds the ideal LDA to `scheme`.
 pub fn ideal<J>(scheme: Scheme<J>) -> Scheme<Lookup> {
     let mut ideal = scheme.classified(Lookup::MIL);
     ideal.controller.wireless = WirelessPolicy::Keep;
@@ -74,7 +74,7 @@ mod tests {
     use crate::Cause::{Congestion, Wireless};
     use crate::event::Detection;
 
-    /// Of 30 segments 20 are under way: half of those remain, or all 30.
+    /// Of 30 segments 20 are in flight: half of those remain, or all 30.
     #[test]
     fn the_window_stays_or_is_halved() {
         let scheme = ideal(super::super::newreno());

@@ -7,19 +7,19 @@
 //! IFTP-W    the same sender; the checksum covers the header and the first bytes of the payload alone
 //! ```
 //!
-//! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): a link damages
-//! a packet for IFTP where it does not for IFTP-W, and the sender is one.
+//! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): bit errors
+//! that damage a packet of IFTP may not damage one of IFTP-W. Both have the same sender.
 
 use super::Scheme;
 use crate::iftp::Options;
 use crate::sender::{Classifier, Unaware};
 
-/// Makes IFTP, of which IFTP-W is a wire format.
+/// Returns IFTP; IFTP-W differs only in its wire format.
 pub fn scheme() -> Scheme<Classifier, Options> {
     of(Unaware)
 }
 
-/// Makes IFTP with this classifier.
+/// Returns IFTP with this classifier.
 pub(super) fn of(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> {
     Scheme {
         controller: Options::default(),

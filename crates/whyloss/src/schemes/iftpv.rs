@@ -1,5 +1,5 @@
-//! IFTPV: IFTP that asks enhanced Veno (ElAarag, Moedinger & Hogg 2008, section 10.2; Zhou & Fu
-//! 2006).
+//! IFTPV: IFTP with enhanced Veno as its classifier (ElAarag, Moedinger & Hogg 2008, section 10.2;
+//! Zhou & Fu 2006).
 //!
 //! ```text
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base            packets (equation 4); RTT_actual smoothed with gain 1/8
@@ -13,7 +13,7 @@ use crate::iftp::Options;
 use crate::sender::Classifier;
 use crate::sender::veno::Veno;
 
-/// Makes IFTPV.
+/// Returns IFTPV: IFTP with enhanced Veno as its classifier.
 pub fn scheme() -> Scheme<Classifier, Options> {
     iftp::of(Veno::iftpv())
 }

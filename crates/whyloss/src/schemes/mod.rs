@@ -1,6 +1,6 @@
-//! Defines each scheme, a classifier, a controller and a policy that a paper puts together under
-//! one name, in a file of its own. Scenarios, experiments, QUIC, the kernel's comparison and Python
-//! take it from here.
+//! Schemes: a classifier, a controller and a policy that a paper combines under one name, in one
+//! file each. Scenarios, experiments, QUIC, the kernel's comparison and Python use these
+//! definitions.
 //!
 //! | file | names | classifier | controller | a loss called wireless |
 //! |---|---|---|---|---|
@@ -17,9 +17,9 @@
 //! | [`iftpv`] | IFTPV | enhanced Veno | IFTP | rate kept, or 4/5 |
 //! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
 //!
-//! [`REGISTRY`] names all that can run anywhere, [`IDEAL`] those that ask the truth, which only a
-//! simulation knows, and [`IFTP`] those of IFTP. Any other scheme is made of three names, or of
-//! values:
+//! [`REGISTRY`] lists the schemes that run anywhere, [`IDEAL`] those that need the truth, which
+//! only a simulation knows, and [`IFTP`] those of IFTP. Any other scheme is built from three names
+//! or values:
 //!
 //! ```
 //! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
@@ -43,12 +43,12 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! The way in which losses are found and repaired (NewReno's, Vegas's) belongs to the transport;
-//! each file says which one the paper has.
+//! Loss detection and recovery (NewReno's, Vegas's) belong to the transport; each file names the
+//! paper's.
 //!
 //! # Adding a scheme
 //!
-//! One file here, its `mod` line, and one line in [`REGISTRY`].
+//! Add one file here, its `mod` line, and one line in [`REGISTRY`].
 
 pub mod balde;
 mod control;
@@ -83,23 +83,24 @@ use crate::sender::{self, Classifier, Unaware};
 
 /// A classifier, a controller and a policy that belong together.
 ///
-/// `J` tells the causes of losses: a classifier at its start, or [what an oracle looks up](Lookup).
-/// `C` controls congestion: a window's controller under its policy, or the options of a rate's.
+/// `J` finds the causes of losses: a classifier in its initial state, or [what an oracle looks
+/// up](Lookup). `C` controls congestion: a window controller with its policy, or the options of a
+/// rate controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheme<J = Classifier, C = ControllerSpec> {
-    /// Controls congestion.
+    /// The congestion controller with its policy, or the options of a rate controller.
     pub controller: C,
-    /// Tells the causes of losses.
+    /// The classifier, or the lookup of an oracle.
     pub classifier: J,
 }
 
 impl<J, C> Scheme<J, C> {
-    /// Lets `classifier` tell the causes instead.
+    /// Returns the scheme with `classifier` in place of its own.
     pub fn classified<K>(self, classifier: K) -> Scheme<K, C> {
         self.map(|_| classifier)
     }
 
-    /// Lets what `change` makes of the classifier tell the causes.
+    /// Replaces the classifier by the result of `change`.
     pub fn map<K>(self, change: impl FnOnce(J) -> K) -> Scheme<K, C> {
         Scheme {
             controller: self.controller,
@@ -109,7 +110,7 @@ impl<J, C> Scheme<J, C> {
 }
 
 impl Scheme {
-    /// Puts the three together.
+    /// Combines a controller, a policy and a classifier.
     pub fn new(
         kind: ControllerKind,
         wireless: WirelessPolicy,
@@ -121,10 +122,11 @@ impl Scheme {
         }
     }
 
-    /// Puts together what the registries call by these names, with their default parameters.
+    /// Combines a controller, a policy and a classifier by their names in the registries, with
+    /// default parameters.
     ///
     /// # Errors
-    /// When a registry does not know its name.
+    /// Returns an error if a registry does not know its name.
     pub fn of(controller: &str, policy: &str, classifier: &str) -> Result<Self, SchemeError> {
         let kind = named("controller", congestion::find(controller), controller)?;
         let wireless = named("policy", policy::find(policy), policy)?;
@@ -132,16 +134,16 @@ impl Scheme {
         Ok(Self::new(kind, wireless, classifier))
     }
 
-    /// Starts a connection under this scheme, for a transport that tells no rate samples.
+    /// Starts a connection under this scheme, for a transport that reports no rate samples.
     ///
     /// # Errors
-    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport
-    /// that tells them, and `connection::Connection` measures them itself.
+    /// Returns an error if the controller wants rate samples. For a transport that reports them,
+    /// use [`start_metered`](Self::start_metered); `connection::Connection` measures them itself.
     pub fn start(&self, start: &Start) -> Result<CongestionControl, NeedsRateSamples> {
         CongestionControl::new(self.classifier.clone(), self.controller.build(start))
     }
 
-    /// Starts a connection under this scheme, for a transport that tells rate samples and lost
+    /// Starts a connection under this scheme, for a transport that reports rate samples and lost
     /// packets.
     pub fn start_metered(&self, start: &Start) -> CongestionControl {
         CongestionControl::metered(self.classifier.clone(), self.controller.build(start))
@@ -158,13 +160,13 @@ fn named<C>(
     entry.build(&[]).map_err(SchemeError::Parameter)
 }
 
-/// Why a scheme cannot be put together.
+/// Explains why a scheme cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SchemeError {
-    /// No controller, policy or classifier (which of them comes first) has this name.
+    /// No controller, policy or classifier has this name; the text says which kind.
     Unknown(&'static str, Name),
-    /// The defaults do not go together.
+    /// The default parameters are not valid together.
     Parameter(ParameterError),
 }
 
@@ -185,7 +187,7 @@ impl fmt::Display for SchemeError {
     }
 }
 
-/// Says that nothing has this name, and what was meant or what there is.
+/// Returns an unknown name, with similar or valid ones.
 fn unknown<C>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
@@ -212,7 +214,7 @@ impl core::error::Error for SchemeError {}
 /// One line of the registry.
 pub type Entry<J = Classifier, C = ControllerSpec> = registry::Entry<Scheme<J, C>>;
 
-/// A scheme without a classifier of its own.
+/// Returns a scheme without a classifier of its own.
 fn unaware(kind: impl Into<ControllerKind>) -> Scheme {
     Scheme::new(kind.into(), WirelessPolicy::default(), Unaware)
 }
@@ -226,7 +228,7 @@ fn cubic(classifier: impl Into<Classifier>) -> Scheme {
     Scheme::new(kind, WirelessPolicy::Keep, classifier)
 }
 
-/// Every scheme that can run anywhere, under its name in the literature.
+/// The schemes that need no knowledge of true causes, under their names in the literature.
 pub static REGISTRY: &[Entry] = entries!(Scheme {
     "newreno", "NewReno", "Reno's window, every loss congestion; goes with NewReno's recovery",
     "RFC 5681, RFC 6582", () => newreno();
@@ -298,7 +300,7 @@ pub static REGISTRY: &[Entry] = entries!(Scheme {
     "this project, docs/reference/scheme.md", () => whyloss::reno();
 });
 
-/// The ideal schemes, which ask the truth.
+/// The ideal schemes, which need the true cause of each loss.
 pub static IDEAL: &[Entry<Lookup>] = entries!(Scheme<Lookup> {
     "newreno-ideal-lp", "NewReno-Ideal-LP", "NewReno-LP that is told the truth",
     "Martignon & Fratta 2005, section 5.1", () => newreno_lp::ideal();
@@ -316,7 +318,7 @@ pub static IDEAL: &[Entry<Lookup>] = entries!(Scheme<Lookup> {
     "Milenkoski & Stojcevska 2010, section 4.3", () => ideal_lda::ideal(vegas::scheme());
 });
 
-/// The schemes of IFTP.
+/// The schemes for IFTP senders: the rate control and its classifier.
 pub static IFTP: &[Entry<Classifier, Options>] = entries!(Scheme<Classifier, Options> {
     "iftp", "IFTP", "a rate that emulates Reno's window, every loss congestion",
     "ElAarag, Moedinger & Hogg 2008, section 4", () => iftp::scheme();
@@ -326,7 +328,7 @@ pub static IFTP: &[Entry<Classifier, Options>] = entries!(Scheme<Classifier, Opt
     "ElAarag, Moedinger & Hogg 2008, section 10.2", () => iftpv::scheme();
 });
 
-/// Finds the scheme of that id.
+/// Returns the scheme of [`REGISTRY`] with this id; `None` if there is none.
 pub fn find(id: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.id == id)
 }

@@ -7,17 +7,16 @@
 //! timeout                                     the same for ssthresh, cwnd = SMSS
 //! ```
 //!
-//! Goes with NewReno's recovery. NewReno-Ideal-LP asks the truth instead of the predictor: a window
-//! that lost anything to congestion lost it to congestion. The paper's figures run it on ns-2's
-//! TCP, which halves the window where the text halves the flight size: [`ControllerKind::of_ns2`]
-//! is that one departure.
+//! Uses NewReno's recovery. NewReno-Ideal-LP uses the truth instead of the predictor: a window with
+//! any congestion loss counts as congestion. The paper's figures use ns-2's TCP, which halves the
+//! window instead of the flight size; [`ControllerKind::of_ns2`] makes that change.
 
 use super::{Lookup, Scheme};
 use crate::congestion::{ControllerKind, Decrease};
 use crate::policy::WirelessPolicy;
 use crate::sender::vegas::Vegas;
 
-/// Makes NewReno-LP.
+/// Returns NewReno-LP: Reno's window with the Vegas predictor.
 pub fn scheme() -> Scheme {
     Scheme::new(
         ControllerKind::Reno(Decrease::FlightSize),
@@ -26,7 +25,7 @@ pub fn scheme() -> Scheme {
     )
 }
 
-/// Makes NewReno-Ideal-LP.
+/// Returns NewReno-Ideal-LP: NewReno-LP with the truth instead of the predictor.
 pub fn ideal() -> Scheme<Lookup> {
     scheme().classified(Lookup::default())
 }
@@ -38,7 +37,7 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// 20 of 30 segments are under way. V_P is 0 at first; with 120 ms of RTT over 100 ms it is
+    /// 20 of 30 segments are in flight. V_P is 0 at first; with 120 ms of RTT over 100 ms it is
     /// 30·(1 − 100/120) = 5.
     #[test]
     fn the_flight_size_or_its_half() {

@@ -1,4 +1,4 @@
-//! Schemes by name, and what a connection under one does.
+//! Tests schemes by name, and connections under them.
 
 extern crate std;
 

@@ -8,17 +8,17 @@
 //! wireless          does not: the packets count as received
 //! ```
 //!
-//! Section 3 has the base classifiers Biaz, mBiaz, Spike and ZigZag, section 7 the hybrids ZBS to
-//! ZBS3, which take one of the three by the spacing of packets: each is one
-//! [receiver classifier](crate::receiver::REGISTRY). *Unaware* TFRC has none, *omniscient* TFRC
-//! asks the truth.
+//! Section 3 has the base classifiers Biaz, mBiaz, Spike and ZigZag. Section 7 has the hybrids ZBS
+//! to ZBS3, which select one of three by the spacing of packets. Each is a [receiver
+//! classifier](crate::receiver::REGISTRY). *Unaware* TFRC has none; *omniscient* TFRC uses the
+//! truth.
 
 use super::Scheme;
 use crate::receiver::Classifier;
 use crate::tfrc::Options;
 
-/// Makes TFRC as ns-2 has it with this classifier, without its 32 bytes of header: with them no
-/// scheme could use more than 96 % of a link in packets of 762 bytes, and the paper's do.
+/// Returns ns-2's TFRC with this classifier, without its 32 bytes of header. With the header, no
+/// scheme could use more than 96 % of a link with packets of 762 bytes, but the paper's do.
 pub fn scheme(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> {
     Scheme {
         controller: OPTIONS,
@@ -26,7 +26,7 @@ pub fn scheme(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> 
     }
 }
 
-/// The TFRC of all.
+/// The TFRC variant of all these schemes.
 pub const OPTIONS: Options = Options {
     header: 0,
     ..Options::ns2()

@@ -1,5 +1,5 @@
-//! TIBET: Westwood with segment sizes and the gaps between acknowledgements filtered apart (Capone,
-//! Fratta & Martignon, IEEE TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
+//! TIBET: Westwood with separate filters for segment sizes and gaps between acknowledgements
+//! (Capone, Fratta & Martignon, IEEE TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
 //!
 //! ```text
 //! Bw        mean size of a segment / mean gap between acknowledgements            [bytes/s]
@@ -7,12 +7,12 @@
 //! timeout   ssthresh likewise, cwnd = SMSS
 //! ```
 //!
-//! Goes with NewReno's recovery.
+//! Uses NewReno's recovery.
 
 use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
 
-/// Makes TIBET.
+/// Returns TIBET: Westwood with TIBET's bandwidth estimate.
 pub fn scheme() -> Scheme {
     unaware(WestwoodOptions::tibet())
 }

@@ -7,12 +7,12 @@
 //! VegasLDA   a loss that the truth calls wireless changes neither the window nor the fine-grained timeout
 //! ```
 //!
-//! Both go with Vegas's recovery, which asks the controller for its fine-grained timeout.
+//! Both use Vegas's recovery, which reads the controller's fine-grained timeout.
 
 use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, VegasDialect};
 
-/// Makes Vegas.
+/// Returns TCP Vegas, without a classifier.
 pub fn scheme() -> Scheme {
     unaware(ControllerKind::Vegas(VegasDialect::Paper))
 }

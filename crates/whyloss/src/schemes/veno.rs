@@ -12,7 +12,7 @@ use crate::congestion::{BacklogRtt, ControllerKind};
 use crate::policy::WirelessPolicy;
 use crate::sender::veno::Veno;
 
-/// Makes TCP Veno.
+/// Returns TCP Veno: Veno's window with Veno as its classifier.
 pub fn scheme() -> Scheme {
     Scheme::new(
         ControllerKind::Veno(BacklogRtt::LastRound),

@@ -1,4 +1,4 @@
-//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate fills (Casetti et
+//! Westwood: Reno's growth, and after a loss a window set from a bandwidth estimate (Casetti et
 //! al., MobiCom 2001).
 //!
 //! ```text
@@ -17,27 +17,27 @@
 use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
 
-/// Makes Westwood by its equations.
+/// Returns Westwood as equations 3 to 6 of Milenkoski & Stojcevska 2010 define it.
 pub fn scheme() -> Scheme {
     unaware(WestwoodOptions::per_ack())
 }
 
-/// Makes the Westwood of UCLA's module, with its filter of type 1.
+/// Returns the Westwood of UCLA's module, with its filter of type 1.
 pub fn ucla() -> Scheme {
     unaware(WestwoodOptions::ucla())
 }
 
-/// Makes the Westwood of UCLA's module that derives from NewReno.
+/// Returns the Westwood of UCLA's module that derives from NewReno.
 pub fn ucla_newreno() -> Scheme {
     unaware(WestwoodOptions::ucla_newreno())
 }
 
-/// Makes the Westwood of UCLA's module, with its filter of type 3.
+/// Returns the Westwood of UCLA's module, with its filter of type 3.
 pub fn ucla_timed() -> Scheme {
     unaware(WestwoodOptions::ucla_timed())
 }
 
-/// Makes Westwood+.
+/// Returns Westwood+: Westwood with a sample per round trip.
 pub fn plus() -> Scheme {
     unaware(WestwoodOptions::plus())
 }
@@ -56,7 +56,7 @@ mod tests {
         }
     }
 
-    /// Without an estimate: half of 20 segments under way by the equations, 2 segments in the
+    /// Without an estimate: half of 20 segments in flight by the equations, 2 segments in the
     /// module.
     #[test]
     fn before_there_is_a_rate() {

@@ -6,12 +6,12 @@
 //! timeout   ssthresh likewise, cwnd = SMSS
 //! ```
 //!
-//! Goes with NewReno's recovery.
+//! Uses NewReno's recovery.
 
 use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
 
-/// Makes Westwood-NR.
+/// Returns Westwood-NR: Westwood with ABSE's bandwidth estimate.
 pub fn scheme() -> Scheme {
     unaware(WestwoodOptions::abse())
 }

@@ -1,5 +1,5 @@
-//! Whyloss: CUBIC, or Reno, that a loss cuts by the odds of congestion, where the path has shown
-//! its queue.
+//! Whyloss: CUBIC or Reno whose cut at a loss depends on the odds of congestion, once the path has
+//! shown its queue.
 //!
 //! This project's own; [`crate::congestion::Whyloss`] has the formula. The controller asks the
 //! trees itself, since it acts on their odds, not on a verdict: the scheme has no classifier
@@ -8,12 +8,12 @@
 use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, Under};
 
-/// Makes Whyloss over CUBIC.
+/// Returns the scheme of Whyloss's controller over CUBIC.
 pub fn scheme() -> Scheme {
     unaware(ControllerKind::Whyloss(Under::Cubic))
 }
 
-/// Makes Whyloss over Reno.
+/// Returns the scheme of Whyloss's controller over Reno.
 pub fn reno() -> Scheme {
     unaware(ControllerKind::Whyloss(Under::Reno))
 }

@@ -1,5 +1,5 @@
-//! The backlog of a window: how many of its segments wait in queues. Vegas's predictor and Veno
-//! compare it with a few.
+//! The backlog of a window: the number of its segments that wait in queues. Vegas's predictor and
+//! Veno compare it with a threshold.
 //!
 //! ```text
 //! B = (w/RTT_min − w/RTT)·RTT_min = w·(1 − RTT_min/RTT)
@@ -9,9 +9,9 @@
 //! RTT   ns, see `RttOf`           RTT_min  ns, the smallest so far
 //! ```
 //!
-//! Round-trip times of zero or less say nothing about a path (a coarse clock, a batch read under
-//! one stamp) and are left out: an RTT_min of zero would call every window backlog. Those above 73
-//! years count as 73 years.
+//! Round-trip times of zero or less come from a coarse clock or a batch with one time stamp. They
+//! are ignored, because with an RTT_min of zero every window would be backlog. Those above 73 years
+//! count as 73 years.
 
 use core::cmp::Ordering;
 
@@ -19,14 +19,15 @@ use super::rounds::Rounds;
 use crate::Duration;
 use crate::event::AckEvent;
 
-/// Which round-trip time is compared with the smallest.
+/// The round-trip time that is compared with the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RttOf {
-    /// The last sample.
+    /// The last round-trip time sample.
     Last,
-    /// The samples smoothed with gain 1/8 (RFC 6298), starting with the first.
+    /// The samples, smoothed with gain 1/8 (RFC 6298) from the first one on.
     Smoothed,
-    /// The smallest sample of the last complete round trip; during the first one, of those so far.
+    /// The smallest sample of the last complete round trip; during the first one, the smallest so
+    /// far.
     Round,
 }
 
@@ -37,23 +38,23 @@ pub(super) struct Segments(u64);
 impl Segments {
     const ONE: u64 = 1000;
 
-    /// `segments`, to the nearest thousandth; negative and NaN become zero.
+    /// Rounds `segments` to the nearest thousandth; negative and NaN become zero.
     pub(super) fn new(segments: f64) -> Self {
         Self(libm::round(segments * Self::ONE as f64) as u64)
     }
 }
 
-/// The measures from which the backlog of a window follows.
+/// The measurements that the backlog of a window is computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Backlog {
     of: RttOf,
-    /// RTT_min, ns; endless until there is one.
+    /// RTT_min, in ns; infinite before the first sample.
     min: u64,
-    /// RTT, in eighths of a ns, so that smoothing keeps what it divides off; zero until there is
-    /// one.
+    /// RTT, in eighths of a ns, so that smoothing keeps the remainder; zero before the first
+    /// sample.
     rtt: u64,
     rounds: Rounds,
-    /// The smallest sample of the round trip under way, ns.
+    /// The smallest sample of the current round trip, in ns.
     round_min: u64,
     /// Whether `rtt` is of a complete round trip.
     complete: bool,
@@ -74,7 +75,7 @@ impl Backlog {
         }
     }
 
-    /// Takes an acknowledgement; whether it brought a round-trip time.
+    /// Updates the estimate with an acknowledgement; returns whether it had a round-trip time.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent) -> bool {
         let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
@@ -98,8 +99,7 @@ impl Backlog {
         sample.is_some()
     }
 
-    /// How the backlog of `window` bytes compares with `segments`; `None` without a round-trip
-    /// time.
+    /// Compares the backlog of `window` bytes with `segments`; `None` without a round-trip time.
     #[inline]
     pub(super) fn compare(
         &self,
@@ -117,7 +117,7 @@ impl Backlog {
         Some(queued.cmp(&(u128::from(limit) * u128::from(self.rtt))))
     }
 
-    /// The backlog of `window` bytes, in segments; `None` without a round-trip time.
+    /// Returns the backlog of `window` bytes, in segments; `None` without a round-trip time.
     pub(super) fn segments(&self, window: u64, segment_size: u32) -> Option<f64> {
         (self.rtt > 0).then(|| {
             let window = window as f64 / f64::from(segment_size.max(1));
@@ -125,7 +125,7 @@ impl Backlog {
         })
     }
 
-    /// RTT − RTT_min, in eighths of a ns.
+    /// Returns RTT − RTT_min, in eighths of a ns.
     #[inline]
     fn queueing(&self) -> u64 {
         self.rtt

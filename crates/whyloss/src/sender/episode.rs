@@ -11,37 +11,37 @@
 //! a timeout              congestion
 //! ```
 //!
-//! Several packets that are lost to a full queue take several round trips, or one long one. One
-//! packet takes one round trip, whatever lost it: so the rule also forgives a queue that overflows
-//! by a packet and is no longer than the way.
+//! Recovery from several packets lost at a full queue takes several round trips, or a long one.
+//! Recovery from one packet takes one round trip, whatever the cause. So the rule also calls a
+//! queue's loss wireless if the queue overflows by one packet and adds at most one round trip.
 //!
-//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. TCP in the
-//! simulator and `connection` (QUIC) ask then. For a transport that does not ask, every loss is
-//! congestion.
+//! The verdict is final at the end of the recovery ([`SenderClassifier::on_recovery_end`]), when
+//! TCP in the simulator and `connection` (QUIC) ask again. For a transport that does not, every
+//! loss is congestion.
 //!
-//! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in
-//! TCP when all that was under way then is, retransmissions among it; a single loss takes one round
-//! trip in either.
+//! Departure: in QUIC, a recovery ends when a packet sent after its start is acknowledged. In TCP,
+//! it ends when all data in flight at its start is acknowledged. A single loss takes one round trip
+//! in both.
 
 use super::SenderClassifier;
 use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration, Time};
 
-/// The rule of short episodes.
+/// Calls a loss wireless if its recovery ends within a few round trips.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
     rounds: f64,
-    /// minRTT.
+    /// The smallest round-trip time, minRTT.
     min: Duration,
-    /// When the loss was found that is being repaired.
+    /// The time at which the current loss was detected.
     began: Option<Time>,
 }
 
 impl Episode {
-    /// Round trips that a short episode stays below.
+    /// The limit of a short episode, in round trips.
     pub const ROUNDS: f64 = 2.0;
 
-    /// The rule with so many round trips.
+    /// Creates the classifier with this limit, in round trips.
     pub fn new(rounds: f64) -> Self {
         Self {
             rounds,
@@ -52,7 +52,7 @@ impl Episode {
 }
 
 impl Default for Episode {
-    /// quiche's: two round trips.
+    /// Uses quiche's limit of two round trips.
     fn default() -> Self {
         Self::new(Self::ROUNDS)
     }

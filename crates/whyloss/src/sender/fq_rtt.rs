@@ -16,56 +16,57 @@
 //! v          1/2
 //! ```
 //!
-//! The guard is for queue managers such as CoDel, which drop at 5 ms of queueing.
+//! The guard covers queue managers such as CoDel, which drop from 5 ms of queueing delay.
 //!
 //! Departures, and where the note is silent:
-//! - quicly judges every lost packet, a classifier the first of a loss event; that a second one of
-//!   the same window was lost changes fqRTT, not the verdict given. "Within one round trip" is
-//!   within latestRTT.
-//! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was
-//!   under way at its beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before
-//!   all of that is acknowledged.
-//! - A recovery ends when all of that is acknowledged, after a timeout too.
-//! - Limit: with QUIC's events as [`crate::event`] has them (lost packets are settled, so the left
-//!   edge moves on in every recovery) each acknowledgement of a recovery looks partial, so single
-//!   losses teach too, and after a few of them at an empty queue nothing is wireless any more. An
-//!   adapter must hold the edge back at the first loss until the recovery ends or a second packet
-//!   is lost.
-//! - Gains and v are those of RFC 9002 §5.3; the note says "smoothed" and "variation". With v = 1/2
-//!   the threshold starts at half of the first sample: below minRTT if a full queue does not double
-//!   the round-trip time, so that nothing is wireless before several episodes of several losses
-//!   have lowered fqRTTvar. v is a parameter.
-//! - Without any round-trip time: congestion, and nothing is learnt.
+//! - quicly judges every lost packet, a classifier only the first of a loss event. A second loss in
+//!   the same window changes fqRTT, not the verdict. "Within one round trip" means within
+//!   latestRTT.
+//! - Several packets were lost if, during a recovery, an acknowledgement is partial (RFC 6582 §1),
+//!   or another loss is found before all data in flight at its start is acknowledged.
+//! - A recovery ends when all of that data is acknowledged, also after a timeout.
+//! - Limit: with QUIC events as in [`crate::event`], the left edge moves on in every recovery, so
+//!   each acknowledgement looks partial. Single losses then update fqRTT too, and after a few at an
+//!   empty queue every loss is congestion. An adapter must hold the edge at the first loss until
+//!   the recovery ends or a second packet is lost.
+//! - Gains and v are those of RFC 9002 §5.3; the note says only "smoothed" and "variation". With v
+//!   = 1/2, the threshold starts at half of the first sample. If a full queue does not double the
+//!   round-trip time, this is below minRTT. Then every loss is congestion until several episodes
+//!   with several losses have lowered fqRTTvar. v is a parameter.
+//! - Without a round-trip time, a loss is congestion and fqRTT does not change.
 
 use super::SenderClassifier;
 use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration, Time};
 
-/// The fqRTT classifier.
+/// fqRTT: congestion if the round-trip time at the loss is near its value at a full queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FqRtt {
     guard: Duration,
-    /// v: fqRTTvar after the first sample, as a share of it.
+    /// The initial variation fqRTTvar, as a share of the first sample of a full queue's round-trip
+    /// time.
     first_variation: f64,
-    /// latestRTT.
+    /// The last round-trip time, latestRTT.
     latest: Option<Duration>,
-    /// minRTT.
+    /// The smallest round-trip time, minRTT.
     min: Duration,
-    /// The offset behind the last byte under way.
+    /// The offset after the last byte in flight.
     sent: u64,
     full: Option<FullQueue>,
-    /// When the last loss was found, and its latestRTT.
+    /// The time of the last loss, and its latestRTT.
     last_loss: Option<(Time, Duration)>,
     episode: Option<Episode>,
 }
 
 impl FqRtt {
-    /// How far above minRTT a round-trip time always means congestion.
+    /// The distance from minRTT above which a round-trip time always means congestion.
     pub const GUARD: Duration = Duration::from_millis(5);
-    /// v: fqRTTvar after the first sample, as a share of it.
+    /// The initial variation fqRTTvar, as a share of the first sample of a full queue's round-trip
+    /// time.
     pub const FIRST_VARIATION: f64 = 0.5;
 
-    /// A classifier with this guard and v.
+    /// Creates a classifier. A round-trip time more than `guard` above the lowest always means
+    /// congestion. `first_variation` is the initial variation as a share of the first sample.
     pub fn new(guard: Duration, first_variation: f64) -> Self {
         Self {
             guard,
@@ -79,14 +80,15 @@ impl FqRtt {
         }
     }
 
-    /// The round-trip time from which on a loss means congestion; `None` without a sample of fqRTT.
+    /// Returns the smallest round-trip time at which a loss means congestion; `None` without a
+    /// sample of fqRTT.
     pub fn threshold(&self) -> Option<Duration> {
         let guard = self.min + self.guard;
         self.full
             .map(|full| guard.min(full.smoothed - full.variation))
     }
 
-    /// An acknowledgement while the packets of an episode are repaired.
+    /// Updates an episode with an acknowledgement during its recovery.
     fn repair(&mut self, ack: &AckEvent, mut episode: Episode) {
         if ack.acknowledged < episode.recover {
             episode.several |= ack.in_recovery && ack.acked > 0;
@@ -105,7 +107,7 @@ impl FqRtt {
 }
 
 impl Default for FqRtt {
-    /// fqRTT as its design has it: a guard of 5 ms, v = 1/2.
+    /// Uses the values of the design note: a guard of 5 ms, v = 1/2.
     fn default() -> Self {
         Self::new(Self::GUARD, Self::FIRST_VARIATION)
     }
@@ -135,7 +137,7 @@ impl SenderClassifier for FqRtt {
         let low = self.threshold().is_some_and(|threshold| latest < threshold);
 
         let mut episode = Episode {
-            // Limited transmit adds to what was under way without adding to FlightSize.
+            // Limited transmit adds to what was in flight without adding to FlightSize.
             recover: loss.first.saturating_add(loss.in_flight).max(self.sent),
             sample: latest,
             several: close.is_some() || self.episode.is_some(),
@@ -152,7 +154,7 @@ impl SenderClassifier for FqRtt {
     }
 }
 
-/// sfqRTT and fqRTTvar.
+/// The round-trip time at a full queue, sfqRTT, and its variation, fqRTTvar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FullQueue {
     smoothed: Duration,
@@ -160,7 +162,7 @@ struct FullQueue {
 }
 
 impl FullQueue {
-    /// After the first sample; v is `share`.
+    /// Creates the state after the first sample; v is `share`.
     fn first(sample: Duration, share: f64) -> Self {
         let variation = libm::round(sample.as_nanos() as f64 * share);
         Self {
@@ -169,7 +171,7 @@ impl FullQueue {
         }
     }
 
-    /// After one more sample.
+    /// Returns the state after one more sample.
     fn after(self, sample: Duration) -> Self {
         let off = (self.smoothed - sample).as_nanos().saturating_abs();
         Self {
@@ -179,10 +181,10 @@ impl FullQueue {
     }
 }
 
-/// A loss event whose packets are being repaired.
+/// A loss event in recovery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Episode {
-    /// Offset of the episode's end: it is over when all bytes before are acknowledged.
+    /// The offset at which the episode ends, when all bytes before it are acknowledged.
     recover: u64,
     /// The smallest latestRTT of its losses.
     sample: Duration,
@@ -202,7 +204,7 @@ mod tests {
         FqRtt::new(FqRtt::GUARD, FqRtt::FIRST_VARIATION)
     }
 
-    /// A path of 100 ms, ten segments under way, and what a sender tells of it.
+    /// A path of 100 ms, ten segments in flight, and what a sender tells of it.
     struct Flow {
         classifier: FqRtt,
         now: Time,
@@ -337,7 +339,7 @@ mod tests {
         let mut flow = taught();
         flow.loss(120);
         flow.ack(100, 5, false);
-        // A timeout a second later, with 10 more under way.
+        // A timeout a second later, with 10 more in flight.
         flow.loss(152);
         flow.ack(100, 5, false);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
@@ -360,7 +362,7 @@ mod tests {
 
     #[test]
     fn what_limited_transmit_sent_belongs_to_the_episode() {
-        // Two segments more than FlightSize are under way.
+        // Two segments more than FlightSize are in flight.
         let mut flow = taught();
         flow.under_way = 12_000;
         flow.loss(120);

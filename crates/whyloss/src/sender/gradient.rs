@@ -1,5 +1,5 @@
-//! The gradients of CARD and Tri-S: did the last change of the window change the delay, or the
-//! throughput?
+//! The gradients of CARD and Tri-S: how much the last window change changed the delay or the
+//! throughput.
 //!
 //! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD), and Wang & Crowcroft, "A
 //! new congestion control scheme: slow start and search (Tri-S)", 1991, as loss predictors in Biaz
@@ -14,58 +14,57 @@
 //! R_i  ns, its round-trip time: the last sample of the round trip
 //! ```
 //!
-//! The formulas are written from memory: the text of Biaz & Vaidya could not be read, so thresholds
-//! and details are to be verified. They found both no better than chance; they stand here as
-//! baselines.
+//! The formulas are from memory: the text of Biaz & Vaidya was not available, so thresholds and
+//! details need verification. They found both no better than chance; both serve here as baselines.
 //!
-//! Where that leaves a choice:
-//! - A round trip without a sample is left out. One whose window is that of the one before has no
-//!   gradient: the verdict stays, and the next one is compared with it.
-//! - Until there is a gradient, there is no evidence for the radio: congestion.
+//! Choices:
+//! - A round trip without a sample is skipped. A round trip with the same window as the one before
+//!   has no gradient; the verdict stays, and the next round trip is compared with it.
+//! - Before the first gradient, every loss is congestion.
 
 use super::SenderClassifier;
 use super::rounds::Rounds;
 use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration};
 
-/// CARD's or Tri-S's gradient as a predictor.
+/// Classifies losses by CARD's gradient of the delay or Tri-S's gradient of the throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gradient {
     of: Of,
     threshold: f64,
     rounds: Rounds,
-    /// The window when the round trip under way began, if it is known.
+    /// The window when the current round trip began, if it is known.
     window: Option<u64>,
     /// The last round-trip time of the round.
     rtt: Option<Duration>,
     previous: Option<Round>,
-    /// R_1 = W_1/T_1.
+    /// The first round-trip time, R_1 = W_1/T_1.
     first: Option<Duration>,
     congested: bool,
 }
 
 impl Gradient {
-    /// NDG above this is congestion.
+    /// The normalised delay gradient (NDG) above which a loss is congestion.
     pub const NDG: f64 = 0.0;
-    /// NTG below this is congestion.
+    /// The normalised throughput gradient (NTG) below which a loss is congestion.
     pub const NTG: f64 = 0.5;
 
-    /// NDG with the threshold of the literature, 0.
+    /// Creates NDG with the threshold of the literature, 0.
     pub fn ndg() -> Self {
         Self::delay(Self::NDG)
     }
 
-    /// NTG with the threshold of the literature, 1/2.
+    /// Creates NTG with the threshold of the literature, 1/2.
     pub fn ntg() -> Self {
         Self::throughput(Self::NTG)
     }
 
-    /// CARD's normalised delay gradient; above `threshold` is congestion.
+    /// Creates CARD's normalised delay gradient; congestion is above `threshold`.
     pub fn delay(threshold: f64) -> Self {
         Self::new(Of::Delay, threshold)
     }
 
-    /// Tri-S's normalised throughput gradient; below `threshold` is congestion.
+    /// Creates Tri-S's normalised throughput gradient; congestion is below `threshold`.
     pub fn throughput(threshold: f64) -> Self {
         Self::new(Of::Throughput, threshold)
     }
@@ -83,12 +82,12 @@ impl Gradient {
         }
     }
 
-    /// Whether the last gradient spoke of congestion; true until there is one.
+    /// Returns whether the last gradient indicated congestion; true before the first.
     pub fn is_congested(&self) -> bool {
         self.congested
     }
 
-    /// A round trip is over.
+    /// Compares a finished round trip with the one before.
     fn compare(&mut self, round: Round) {
         let first = *self.first.get_or_insert(round.rtt);
         let before = self.previous.replace(round);
@@ -121,14 +120,14 @@ impl SenderClassifier for Gradient {
     }
 }
 
-/// Which gradient.
+/// The quantity whose gradient is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Of {
     Delay,
     Throughput,
 }
 
-/// A round trip.
+/// The window and the time of one round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Round {
     window: u64,
@@ -136,7 +135,7 @@ struct Round {
 }
 
 impl Round {
-    /// NDG from this round trip to the `next`, whose window differs.
+    /// Returns NDG from this round trip to `next`, whose window differs.
     fn delay_gradient(self, next: Self) -> f64 {
         let [r0, r1] = [self.rtt, next.rtt].map(|rtt| rtt.as_nanos() as f64);
         let [w0, w1] = [self.window, next.window].map(|window| window as f64);
@@ -144,14 +143,14 @@ impl Round {
         longer / (r1 + r0) * ((w1 + w0) / self.widening(next))
     }
 
-    /// NTG from this round trip to the `next`, whose window differs; R_1 is `first`.
+    /// Returns NTG from this round trip to `next`, whose window differs; R_1 is `first`.
     fn throughput_gradient(self, next: Self, first: Duration) -> f64 {
         let throughput = |round: Self| round.window as f64 / round.rtt.as_nanos() as f64;
         let gradient = (throughput(next) - throughput(self)) / self.widening(next);
         gradient * first.as_nanos() as f64
     }
 
-    /// W_i − W_{i−1}, in integers before any rounding.
+    /// Returns W_i − W_{i−1}, in integers before any rounding.
     fn widening(self, next: Self) -> f64 {
         (i128::from(next.window) - i128::from(self.window)) as f64
     }

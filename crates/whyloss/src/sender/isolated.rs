@@ -1,8 +1,8 @@
-//! Isolated losses: is the share of lost packets high around this one?
+//! Isolated losses: a loss is congestion only if the share of lost packets around it is high.
 //!
-//! The filter of picoquic's loss test, which its BBR, its delay-based CUBIC and (proposed in
-//! `private-octopus/picoquic` pull request 1222, 2021) its CUBIC ask before they believe a loss: on
-//! a lossy satellite link a download of 2,000 s took 11.
+//! The filter of picoquic's loss test. Its BBR, its delay-based CUBIC and (proposed in
+//! `private-octopus/picoquic` pull request 1222, 2021) its CUBIC react to a loss only if the test
+//! confirms it. On a lossy satellite link, this cut a download from 2,000 s to 11.
 //!
 //! ```text
 //! at each lost packet, d packets after the last one that was lost:
@@ -10,49 +10,48 @@
 //! congestion  ⇔  p > threshold, or the timer expired                             threshold = 0.15
 //! ```
 //!
-//! So of losses in a row the third is congestion (0.0625, 0.117, 0.166), and losses that stay 8
-//! packets apart or more never are: in the long run p = g/(1 − (1 − g)^(d+1)).
+//! So the third of consecutive losses is congestion (0.0625, 0.117, 0.166), and losses at least 8
+//! packets apart never are: in the long run, p = g/(1 − (1 − g)^(d+1)).
 //!
 //! Departures:
-//! - picoquic's filter is told of every lost packet and may cut at any of them. A classifier is
-//!   asked at the first one of a loss event; further ones, which partial acknowledgements show (RFC
-//!   6582 §1), count for the next event. (Where several reach back to one acknowledgement, they
-//!   count as one.)
-//! - picoquic numbers packets; here they are offsets in full segments, so that what was sent again
-//!   keeps its place, and a loss that lies before the last one counts as one packet after it.
-//! - Limit, as fqRTT's: with QUIC's events as [`crate::event`] has them each acknowledgement of a
-//!   recovery looks partial. An adapter must hold the edge back at the first loss until the
-//!   recovery ends or a second packet is lost.
+//! - picoquic's filter sees every lost packet and may cut at any of them. A classifier judges the
+//!   first one of a loss event; further ones, which partial acknowledgements show (RFC 6582 §1),
+//!   count towards the next event. Several that one acknowledgement shows count as one.
+//! - picoquic numbers packets; here they are offsets in full segments, so a retransmission keeps
+//!   its place. A loss before the last one counts as one packet after it.
+//! - Limit, as for fqRTT: with QUIC events as in [`crate::event`], each acknowledgement of a
+//!   recovery looks partial. An adapter must hold the edge at the first loss until the recovery
+//!   ends or a second packet is lost.
 
 use super::SenderClassifier;
 use crate::Cause;
 use crate::event::{AckEvent, LossEvent};
 
-/// The filter of isolated losses.
+/// Calls a loss congestion only if the recent share of lost packets is high.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Isolated {
     threshold: f64,
-    /// g.
+    /// The gain g of the mean.
     gain: f64,
-    /// p.
+    /// The share p of lost packets, in [0, 1].
     share: f64,
-    /// Offset of the last packet that was lost.
+    /// The offset of the last packet that was lost.
     last: Option<u64>,
-    /// The offset behind the last byte under way.
+    /// The offset after the last byte in flight.
     sent: u64,
-    /// Where the recovery ends.
+    /// The offset at which the recovery ends.
     recover: Option<u64>,
 }
 
 impl Isolated {
     /// The share of lost packets above which a loss is congestion.
     pub const THRESHOLD: f64 = 0.15;
-    /// g: the gain of the share.
+    /// The gain of the moving share of lost packets.
     pub const GAIN: f64 = 0.0625;
-    /// Packets without a loss that count at most.
+    /// The highest number of packets without a loss that counts.
     pub const SCOPE: u64 = 32;
 
-    /// A filter with this threshold and gain.
+    /// Creates a filter with this threshold and gain.
     pub fn new(threshold: f64, gain: f64) -> Self {
         Self {
             threshold,
@@ -64,12 +63,12 @@ impl Isolated {
         }
     }
 
-    /// p: the share of lost packets, as of the last one.
+    /// Returns p, the share of lost packets at the last loss, in [0, 1].
     pub fn share(&self) -> f64 {
         self.share
     }
 
-    /// The packet at this offset was lost.
+    /// Records the loss of the packet at this offset.
     fn lost(&mut self, offset: u64, segment_size: u32) {
         let segments = |last: u64| offset.saturating_sub(last) / u64::from(segment_size.max(1));
         let apart = self.last.map_or(Self::SCOPE, segments);
@@ -82,7 +81,7 @@ impl Isolated {
 }
 
 impl Default for Isolated {
-    /// picoquic's: 0.15 and 1/16.
+    /// Uses picoquic's values, 0.15 and 1/16.
     fn default() -> Self {
         Self::new(Self::THRESHOLD, Self::GAIN)
     }

@@ -6,8 +6,8 @@
 //! arrival. Call [`SenderClassifier::on_loss`] once per loss event, that is when a recovery begins
 //! or the retransmission timer expires, to get its [`Cause`]. Pass the acknowledgement that reveals
 //! the loss first. ECN marks are always congestion, so no classifier is asked about them. A
-//! classifier may revise its verdict when the recovery ends. The effect on the window is the
-//! concern of [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] combines the two.
+//! classifier may revise its verdict when the recovery ends. [`crate::congestion::WirelessPolicy`]
+//! decides the effect on the window; [`crate::schemes`] combines the two.
 //!
 //! Classifiers never allocate: this crate is `no_std` without `alloc`. An oracle knows the truth
 //! and is therefore not a classifier; it lives where the truth is known.
@@ -41,12 +41,12 @@ use crate::{Cause, Time};
     note = "those are in `whyloss::sender`; what is in `whyloss::receiver` hears arrivals, not acknowledgements"
 )]
 pub trait SenderClassifier {
-    /// Takes a packet that leaves. No built-in classifier uses it.
+    /// Updates the classifier with a departure. No built-in classifier uses this event.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
         let _ = sent;
     }
-    /// Takes an acknowledgement.
+    /// Updates the classifier with an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
     /// Returns the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;

@@ -47,7 +47,7 @@ any! {
 }
 
 registry! {
-    /// Every classifier.
+    /// Lists every sender classifier.
     Classifier {
         "vegas", "Vegas predictor", "congestion while the window keeps a few segments waiting",
         "Martignon & Fratta 2005, section 2",
@@ -163,7 +163,7 @@ registry! {
 }
 
 impl Classifier {
-    /// Every loss is congestion.
+    /// Returns the classifier that calls every loss congestion.
     pub fn unaware() -> Self {
         Self::Unaware(Unaware)
     }

@@ -1,19 +1,18 @@
-//! Round trips, told apart by acknowledgements.
+//! Round trips, delimited by acknowledgements.
 //!
-//! A round trip begins with an acknowledgement and is over when everything that was under way then
-//! has been acknowledged. The first one begins with the connection and ends with the first
-//! acknowledgement.
+//! A round trip begins with an acknowledgement and ends when everything in flight at that time is
+//! acknowledged. The first one begins with the connection and ends with the first acknowledgement.
 
 use crate::event::AckEvent;
 
-/// Where the round trip under way ends.
+/// The end of the current round trip.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rounds {
     end: u64,
 }
 
 impl Rounds {
-    /// Whether a round trip ends with `ack`; if so, the next one begins with it.
+    /// Returns whether a round trip ends with `ack`; if so, the next one begins with it.
     #[inline]
     pub(super) fn end_with(&mut self, ack: &AckEvent) -> bool {
         let over = ack.acknowledged >= self.end;

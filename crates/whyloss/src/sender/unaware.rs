@@ -1,5 +1,4 @@
-//! The unaware classifier: every loss is congestion, which is what a transport without a classifier
-//! takes it for.
+//! The unaware classifier: every loss is congestion, as for a transport without a classifier.
 
 use super::SenderClassifier;
 use crate::Cause;

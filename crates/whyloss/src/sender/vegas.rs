@@ -1,4 +1,4 @@
-//! The Vegas predictor: how many segments of the window wait in queues?
+//! The Vegas predictor: the number of segments of the window that wait in queues.
 //!
 //! Brakmo & Peterson, IEEE JSAC 13(8), 1995, as a loss predictor in Martignon & Fratta, "Loss
 //! differentiation schemes for TCP over wireless networks", 2005, section 2 (`vegas`), and as the
@@ -14,18 +14,20 @@
 //! RTT_min  ns, the smallest so far
 //! ```
 //!
-//! Where the sources are silent, or differ; each is a parameter:
-//! - When it is evaluated: at each acknowledgement that brings a round-trip time, and read at the
-//!   loss (MAR-2; BAL-3 says at every new acknowledgement; with time stamps, which BaLDE needs,
-//!   each of them brings one). At losses alone the state between α and β would be as old as the
-//!   loss before.
-//! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements
-//!   that the receiver delays (MAR-A6).
-//! - cwnd is the window when the acknowledgement arrived, so before any reaction to a loss (MAR-2).
-//! - Round trips are exact; or whole ticks of a clock, at least one, as ns-2 measures them (100 ms
-//!   until March 2002).
-//! - Until there is a round-trip time: congested (MAR-2, conservative) or not (BAL-3).
-//! - Timeouts are classified (MAR-3), or are congestion (BAL-7: BaLDE does not differentiate them).
+//! Where the sources are silent or differ; each is a parameter:
+//! - It is evaluated at each acknowledgement with a round-trip time, and read at the loss (MAR-2;
+//!   BAL-3 says at every new acknowledgement, each of which has one with BaLDE's time stamps). If
+//!   it were evaluated only at losses, the state between α and β would be as old as the previous
+//!   loss.
+//! - RTT is the last sample (MAR-2), and RTT_min includes it. Delayed acknowledgements are not
+//!   compensated (MAR-A6).
+//! - cwnd is the window when the acknowledgement arrives, before any reaction to a loss (MAR-2).
+//! - Round trips are exact, or whole ticks of a clock, at least one, as in ns-2 (100 ms until March
+//!   2002).
+//! - Before the first round-trip time, the network is congested (MAR-2, conservative) or not
+//!   (BAL-3).
+//! - Timeouts are classified (MAR-3) or count as congestion (BAL-7: BaLDE does not differentiate
+//!   them).
 
 use super::SenderClassifier;
 use super::backlog::{Backlog, Segments};
@@ -35,27 +37,28 @@ use core::cmp::Ordering;
 
 pub use super::backlog::RttOf;
 
-/// When the predictor is evaluated.
+/// Selects when the predictor is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Evaluate {
-    /// At each acknowledgement that brings a round-trip time; a loss reads the state.
+    /// At each acknowledgement with a round-trip time; a loss reads the state.
     #[default]
     Samples,
-    /// When a loss is found.
+    /// Evaluates the predictor when a loss is found.
     Losses,
 }
 
-/// Which window the backlog is a part of.
+/// The window whose backlog is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WindowOf {
-    /// The congestion window.
+    /// Computes the backlog of the congestion window.
     #[default]
     Congestion,
-    /// The bytes under way.
+    /// Computes the backlog of the bytes in flight.
     Flight,
 }
 
-/// The Vegas predictor.
+/// The Vegas predictor: congestion if at least β segments of the window wait in queues, wireless if
+/// at most α do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vegas {
     alpha: Segments,
@@ -63,29 +66,30 @@ pub struct Vegas {
     evaluate: Evaluate,
     window: WindowOf,
     timeouts: bool,
-    /// Round trips are whole ticks of this length; zero: they are exact.
+    /// The tick of which round trips are whole multiples; zero for exact round trips.
     tick: Duration,
     backlog: Backlog,
     congested: bool,
 }
 
 impl Vegas {
-    /// α: up to so many segments of backlog, the network is not congested.
+    /// The threshold α: up to this backlog in segments, the network is not congested.
     pub const ALPHA: f64 = 1.0;
-    /// β: from so many segments of backlog on, it is.
+    /// The threshold β: from this backlog in segments on, the network is congested.
     pub const BETA: f64 = 3.0;
 
-    /// The Vegas predictor as NewReno-LP has it: α = 1, β = 3.
+    /// Returns the Vegas predictor of NewReno-LP: α = 1, β = 3.
     pub fn predictor() -> Self {
         Self::new(Self::ALPHA, Self::BETA)
     }
 
-    /// LDEA, the predictor as BaLDE has it: not congested at first, and not asked about timeouts.
+    /// Returns LDEA, BaLDE's predictor: not congested at first, and not asked about timeouts.
     pub fn ldea() -> Self {
         Self::predictor().congested_at_first(false).timeouts(false)
     }
 
-    /// A predictor with these thresholds in segments, `alpha` ≤ `beta`, each taken to a thousandth.
+    /// Creates a predictor with these thresholds in segments, `alpha` ≤ `beta`, each rounded to a
+    /// thousandth.
     pub fn new(alpha: f64, beta: f64) -> Self {
         Self {
             alpha: Segments::new(alpha),
@@ -99,61 +103,62 @@ impl Vegas {
         }
     }
 
-    /// When it is evaluated.
+    /// Sets when the predictor is evaluated.
     #[must_use]
     pub fn evaluate(mut self, evaluate: Evaluate) -> Self {
         self.evaluate = evaluate;
         self
     }
 
-    /// Which round-trip time it uses.
+    /// Sets which round-trip time the predictor compares with the lowest.
     #[must_use]
     pub fn rtt(mut self, of: RttOf) -> Self {
         self.backlog = Backlog::new(of);
         self
     }
 
-    /// Which window it uses.
+    /// Sets the window from which the predictor computes the backlog.
     #[must_use]
     pub fn window(mut self, of: WindowOf) -> Self {
         self.window = of;
         self
     }
 
-    /// The tick of the clock that measures round trips: each counts as the nearest number of ticks,
-    /// at least one. Zero: exact.
+    /// Sets the tick of the clock that measures round trips. A round trip is rounded to the nearest
+    /// number of ticks, at least one; zero means exact.
     #[must_use]
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = tick;
         self
     }
 
-    /// Whether the network counts as congested until there is a round-trip time.
+    /// Sets whether the network counts as congested before the first round-trip time.
     #[must_use]
     pub fn congested_at_first(mut self, congested: bool) -> Self {
         self.congested = congested;
         self
     }
 
-    /// Whether timeouts are classified; if not, they are congestion.
+    /// Sets whether timeouts are classified; if not, they are congestion.
     #[must_use]
     pub fn timeouts(mut self, timeouts: bool) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// Whether the network was congested at the last estimation.
+    /// Returns whether the last evaluation found congestion.
     #[inline]
     pub fn is_congested(&self) -> bool {
         self.congested
     }
 
-    /// V_P of a window of `window` bytes, in segments; `None` without a round-trip time.
+    /// Returns V_P, the number of segments of a window of `window` bytes that wait in queues;
+    /// `None` before the first round-trip time.
     pub fn backlog(&self, window: u64, segment_size: u32) -> Option<f64> {
         self.backlog.segments(window, segment_size)
     }
 
-    /// A round trip as the clock measures it.
+    /// Rounds a round trip to the clock's ticks.
     fn measured(&self, rtt: Duration) -> Duration {
         let tick = self.tick.as_nanos();
         let ticks = rtt.as_nanos().saturating_add(tick / 2) / tick;

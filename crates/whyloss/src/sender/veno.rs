@@ -1,5 +1,5 @@
-//! Veno and enhanced Veno: a loss with little backlog is random, unless congestion losses get more
-//! frequent.
+//! Veno and enhanced Veno: a loss at a small backlog is random, unless congestion losses become
+//! more frequent.
 //!
 //! Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003, with the round-trip time that Linux's `tcp_veno`
 //! aims at; Zhou & Fu, IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg, "TCP
@@ -19,18 +19,19 @@
 //! w     the window in use when the loss is found
 //! ```
 //!
-//! The source's three answers are three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`]
-//! gives all three; a verdict has two causes, so a parameter says which one the middle one is.
+//! The source has three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`] returns all three;
+//! since a verdict has two causes, a parameter maps the middle one.
 //!
 //! Where the sources are silent:
-//! - Linux forgets the smallest round-trip time with every acknowledgement, not every round trip,
-//!   so in effect uses the last sample; the intent stated there is taken (`rtt` has the other).
-//! - B = β is congestion, as printed; without a round-trip time too.
-//! - con_lr is updated by a random loss before it is judged (ELA-8). Until there are three, and if
-//!   the first two came at once, it is not rising. Losses are counted by loss event, which is what
-//!   a classifier is told of.
-//! - Timeouts: Veno classifies them, as Linux does; to enhanced Veno they are "a sign of extreme
-//!   network condition" (ELA-8), so congestion, and counted as such.
+//! - Linux forgets the smallest round-trip time at every acknowledgement instead of every round
+//!   trip, so it uses the last sample. The intent stated there is followed here; `rtt` selects the
+//!   other.
+//! - B = β is congestion, as printed, and so is a loss without a round-trip time.
+//! - A random loss updates con_lr before it is judged (ELA-8). With fewer than three, or if the
+//!   first two came at the same time, con_lr is not rising. Losses are counted per loss event,
+//!   since a classifier sees only these.
+//! - Veno classifies timeouts, as Linux does. To enhanced Veno they are "a sign of extreme network
+//!   condition" (ELA-8), so they are and count as congestion.
 
 use super::SenderClassifier;
 use super::backlog::{Backlog, RttOf, Segments};
@@ -38,19 +39,19 @@ use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Time};
 use core::cmp::Ordering;
 
-/// Veno's answer about a loss.
+/// Veno's judgement of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Judgement {
-    /// Random.
+    /// The loss is random: the channel caused it.
     Random,
-    /// Random, while congestion losses get more frequent.
+    /// The loss is random, while congestion losses get more frequent.
     RandomWhileCongestive,
-    /// By congestion.
+    /// The loss is caused by congestion.
     Congestion,
 }
 
-/// Veno, or enhanced Veno.
+/// Veno or enhanced Veno: wireless if fewer than β segments of the window wait in queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Veno {
     beta: Segments,
@@ -61,20 +62,20 @@ pub struct Veno {
 }
 
 impl Veno {
-    /// β: from so many segments of backlog on, a loss is by congestion.
+    /// The threshold β in segments: from this backlog on, a loss is a congestion loss.
     pub const BETA: f64 = 3.0;
 
-    /// Veno as published: β = 3, the smallest round-trip time of the last round trip.
+    /// Creates Veno as published: β = 3, the smallest round-trip time of the last round trip.
     pub fn paper() -> Self {
         Self::new(Self::BETA, RttOf::Round)
     }
 
-    /// Enhanced Veno as IFTPV has it.
+    /// Creates the enhanced Veno of IFTPV.
     pub fn iftpv() -> Self {
         Self::enhanced(Self::BETA, RttOf::Smoothed, Cause::Congestion)
     }
 
-    /// Veno with this threshold in segments, taken to a thousandth.
+    /// Creates Veno with this threshold in segments, rounded to a thousandth.
     pub fn new(beta: f64, rtt: RttOf) -> Self {
         Self {
             beta: Segments::new(beta),
@@ -85,8 +86,8 @@ impl Veno {
         }
     }
 
-    /// Enhanced Veno; the cause of a random loss while congestion losses get more frequent is
-    /// `congestive`.
+    /// Creates enhanced Veno; a random loss gets the cause `congestive` while congestion losses
+    /// become more frequent.
     pub fn enhanced(beta: f64, rtt: RttOf, congestive: Cause) -> Self {
         Self {
             congestive,
@@ -96,19 +97,20 @@ impl Veno {
         }
     }
 
-    /// Whether timeouts are classified; if not, they are congestion.
+    /// Sets whether timeouts are classified; if not, they are congestion.
     #[must_use]
     pub fn timeouts(mut self, timeouts: bool) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// B of a window of `window` bytes, in segments; `None` without a round-trip time.
+    /// Returns the backlog, the number of segments of a window of `window` bytes that wait in
+    /// queues; `None` before the first round-trip time.
     pub fn backlog(&self, window: u64, segment_size: u32) -> Option<f64> {
         self.backlog.segments(window, segment_size)
     }
 
-    /// Judges a loss event, and counts it: what [`SenderClassifier::on_loss`] does, with all three
+    /// Judges a loss event and counts it, as [`SenderClassifier::on_loss`] does, but with all three
     /// answers.
     pub fn judge(&mut self, loss: &LossEvent) -> Judgement {
         let classified = self.timeouts || !loss.detection.is_timeout();
@@ -132,7 +134,7 @@ impl Veno {
         }
     }
 
-    /// The cause that a judgement stands for.
+    /// Returns the cause that a judgement stands for.
     pub fn cause(&self, judgement: Judgement) -> Cause {
         match judgement {
             Judgement::Random => Cause::Wireless,
@@ -157,11 +159,12 @@ impl SenderClassifier for Veno {
 /// con_lr: congestion losses per time between random losses.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct CongestionLossRate {
-    /// Congestion losses since the last random loss.
+    /// The number of congestion losses since the last random loss.
     count: u64,
-    /// The last random loss.
+    /// The time of the last random loss.
     last: Option<Time>,
-    /// Between the last two random losses: congestion losses, and ns.
+    /// The number of congestion losses between the last two random losses, and the time between
+    /// these in ns.
     interval: Option<(u64, u64)>,
 }
 
@@ -170,7 +173,7 @@ impl CongestionLossRate {
         self.count = self.count.saturating_add(1);
     }
 
-    /// A random loss; whether con_lr has risen.
+    /// Records a random loss; returns whether con_lr has risen.
     fn rises_with_random(&mut self, now: Time) -> bool {
         let before = self.interval;
         let count = core::mem::take(&mut self.count);

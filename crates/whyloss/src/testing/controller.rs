@@ -1,4 +1,4 @@
-//! Any order of events for a controller under a policy, and what must hold along it.
+//! Properties of a controller with a policy, over any order of events.
 
 use super::{Draws, Raw};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
@@ -7,12 +7,11 @@ use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
 use crate::policy::{UnderPolicy, WirelessPolicy};
 use crate::{Cause, Duration, Rate, Time};
 
-/// Asserts all that must hold for a controller, under every policy and over many sequences of
-/// events that are the same in every run: at least a segment may be under way, it paces at some
-/// rate if it paces, and it does not panic.
+/// Asserts the properties of a controller with every policy, over many fixed sequences of events.
+/// The window must be at least a segment and any pacing rate positive, and no call may panic.
 ///
 /// # Panics
-/// When something does not hold.
+/// Panics if a property does not hold.
 pub fn properties<C: Controller>(build: impl Fn(&Start) -> C) {
     super::sequences(|draws| {
         let start = Start {
@@ -47,12 +46,12 @@ struct Transport {
     in_recovery: bool,
 }
 
-/// Runs a controller under its policy over `operations`, and asserts that at least a segment may be
-/// under way after each, and that it paces at some rate if it paces. Segments start with
-/// `segment_size` bytes.
+/// Runs a controller with its policy over `operations`. Asserts after each operation that the
+/// window is at least a segment and any pacing rate is positive. Segments start with `segment_size`
+/// bytes.
 ///
 /// # Panics
-/// When that does not hold.
+/// Panics if an assertion fails.
 pub fn check<C: Controller>(mut control: UnderPolicy<C>, segment_size: u32, operations: &[Raw]) {
     let mut transport = Transport {
         segment_size: segment_size.max(1),

@@ -1,4 +1,4 @@
-//! The property tests of this crate, for algorithms of one's own.
+//! The property tests of this crate, for your own algorithms.
 //!
 //! ```
 //! use whyloss::Cause;
@@ -19,10 +19,10 @@
 //! testing::receiver::properties(&Longest(3));
 //! ```
 //!
-//! `properties` draws its sequences from a generator with a fixed seed: no dependency, the same in
-//! every run. `check` takes plain numbers, so that proptest or a fuzzer can draw them and shrink
-//! what fails. With the feature `std`, a failure of `properties` says the number of the sequence
-//! that shows it, a panic of the algorithm itself included.
+//! `properties` draws its sequences from a generator with a fixed seed, so every run is the same
+//! and needs no dependency. `check` takes plain numbers, so that proptest or a fuzzer can draw and
+//! shrink them. With the feature `std`, a failure of `properties`, including a panic of the
+//! algorithm, names its sequence.
 
 pub mod controller;
 pub mod receiver;
@@ -30,30 +30,30 @@ pub mod sender;
 
 use crate::Time;
 
-/// One operation as a fuzzer or a property test draws it: its kind, and two numbers.
+/// One operation that a fuzzer or a property test draws: its kind and two numbers.
 pub type Raw = (u8, u64, u64);
 
-/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of
-/// the number range.
+/// The limit of time stamps, 2^61 ns (73 years), so that adding a clock offset of the same size
+/// cannot overflow.
 const STAMP_LIMIT: u64 = 1 << 61;
-/// Most operations of a sequence.
+/// The maximum number of operations of a sequence.
 const LENGTH: usize = 256;
-/// Sequences that are run.
+/// The number of sequences in a test.
 const SEQUENCES: u64 = 400;
 
-/// `time` on a clock that is so far ahead.
+/// Returns `time` on a clock that is ahead by `by` ns.
 fn later(time: Time, by: u64) -> Time {
     Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT)
 }
 
-/// Runs all sequences, each of which begins with its number in the generator.
+/// Runs all sequences; each number seeds its sequence.
 fn sequences(mut run: impl FnMut(&mut Draws)) {
     for sequence in 0..SEQUENCES {
         numbered(sequence, || run(&mut Draws(sequence)));
     }
 }
 
-/// Runs a sequence. If it panics, whatever the reason, another panic says its number.
+/// Runs a sequence; if it panics, panics again with the sequence's number.
 #[cfg(any(test, feature = "std"))]
 fn numbered(sequence: u64, run: impl FnOnce()) {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
@@ -68,7 +68,7 @@ fn numbered(_sequence: u64, run: impl FnOnce()) {
     run();
 }
 
-/// Numbers that look random (SplitMix64 by Steele, Lea & Flood, OOPSLA 2014).
+/// A generator of pseudorandom numbers (SplitMix64 by Steele, Lea & Flood, OOPSLA 2014).
 struct Draws(u64);
 
 impl Draws {
@@ -83,7 +83,7 @@ impl Draws {
         self.next() % limit
     }
 
-    /// A number, at the ends of the range more often than chance.
+    /// Returns a number that is often near an end of the range.
     fn extreme(&mut self) -> u64 {
         match self.below(8) {
             0 => 0,
@@ -95,8 +95,8 @@ impl Draws {
         }
     }
 
-    /// A sequence of operations and its length: anything, or mostly what networks do with short
-    /// times, so that decisions are near their bounds.
+    /// Returns a sequence of operations and its length. Operations are arbitrary, or mostly
+    /// realistic with short times, so that decisions are near their bounds.
     fn operations(&mut self) -> ([Raw; LENGTH], usize) {
         let kind = self.below(3);
         let length = self.below(LENGTH as u64 + 1) as usize;

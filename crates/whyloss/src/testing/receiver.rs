@@ -1,16 +1,15 @@
-//! Any legal order of events for a receiver classifier, and what must hold along it.
+//! Properties of a receiver classifier, over any legal order of events.
 
 use super::{Raw, STAMP_LIMIT, later};
 use crate::Time;
 use crate::receiver::{Arrival, ReceiverClassifier};
 
-/// Asserts all that must hold for a receiver classifier, over many sequences of events that are the
-/// same in every run: an answer exactly to a gap, decisions that no constant clock offset changes,
-/// and no panic at the ends of the numbers' ranges.
+/// Asserts the properties of a receiver classifier over many fixed sequences of events. It must
+/// answer exactly if there is a gap, decide the same under a constant clock offset, and not panic
+/// on extreme numbers.
 ///
 /// # Panics
-/// When something does not hold; with the feature `std` with the number of the sequence that shows
-/// it.
+/// Panics if a property does not hold; with the feature `std`, the message names the sequence.
 pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();
@@ -36,7 +35,7 @@ enum Operation {
     },
     /// A packet that fills an old gap, or comes twice.
     Late { interval: u64, delay: u64 },
-    /// The arrival before, to the nanosecond.
+    /// The previous arrival once more, at the same nanosecond.
     Repeat,
     /// The receiver's clock is set back, and a packet arrives.
     SetBack { by: u64, delay: u64 },
@@ -133,11 +132,11 @@ pub fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64)> {
     })
 }
 
-/// Runs a classifier over `operations`, and asserts an answer exactly to a gap, and the same
-/// answers whatever constant `(sender, receiver)` is added to the two clocks.
+/// Runs a classifier over `operations`. Asserts that it answers exactly if there is a gap, and
+/// answers the same if the constants `(sender, receiver)` are added to the two clocks.
 ///
 /// # Panics
-/// When that does not hold.
+/// Panics if an assertion fails.
 pub fn check(
     classifier: &(impl ReceiverClassifier + Clone),
     operations: &[Raw],
@@ -160,10 +159,10 @@ pub fn check(
 }
 
 /// Runs a classifier over stamps and gaps (sent, received, missing) from the whole range of their
-/// type, and asserts an answer exactly to a gap.
+/// type. Asserts that it answers exactly if there is a gap.
 ///
 /// # Panics
-/// When that does not hold.
+/// Panics if an assertion fails.
 pub fn check_extremes(classifier: &(impl ReceiverClassifier + Clone), stamps: &[(u64, u64, u64)]) {
     let mut classifier = classifier.clone();
     for &(sent, received, missing) in stamps {

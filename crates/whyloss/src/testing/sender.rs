@@ -1,17 +1,16 @@
-//! Any order of events for a sender classifier, and what must hold along it.
+//! Properties of a sender classifier, over any order of events.
 
 use super::{Raw, STAMP_LIMIT, later};
 use crate::event::{AckEvent, Detection, LossEvent};
 use crate::sender::SenderClassifier;
 use crate::{Cause, Duration, Time};
 
-/// Asserts all that must hold for a sender classifier, over many sequences of events that are the
-/// same in every run: the same answers to the same events, also when a constant is added to either
-/// clock, and no panic at the ends of the numbers' ranges.
+/// Asserts the properties of a sender classifier over many fixed sequences of events. Equal events
+/// must get equal answers, also with a constant added to either clock, and extreme numbers must not
+/// cause a panic.
 ///
 /// # Panics
-/// When something does not hold; with the feature `std` with the number of the sequence that shows
-/// it.
+/// Panics if a property does not hold; with the feature `std`, the message names the sequence.
 pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();
@@ -28,7 +27,7 @@ pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
 const SEGMENT: u64 = 1000;
 const MS: u64 = 1_000_000;
 
-/// An event that a classifier is told.
+/// An event for a classifier.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// An acknowledgement.
@@ -38,7 +37,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Tells a classifier of the event; answers with its cause if it was a loss.
+    /// Passes the event to a classifier, and returns its cause if the event is a loss.
     pub fn tell(&self, classifier: &mut impl SenderClassifier) -> Option<Cause> {
         match self {
             Self::Ack(ack) => {
@@ -72,7 +71,7 @@ struct Sender {
     acknowledged: u64,
     in_flight: u64,
     window: u64,
-    /// The recovery going on is over when all before this is acknowledged.
+    /// The offset at which the current recovery ends.
     recover: Option<u64>,
     rtt: Option<Duration>,
     min_rtt: Option<Duration>,
@@ -121,8 +120,8 @@ impl Sender {
         })
     }
 
-    /// The event that an operation stands for: most of the time what a network does, at times what
-    /// only a broken transport would.
+    /// Returns the event for an operation: mostly a realistic one, sometimes one that only a broken
+    /// transport would report.
     fn event(&mut self, (kind, a, b): Raw) -> Event {
         self.now = (self.now + a % (50 * MS)) % STAMP_LIMIT;
         // Millisecond steps, so that delays meet again, and more so near the smallest.
@@ -159,7 +158,7 @@ impl Sender {
     }
 }
 
-/// Turns `operations` into events.
+/// Returns the events of a sender that carries out these operations.
 pub fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     let mut sender = Sender {
         now: STAMP_LIMIT / 2,
@@ -173,11 +172,11 @@ pub fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     operations.iter().map(move |&raw| sender.event(raw))
 }
 
-/// Runs a classifier over `operations`, and asserts the same answers again, also when a constant
-/// `(sender, receiver)` is added to the two clocks.
+/// Runs a classifier over `operations` twice, and asserts that it answers the same if the constants
+/// `(sender, receiver)` are added to the two clocks.
 ///
 /// # Panics
-/// When that does not hold.
+/// Panics if an assertion fails.
 pub fn check(classifier: &(impl SenderClassifier + Clone), operations: &[Raw], offset: (u64, u64)) {
     let (mut plain, mut again) = (classifier.clone(), classifier.clone());
     let (mut receiver, mut both) = (classifier.clone(), classifier.clone());
@@ -197,7 +196,7 @@ pub fn check(classifier: &(impl SenderClassifier + Clone), operations: &[Raw], o
     }
 }
 
-/// Runs a classifier over events of any numbers at all: it does not panic.
+/// Checks that a classifier does not panic on events with arbitrary numbers.
 pub fn check_extremes(classifier: &(impl SenderClassifier + Clone), numbers: &[(u64, u64, u64)]) {
     let mut classifier = classifier.clone();
     for &(a, b, c) in numbers {

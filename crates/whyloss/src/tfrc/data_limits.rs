@@ -1,23 +1,24 @@
-//! Whether the sender was data-limited throughout the interval that a report covers (RFC 5348,
-//! 8.2.1).
+//! Decides whether the sender was data-limited throughout the interval that a report covers (RFC
+//! 5348, 8.2.1).
 //!
-//! An interval of one R up to the packet that the report echoes was *not* data-limited if at some
-//! time in it the sender had sent all that it was allowed to. Two such times suffice to know: the
-//! first after `t_new`, the first after `t_next`.
+//! An interval of one R up to the echoed packet was *not* data-limited if the sender had, at some
+//! time in it, sent everything that it was allowed to. Two such times suffice: the first after
+//! `t_new` and the first after `t_next`.
 
 use crate::{Duration, Time};
 
-/// The memory of one sender.
+/// The state of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DataLimits {
     /// Whether the host ever said that it had no data.
     possible: bool,
-    /// Two times at which the sender was not data-limited, the first to lie after `t_new`, the
-    /// second after `t_next`.
+    /// The first time after `t_new` at which the sender was not data-limited.
     first: Time,
+    /// The first time after `t_next` at which the sender was not data-limited.
     second: Time,
-    /// The stamp that the last report echoed, and when that report came.
+    /// The stamp that the last report echoed.
     t_new: Time,
+    /// The time at which that report came.
     t_next: Time,
 }
 
@@ -37,8 +38,8 @@ impl DataLimits {
         }
     }
 
-    /// A report of the packet sent at `echo` came; answers whether the interval it covers, of `rtt`
-    /// seconds, was data-limited.
+    /// Updates the state with the report for the packet sent at `echo`. Returns whether its
+    /// interval of `rtt` seconds was data-limited.
     pub(super) fn on_feedback(&mut self, now: Time, echo: Time, rtt: f64) -> bool {
         self.t_new = echo;
         self.t_next = now;

@@ -11,23 +11,23 @@
 //! acknowledgement. The SIGCOMM 2000 paper and ns-2 write min(1, 3√(3bp/8)) where the RFC has no
 //! minimum: [`Equation::cap_timeouts`].
 
-/// The parameters of the equation besides p.
+/// The parameters of TCP's throughput equation, except the loss event rate p.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation {
-    /// s, in bytes.
+    /// The packet size s, in bytes.
     pub packet_size: f64,
-    /// R, in seconds; positive.
+    /// The round-trip time R, in seconds; positive.
     pub rtt: f64,
-    /// t_RTO, in seconds.
+    /// The retransmission timeout t_RTO, in seconds.
     pub t_rto: f64,
-    /// b.
+    /// The number b of packets per TCP acknowledgement.
     pub packets_per_ack: f64,
-    /// Whether 3√(3bp/8) is at most 1.
+    /// Whether 3√(3bp/8) is limited to 1.
     pub cap_timeouts: bool,
 }
 
 impl Equation {
-    /// X at loss event rate `p`, in bytes per second. It falls as `p` rises.
+    /// Returns the throughput X at loss event rate `p`, in bytes per second. It falls as `p` rises.
     pub fn throughput(&self, p: f64) -> f64 {
         let b = self.packets_per_ack;
         let mut timeouts = 3.0 * libm::sqrt(3.0 * b * p / 8.0);
@@ -39,8 +39,8 @@ impl Equation {
         self.packet_size / seconds_per_packet
     }
 
-    /// The p at which X is `throughput`, in [`MIN_P`]..=1 (RFC 5348, 6.3.1 asks for 5 %; this is
-    /// exact to 1e-12).
+    /// Returns the loss event rate at which the throughput is `throughput` bytes per second, in
+    /// [`MIN_P`]..=1. It is exact to 1e-12, where RFC 5348 (6.3.1) asks for 5 %.
     pub fn loss_event_rate(&self, throughput: f64) -> f64 {
         let (mut low, mut high) = (MIN_P, 1.0);
         if self.throughput(low) <= throughput {
@@ -58,7 +58,8 @@ impl Equation {
     }
 }
 
-/// The smallest p the inverse answers: one loss event in a hundred million packets.
+/// The smallest loss event rate that [`Equation::loss_event_rate`] returns: one loss event in a
+/// hundred million packets.
 pub const MIN_P: f64 = 1e-8;
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ use crate::{Duration, Time};
 
 use super::Options;
 
-/// n: closed intervals remembered.
+/// The number n of closed loss intervals that are remembered.
 pub const INTERVALS: usize = 8;
 
-/// w_0..w_7 (RFC 5348, 5.4).
+/// The weights w_0..w_7 of the loss intervals (RFC 5348, 5.4).
 const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 /// The loss intervals of one flow.
@@ -28,19 +28,21 @@ pub struct LossHistory {
     needs_new_round: bool,
     /// Whether a loss event has begun, and so I_0 is open.
     open: bool,
-    /// The first lost packet of the last event, its time and its round.
+    /// The first lost packet of the last event.
     start: u64,
+    /// The time of that packet.
     time: Time,
+    /// The round of that packet.
     round: u32,
-    /// I_1, I_2, ... in packets: the newest first, `known` of them.
+    /// The closed intervals I_1, I_2, ... in packets, the newest first; `known` of them are in use.
     intervals: [f64; INTERVALS],
-    /// DF_1, DF_2, ...
+    /// The discount factors DF_1, DF_2, ..., the newest first.
     discounts: [f64; INTERVALS],
     known: usize,
 }
 
 impl LossHistory {
-    /// No losses yet.
+    /// Creates a history without losses.
     pub fn new(options: &Options) -> Self {
         Self {
             discount_floor: options.discount_floor.clamp(f64::MIN_POSITIVE, 1.0),
@@ -55,11 +57,11 @@ impl LossHistory {
         }
     }
 
-    /// Packet `sequence` was lost at `time`, by the estimate of 5.2; answers whether that begins a
-    /// loss event.
+    /// Records that packet `sequence` was lost at `time`, as estimated by 5.2, and returns whether
+    /// that begins a loss event.
     ///
-    /// `rtt` and `round` are those of the newest packet received. Losses come in sequence order.
-    /// After the first event, whose interval nobody can know, the caller gives one with
+    /// `rtt` and `round` are those of the newest packet received. Losses must come in sequence
+    /// order. The interval of the first event is unknown, so the caller sets it with
     /// [`Self::set_first_interval`].
     pub fn record(&mut self, sequence: u64, time: Time, rtt: Duration, round: u32) -> bool {
         if self.open {
@@ -80,24 +82,24 @@ impl LossHistory {
         true
     }
 
-    /// A loss must be later than this to begin an event.
+    /// Returns the time after which a loss begins a new event.
     pub fn opens_at(&self, rtt: Duration) -> Time {
         self.time + rtt
     }
 
-    /// Whether an event has begun and the interval before it is not known.
+    /// Returns whether an event has begun and the interval before it is not known.
     pub fn needs_first_interval(&self) -> bool {
         self.open && self.known == 0
     }
 
-    /// The interval before the first event, in packets, made up from the rate then (RFC 5348,
-    /// 6.3.1).
+    /// Sets the interval before the first loss event, in packets; at least 1. RFC 5348 (6.3.1)
+    /// derives it from the receive rate at the first loss.
     pub fn set_first_interval(&mut self, packets: f64) {
         self.push(packets.max(1.0));
     }
 
-    /// p, in 0..=1, when `highest` is the highest sequence number received; 0 before the first
-    /// event.
+    /// Returns the loss event rate p, in 0..=1, when `highest` is the highest sequence number
+    /// received; 0 before the first event.
     pub fn loss_event_rate(&self, highest: u64) -> f64 {
         if self.known == 0 {
             return 0.0;
@@ -122,7 +124,7 @@ impl LossHistory {
         self.known = (self.known + 1).min(INTERVALS);
     }
 
-    /// DF for an I_0 of `open` packets.
+    /// Returns the discount factor DF for an I_0 of `open` packets.
     fn discount(&self, open: f64) -> f64 {
         if self.known == 0 {
             return 1.0;
@@ -132,7 +134,7 @@ impl LossHistory {
             .max(self.discount_floor)
     }
 
-    /// I_tot1 over its weights; at least one interval is known.
+    /// Returns I_tot1 over its weights, in packets; at least one interval must be known.
     fn closed_mean(&self) -> f64 {
         let (mut total, mut weight) = (0.0, 0.0);
         for (i, base) in WEIGHTS.iter().enumerate().take(self.known) {

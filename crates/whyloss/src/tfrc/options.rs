@@ -1,7 +1,7 @@
-//! The choices of TFRC: RFC 5348 by default, each departure of ns-2.35 a field of its own.
+//! The options of TFRC: RFC 5348 by default, with a field for each departure of ns-2.35.
 //!
-//! The papers of 2002–2010 used ns-2, so reproducing them needs its ways; the fields are
-//! independent, so that the difference each makes can be measured alone. Departures were read from
+//! The papers of 2002–2010 used ns-2, so reproducing them needs its departures. The fields are
+//! independent, so that the effect of each can be measured alone. Departures were read from
 //! ns-2.35's `tcp/tfrc.cc`, `tcp/tfrc-sink.cc` and `tcp/formula.h`, with the defaults of
 //! `tcl/lib/ns-default.tcl`.
 //!
@@ -30,7 +30,7 @@
 
 use crate::Duration;
 
-/// The choices of both ends. See the table above the source of each field.
+/// The options of both ends. The table at the head of this module gives each field's source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[expect(
@@ -38,57 +38,61 @@ use crate::Duration;
     reason = "independent choices, not one state"
 )]
 pub struct Options {
-    /// t_RTO in the throughput equation.
+    /// The retransmission timeout t_RTO in the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
-    /// The no-feedback timer runs for this many R, or 2s/X if that is longer.
+    /// The length of the no-feedback timer in round-trip times R, or the time for two packets at
+    /// the allowed rate, 2s/X, if that is longer.
     pub no_feedback_rtts: u32,
     /// The effect of the no-feedback timer.
     pub no_feedback: NoFeedback,
-    /// q and q2: the share of the old value that the averages of R and √R keep.
+    /// The share of the old value that the moving averages of R and √R keep, in [0, 1): q and q2 of
+    /// the RFC.
     pub filter: f64,
-    /// Whether packets are spaced by X·mean(√R)/√R_sample rather than X, which damps oscillations
-    /// (RFC 5348, 4.5).
+    /// Whether packets leave at the rate X·mean(√R)/√R_sample instead of the allowed rate X, which
+    /// damps oscillations (RFC 5348, 4.5).
     pub damping: bool,
-    /// How the rate rises once there has been a loss.
+    /// The rule by which the rate rises after the first loss.
     pub increase: Increase,
-    /// How the receive rate limits the sending rate.
+    /// The rule by which the receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
-    /// The rate before the first feedback, in bytes per second; `None`: one packet per second.
+    /// The rate before the first feedback, in bytes per second; `None` for one packet per second.
     pub initial_rate: Option<f64>,
-    /// W_init: the first feedback raises the rate to W_init/R.
+    /// The initial window W_init: the first feedback raises the rate to W_init/R.
     pub initial_window: InitialWindow,
-    /// How the rate rises before the first loss.
+    /// The rule by which the rate rises before the first loss.
     pub slow_start: SlowStart,
-    /// When a packet leaves.
+    /// The rule for the time at which a packet leaves.
     pub pacing: Pacing,
-    /// t_mbi: the rate never falls below one packet in this time. `None`: it may fall to nothing.
+    /// The longest time t_mbi between two packets, which bounds the rate from below; `None` if the
+    /// rate may fall to zero.
     pub backoff_limit: Option<Duration>,
-    /// Whether the equation has min(1, 3√(3bp/8)) as the SIGCOMM 2000 paper does. They part at p =
-    /// 0.296 for b = 1.
+    /// Whether the equation has min(1, 3√(3bp/8)), as in the SIGCOMM 2000 paper, instead of
+    /// 3√(3bp/8). For b = 1, results differ above a loss event rate of 0.296.
     pub cap_timeouts: bool,
-    /// b: packets acknowledged by one TCP acknowledgement.
+    /// The number b of packets that one TCP acknowledgement acknowledges.
     pub packets_per_ack: f64,
-    /// A packet is lost when this many later ones have arrived; 1 declares it at the gap. At least
-    /// 1.
+    /// The number of later packets after whose arrival a packet is lost, at least 1; with 1, the
+    /// first packet after the gap reveals the loss.
     pub loss_threshold: u8,
-    /// Whether a new loss event also needs [`Data::round`](super::Data::round) to have risen.
+    /// Whether a new loss event also needs a higher [`Data::round`](super::Data::round) than the
+    /// last one.
     pub new_event_needs_new_round: bool,
-    /// Which clock dates a loss.
+    /// The clock that dates a loss.
     pub loss_clock: LossClock,
-    /// When the receiver reports.
+    /// The times at which the receiver reports.
     pub feedback: FeedbackTiming,
-    /// THRESHOLD: how small history discounting may make the factor; 1 turns it off.
+    /// THRESHOLD, the smallest factor of history discounting; 1 turns discounting off.
     pub discount_floor: f64,
-    /// Whether data packets are ECN-capable (RFC 5348, 3.1): the business of who sends them; the
-    /// receiver is told of marks by [`Receiver::on_marked_data`](super::Receiver::on_marked_data).
+    /// Whether data packets are ECN-capable (RFC 5348, 3.1). The host sets the field, and reports
+    /// marks with [`Receiver::on_marked_data`](super::Receiver::on_marked_data).
     pub ecn: bool,
-    /// Bytes of header that a host puts on the wire around each packet. The equation, X_recv and
-    /// pacing do not count them; the state machines here never look.
+    /// The bytes of header that a host puts on the wire around each packet. The equation, X_recv
+    /// and pacing do not count them.
     pub header: u32,
 }
 
 impl Options {
-    /// RFC 5348.
+    /// Returns the options of RFC 5348.
     pub const fn rfc5348() -> Self {
         Self {
             retransmit_timeout: RetransmitTimeout::FourRtt,
@@ -115,7 +119,7 @@ impl Options {
         }
     }
 
-    /// ns-2.35 with its defaults.
+    /// Returns the options of ns-2.35 with its defaults.
     pub const fn ns2() -> Self {
         Self {
             retransmit_timeout: RetransmitTimeout::Ticks(Duration::from_millis(100)),
@@ -149,11 +153,11 @@ impl Default for Options {
     }
 }
 
-/// t_RTO in the throughput equation.
+/// The retransmission timeout t_RTO in the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RetransmitTimeout {
-    /// 4R.
+    /// Four round-trip times R.
     FourRtt,
     /// Jacobson's estimator, srtt + 4·rttvar, in integer ticks of this length, without a minimum.
     Ticks(Duration),
@@ -169,79 +173,82 @@ pub enum NoFeedback {
     HalveRate,
 }
 
-/// How the rate rises once there has been a loss.
+/// Selects how the rate rises after the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Increase {
-    /// At once to what the equation and the receive limit allow.
+    /// Raises the rate at once to the limit that the equation and the receive rate set.
     ToLimit,
-    /// By s/R for each R since the last change (for 2R at most), up to the same. The first loss
-    /// sets the equation's rate whatever the receive limit.
+    /// Raises the rate by s/R for each round-trip time R since the last change (for at most 2R), up
+    /// to the same limit. The first loss sets the rate of the equation, even above the receive
+    /// limit.
     PacketPerRtt,
 }
 
-/// How the receive rate limits the sending rate.
+/// Selects how the receive rate limits the sending rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ReceiveLimit {
-    /// Twice the largest of the rates reported within 2R, with the rules for data-limited senders.
+    /// Limits the rate to twice the largest receive rate that was reported within 2R, with the
+    /// rules for data-limited senders.
     Set,
-    /// Twice the last one reported, and s/R at least.
+    /// Limits the rate to twice the last reported receive rate, but not below s/R.
     Latest,
 }
 
-/// W_init, of packets of s bytes.
+/// Selects the initial window W_init for packets of s bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum InitialWindow {
-    /// min(4s, max(2s, 4380 bytes)).
+    /// The bytes of RFC 5348: min(4s, max(2s, 4380 bytes)).
     Bytes,
-    /// As many packets as an initial window of TCP has by RFC 3390: four up to 1095 bytes, three
-    /// below 2190, else two.
+    /// The packets of TCP's initial window (RFC 3390): four up to 1095 bytes, three below 2190,
+    /// else two.
     Packets,
 }
 
-/// How the rate rises before the first loss.
+/// Selects how the rate rises before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SlowStart {
-    /// Doubles once per R, up to the receive limit.
+    /// Doubles the rate once per round-trip time R, up to the receive limit.
     Doubling,
-    /// The same target, kept at W_init/R for the first two rounds and then approached over one R
-    /// packet by packet; a rate above the receive limit falls to the receive rate.
+    /// Keeps the rate W_init/R for the first two round trips, then approaches the doubled rate over
+    /// one round-trip time R, packet by packet. A rate above the receive limit falls to the receive
+    /// rate.
     Ramp,
 }
 
-/// When a packet leaves.
+/// Selects the time at which a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pacing {
-    /// One interval after the *nominal* time of the last one; a new rate moves the time of the
-    /// next.
+    /// Sends a packet one interval after the *nominal* time of the last one; a new rate moves the
+    /// time of the next packet.
     Nominal,
-    /// One interval after the last one left, whatever the rate becomes meanwhile; but feedback in
-    /// slow start, and the no-feedback timer, send one at once.
+    /// Sends a packet one interval after the last one left, even if the rate changes meanwhile.
+    /// Feedback in slow start and the no-feedback timer send a packet at once.
     FromLastPacket,
 }
 
-/// Which clock dates a loss.
+/// Selects the clock that dates a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossClock {
-    /// The receiver's: arrivals before and after the gap.
+    /// The receiver's clock: the arrivals before and after the gap.
     Arrival,
-    /// The sender's: their stamps.
+    /// The sender's clock: the stamps of the packets before and after the gap.
     Sender,
 }
 
-/// When the receiver reports.
+/// Selects the times at which the receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FeedbackTiming {
-    /// R after the last report if anything arrived since, else at the next arrival; at once when p
-    /// rises.
+    /// Reports one round-trip time R after the last report if a packet arrived since, else at the
+    /// next arrival. Reports at once when the loss event rate p rises.
     Timer,
-    /// At the first arrival at least R after the last report, or 1.5 R after it if anything arrived
-    /// since; at once on a new loss event and on an urgent packet.
+    /// Reports at the first arrival at least R after the last report, or 1.5 R after it if a packet
+    /// arrived since. Reports at once on a new loss event and on an urgent packet.
     OnArrival,
 }

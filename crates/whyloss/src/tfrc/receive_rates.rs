@@ -14,7 +14,7 @@ pub(super) struct ReceiveRates {
 }
 
 impl ReceiveRates {
-    /// {∞}.
+    /// Returns the initial set {∞}.
     pub(super) fn new(now: Time) -> Self {
         Self {
             rates: [(now, f64::INFINITY); RATES],
@@ -22,7 +22,7 @@ impl ReceiveRates {
         }
     }
 
-    /// max(X_recv_set).
+    /// Returns the largest rate of the set, max(X_recv_set).
     pub(super) fn max(&self) -> f64 {
         self.rates[..self.len]
             .iter()
@@ -55,13 +55,13 @@ impl ReceiveRates {
         self.replace(now, largest);
     }
 
-    /// Keeps `rate` alone.
+    /// Keeps `rate` alone, as of `now`.
     pub(super) fn replace(&mut self, now: Time, rate: f64) {
         self.rates[0] = (now, rate);
         self.len = 1;
     }
 
-    /// Halves every rate.
+    /// Halves every rate of the set.
     pub(super) fn halve(&mut self) {
         for (_, rate) in &mut self.rates[..self.len] {
             *rate *= 0.5;

@@ -27,7 +27,7 @@ use super::equation::Equation;
 use super::loss_history::{INTERVALS, LossHistory};
 use super::{Data, Feedback, FeedbackTiming, LossClock, Options};
 
-/// Packets of one gap whose cause is asked one by one.
+/// The number of packets of one gap whose causes are asked one by one.
 pub const ASKED_PER_GAP: u64 = 64;
 
 /// Gaps that can await confirmation at a time.
@@ -42,23 +42,24 @@ const MARKS: usize = 4;
 pub struct Receiver {
     options: Options,
     packet_size: u32,
-    /// The packet with the highest sequence number, and when it came; `None` before the first.
+    /// The packet with the highest sequence number and its arrival time; `None` before the first
+    /// packet.
     newest: Option<(Data, Time)>,
     history: LossHistory,
     pending: [Gap; PENDING_GAPS],
     pending_len: usize,
-    /// Bytes received; wraps.
+    /// The number of bytes received; it wraps.
     bytes: u64,
-    /// Whether anything came since the last report.
+    /// Whether a packet came since the last report.
     fresh: bool,
     /// Whether the next arrival is reported at once.
     owed: bool,
     /// Whether a loss event began since the last report.
     new_loss_event: bool,
     timer: Time,
-    /// R when the last report left: the least time to measure X_recv over.
+    /// R when the last report left: the shortest time over which to measure X_recv.
     window: Duration,
-    /// When reports left and how many bytes had come: the newest first.
+    /// The times of reports and the bytes received by then, the newest first.
     marks: [Mark; MARKS],
     marks_len: usize,
     largest_receive_rate: f64,
@@ -80,15 +81,16 @@ struct Gap {
     wireless: u64,
     /// One bit for each packet asked about that has come after all.
     filled: u64,
-    /// When the packets around the gap came, or were sent.
+    /// The time of the packet before the gap: its arrival or its stamp.
     before: Time,
+    /// The time of the packet after the gap.
     after: Time,
-    /// Packets with higher numbers that have come.
+    /// The number of packets with higher numbers that have come.
     later: u8,
 }
 
 impl Receiver {
-    /// A receiver of packets of about `packet_size` bytes: s.
+    /// Creates a receiver of packets of about `packet_size` bytes, the s of the RFC.
     pub fn new(options: &Options, packet_size: u32) -> Self {
         Self {
             options: *options,
@@ -110,9 +112,10 @@ impl Receiver {
         }
     }
 
-    /// A packet of `size` bytes came; answers the feedback to send now, if any.
+    /// Updates the loss history with a packet of `size` bytes. Returns the feedback to send now, if
+    /// any.
     ///
-    /// `cause` is asked once for each missing packet, in order, when an arrival reveals a gap.
+    /// When an arrival reveals a gap, calls `cause` once for each missing packet, in order.
     #[inline]
     pub fn on_data(
         &mut self,
@@ -124,9 +127,10 @@ impl Receiver {
         self.take(now, data, size, false, cause)
     }
 
-    /// A packet came that a queue marked (ECN-CE): received, and a loss event all the same, if none
-    /// has begun less than R ago (RFC 5348, 3.1 and 5.2). A gap before it that is confirmed later
-    /// belongs to its event. Otherwise as [`Self::on_data`].
+    /// Updates the loss history with a packet that a queue marked (ECN-CE). The mark begins a loss
+    /// event unless one began less than a round-trip time ago (RFC 5348, 3.1 and 5.2). A gap before
+    /// the packet that is confirmed later belongs to this event. Otherwise works as
+    /// [`Self::on_data`].
     #[cold]
     pub fn on_marked_data(
         &mut self,
@@ -179,13 +183,13 @@ impl Receiver {
         self.is_due(now, data, event).then(|| self.report(now))
     }
 
-    /// When to call [`Self::on_timeout`]; [`Time::MAX`] for never.
+    /// Returns the time at which to call [`Self::on_timeout`]; [`Time::MAX`] means never.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         self.timer
     }
 
-    /// The time of [`Self::next_timeout`] has come; answers the feedback to send, if any.
+    /// Handles the timeout at [`Self::next_timeout`]; returns the feedback to send, if any.
     pub fn on_timeout(&mut self, now: Time) -> Option<Feedback> {
         if now < self.timer {
             return None;
@@ -200,7 +204,7 @@ impl Receiver {
         None
     }
 
-    /// p as last reported; 0 before the first loss event.
+    /// Returns the last reported loss event rate p, in 0..=1; 0 before the first loss event.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
@@ -215,7 +219,7 @@ impl Receiver {
         }
     }
 
-    /// Whether p is above what was last reported (RFC 5348, 6.1).
+    /// Returns whether p is above its last reported value (RFC 5348, 6.1).
     fn rises(&self) -> bool {
         self.newest.is_some_and(|(newest, _)| {
             self.history.loss_event_rate(newest.sequence) > self.loss_event_rate
@@ -257,7 +261,7 @@ impl Receiver {
         feedback
     }
 
-    /// X_recv, in bytes per second; 0 while there is nothing to measure over.
+    /// Returns X_recv in bytes per second; 0 if no time has passed.
     fn receive_rate(&self, now: Time) -> f64 {
         let marks = &self.marks[..self.marks_len];
         let mark = marks
@@ -329,7 +333,7 @@ impl Receiver {
         self.lose(&gap, now)
     }
 
-    /// A late packet fills its hole.
+    /// Fills the hole of a late packet.
     fn fill(&mut self, sequence: u64) {
         for gap in &mut self.pending[..self.pending_len] {
             if let Some(i) = sequence.checked_sub(gap.first)
@@ -340,8 +344,8 @@ impl Receiver {
         }
     }
 
-    /// The packets of `gap` are lost: those neither wireless nor filled enter the history. Answers
-    /// whether a loss event began.
+    /// Declares the packets of `gap` lost; those neither wireless nor filled enter the history.
+    /// Returns whether a loss event began.
     fn lose(&mut self, gap: &Gap, now: Time) -> bool {
         let asked = gap.missing.min(ASKED_PER_GAP);
         let spared = gap.wireless | gap.filled;
@@ -381,8 +385,8 @@ impl Receiver {
         true
     }
 
-    /// All packets of `gap` from index `from` on are lost. Steps from event to event; of more
-    /// events than the history holds intervals, only the last ones.
+    /// Declares all packets of `gap` from index `from` on lost. Steps from event to event, and
+    /// takes at most as many of the last events as the history holds intervals.
     fn lose_rest(&mut self, gap: &Gap, from: u64, now: Time) -> bool {
         let mut event = self.lose_one(gap.first + from, gap.time(from), now);
         let rtt = self
@@ -408,15 +412,15 @@ impl Receiver {
 }
 
 impl Gap {
-    /// When packet number `index` of the gap was lost: as far between its neighbours as its number
-    /// is.
+    /// Returns the time of loss of packet number `index` of the gap, interpolated between its
+    /// neighbours.
     fn time(&self, index: u64) -> Time {
         let span = i128::from((self.after - self.before).as_nanos());
         let share = span * (i128::from(index) + 1) / (i128::from(self.missing) + 1);
         self.before + Duration::from_nanos(share as i64)
     }
 
-    /// How many packets of the gap it takes to span more than `time`: at least 1.
+    /// Returns how many packets of the gap span more than `time`; at least 1.
     fn packets_in(&self, time: Duration) -> u64 {
         let span = i128::from((self.after - self.before).as_nanos());
         let time = i128::from(time.as_nanos()).max(0);

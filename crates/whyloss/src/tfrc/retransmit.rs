@@ -1,12 +1,12 @@
-//! TCP's retransmission timeout in integer ticks (Jacobson 1988), as ns-2.35's TFRC puts it into
-//! the equation.
+//! TCP's retransmission timeout in integer ticks (Jacobson 1988), as ns-2.35's TFRC uses it in the
+//! equation.
 //!
 //! ```text
 //! error = sample − srtt;  srtt += error/8;  rttvar += (|error| − rttvar)/4;  t_RTO = srtt + 4·rttvar
 //! ```
 //!
-//! All in ticks: the sample is rounded to one at least, srtt is kept in eighths, rttvar in
-//! quarters, the answer is cut to an integer. There is no minimum.
+//! All values are in ticks: a sample is rounded and at least one, srtt is kept in eighths, rttvar
+//! in quarters, and the result is truncated to an integer. There is no minimum.
 
 use crate::Duration;
 
@@ -19,7 +19,7 @@ pub(super) struct RetransmitEstimator {
 }
 
 impl RetransmitEstimator {
-    /// Takes a round-trip time, to be counted in ticks of `tick`.
+    /// Updates the timeout with a round-trip time, counted in ticks of `tick`.
     pub(super) fn update(&mut self, sample: Duration, tick: Duration) {
         let tick = tick.as_nanos().max(1);
         // A day of ticks of 0.1 s bounds what a hostile echo can do.
@@ -36,7 +36,7 @@ impl RetransmitEstimator {
         self.ticks = ((self.rttvar_quarters << 3) + self.srtt_eighths) >> 3;
     }
 
-    /// t_RTO in ticks; 0 before the first sample.
+    /// Returns t_RTO in ticks; 0 before the first sample.
     pub(super) fn ticks(&self) -> i64 {
         i64::from(self.ticks)
     }

@@ -10,9 +10,8 @@
 //! spacing:    X_inst = X·mean(√R)/√R_sample, t_ipi = s/X_inst, packets at t_(i+1) = t_i + t_ipi            (4.5, 4.6)
 //! ```
 //!
-//! X in bytes per second, s in bytes, R and t in seconds. t_gran is 0: virtual time has no
-//! granularity, and a host whose timers are late makes up for it, for one R at most, since t_i are
-//! nominal times.
+//! X in bytes per second, s in bytes, R and t in seconds. t_gran is 0, because virtual time has no
+//! granularity. A host with late timers catches up by at most one R, since t_i are nominal times.
 //!
 //! The sender always has data unless its host says otherwise with [`Sender::set_has_data`].
 
@@ -27,8 +26,8 @@ use super::{
     RetransmitTimeout, SlowStart,
 };
 
-/// No rate leaves these bounds, in bytes per second: a hostile report can make no number infinite
-/// or zero.
+/// The bounds of every rate, in bytes per second: no hostile report can make a number infinite or
+/// zero.
 const RATES: (f64, f64) = (1e-6, 1e12);
 
 /// The no-feedback timer before the first feedback (RFC 5348, 4.2).
@@ -38,11 +37,11 @@ const INITIAL_NO_FEEDBACK: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,
-    /// s.
+    /// The packet size s, in bytes.
     packet_size: f64,
-    /// X.
+    /// The allowed rate X, in bytes per second.
     rate: f64,
-    /// X_Bps.
+    /// The rate of the equation, X_Bps, in bytes per second.
     equation_rate: f64,
     loss_event_rate: f64,
     rtt: Option<Rtt>,
@@ -50,19 +49,21 @@ pub struct Sender {
     /// R and t_RTO as packets carry them; zero before the first feedback.
     carried: (Duration, Duration),
     receive_rates: ReceiveRates,
-    /// When the rate last rose in slow start (tld), or changed at all.
+    /// The time at which the rate last rose in slow start (tld), or changed at all.
     changed: Time,
-    /// The rest of a rise in slow start that [`SlowStart::Ramp`] spreads over one R.
+    /// The remaining rise in slow start that [`SlowStart::Ramp`] spreads over one R.
     ramp: Option<Ramp>,
-    /// Feedbacks received and no-feedback timers expired.
+    /// The number of feedbacks received and no-feedback timers expired.
     round: u32,
     urgent: bool,
     no_feedback_at: Time,
     sent_since_timer: bool,
     sequence: u64,
-    /// The nominal time of the last packet, the interval now, and the nominal time of the next.
+    /// The nominal time of the last packet.
     last: Option<Time>,
+    /// The current interval between packets.
     interval: Duration,
+    /// The nominal time of the next packet.
     next: Time,
     has_data: bool,
     limits: DataLimits,
@@ -71,11 +72,11 @@ pub struct Sender {
 /// The averages of R and √R, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Rtt {
-    /// R.
+    /// The mean round-trip time R, in seconds.
     mean: f64,
-    /// R_sqmean.
+    /// R_sqmean, the mean of the square roots.
     mean_sqrt: f64,
-    /// √R_sample.
+    /// The square root of the last sample, √R_sample.
     sqrt: f64,
 }
 
@@ -86,7 +87,8 @@ struct Ramp {
 }
 
 impl Sender {
-    /// A sender of packets of `packet_size` bytes (s) whose first packet is due now.
+    /// Creates a sender of packets of `packet_size` bytes, the s of the RFC. Its first packet is
+    /// due at `now`.
     pub fn new(options: &Options, packet_size: u32, now: Time) -> Self {
         let s = f64::from(packet_size.max(1));
         let mut sender = Self {
@@ -120,7 +122,7 @@ impl Sender {
         sender
     }
 
-    /// When to call [`Self::on_timeout`].
+    /// Returns the time at which to call [`Self::on_timeout`].
     #[inline]
     pub fn next_timeout(&self) -> Time {
         if self.has_data {
@@ -130,7 +132,8 @@ impl Sender {
         }
     }
 
-    /// Lets the no-feedback timer expire if it is due; then answers the packet that is due, if any.
+    /// Lets the no-feedback timer expire if it is due. Then returns the data packet that is due;
+    /// `None` if none is.
     #[inline]
     pub fn on_timeout(&mut self, now: Time) -> Option<Data> {
         if now >= self.no_feedback_at {
@@ -139,7 +142,7 @@ impl Sender {
         (self.has_data && now >= self.next).then(|| self.send(now))
     }
 
-    /// Takes the receiver's report. One with a number that cannot be is ignored.
+    /// Updates the rate with the receiver's report. Ignores a report with an impossible number.
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         let x_recv = feedback.receive_rate;
         let p = feedback.loss_event_rate;
@@ -183,10 +186,11 @@ impl Sender {
         }
     }
 
-    /// Whether the application has data to send. It has at first.
+    /// Sets whether the application has data to send; true at first.
     ///
-    /// Without, no packet is due, and reports are judged by the rules for data-limited senders (RFC
-    /// 5348, 4.3). When data comes, up to one R of unused time is made up for.
+    /// Without data, no packet is due, and the rules for data-limited senders apply (RFC 5348,
+    /// 4.3). When data becomes available, packets for up to one unused round-trip time may leave at
+    /// once.
     pub fn set_has_data(&mut self, now: Time, has_data: bool) {
         if has_data && !self.has_data {
             self.next = self.next.max(now - self.credit());
@@ -197,17 +201,17 @@ impl Sender {
         }
     }
 
-    /// X, the allowed rate, in bytes per second.
+    /// Returns X, the allowed rate, in bytes per second.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// R; `None` before the first feedback.
+    /// Returns R, the round-trip time; `None` before the first feedback.
     pub fn rtt(&self) -> Option<Duration> {
         self.rtt.map(|_| self.carried.0)
     }
 
-    /// p as last reported; 0 before the first loss event.
+    /// Returns the loss event rate p of the last report, in 0..=1; 0 before the first loss event.
     pub fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
@@ -240,7 +244,7 @@ impl Sender {
         data
     }
 
-    /// How far the nominal time of a packet may lie in the past: one R (RFC 5348, 4.6).
+    /// Returns how far the nominal time of a packet may lie in the past: one R (RFC 5348, 4.6).
     fn credit(&self) -> Duration {
         self.carried.0
     }
@@ -290,7 +294,7 @@ impl Sender {
         2.0 * set.max()
     }
 
-    /// Initial slow start (RFC 5348, 4.2 and 4.3).
+    /// Doubles the rate in the initial slow start (RFC 5348, 4.2 and 4.3).
     fn double(&mut self, now: Time, first: bool, limit: f64) {
         if first {
             self.set_rate(self.initial_rate());
@@ -301,7 +305,7 @@ impl Sender {
         }
     }
 
-    /// Slow start in ns-2 (`slowstart`).
+    /// Raises the rate as ns-2's slow start does (`slowstart`).
     fn ramp(&mut self, now: Time, limit: f64) {
         let (old, per_rtt) = (self.rate, self.packet_size / self.rtt_secs());
         if self.round <= 2 {
@@ -333,7 +337,7 @@ impl Sender {
         limit.min(self.rate + per_rtt * rtts)
     }
 
-    /// RFC 5348, 4.4.
+    /// Handles the expiry of the nofeedback timer (RFC 5348, 4.4).
     fn on_no_feedback(&mut self, now: Time) {
         let x_recv = self.receive_rates.max();
         let idle = !self.sent_since_timer;
@@ -361,7 +365,7 @@ impl Sender {
         }
     }
 
-    /// Whether an idle sender is already so slow that silence need not slow it further.
+    /// Returns whether an idle sender is already so slow that silence need not slow it further.
     fn recovering(&self, x_recv: f64, recover: f64) -> bool {
         if self.loss_event_rate > 0.0 {
             x_recv < recover
@@ -381,14 +385,14 @@ impl Sender {
         self.rate = rate.max(self.floor()).clamp(RATES.0, RATES.1);
     }
 
-    /// s/t_mbi.
+    /// Returns the lowest rate, s/t_mbi, in bytes/s.
     fn floor(&self) -> f64 {
         self.options
             .backoff_limit
             .map_or(0.0, |t_mbi| self.packet_size / t_mbi.as_secs_f64())
     }
 
-    /// W_init/R.
+    /// Returns the initial rate, W_init/R, in bytes/s.
     fn initial_rate(&self) -> f64 {
         let s = self.packet_size;
         let window = match self.options.initial_window {
@@ -431,8 +435,8 @@ impl Sender {
         Duration::from_secs_f64(self.packet_size / rate).max(Duration::from_nanos(1))
     }
 
-    /// A new rate moves the next packet, but never into the past: the new rate was not allowed
-    /// then.
+    /// Moves the next packet to the new rate, but never into the past, when that rate was not yet
+    /// allowed.
     fn reschedule(&mut self, now: Time) {
         self.interval = self.packet_interval();
         if let (Pacing::Nominal, Some(last)) = (self.options.pacing, self.last)

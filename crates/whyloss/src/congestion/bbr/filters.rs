@@ -4,9 +4,9 @@
 use crate::bandwidth::delivery_rate::RateSample;
 use crate::{Duration, Rate, Time};
 
-/// BBR.MinRTTFilterLen.
+/// The time for which a smallest round trip counts (BBR.MinRTTFilterLen).
 const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
-/// BBR.ProbeRTTInterval.
+/// The time between two phases of ProbeRTT (BBR.ProbeRTTInterval).
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The largest delivery rate of this cycle of ProbeBW and of the one before (BBR.max_bw_filter).
@@ -25,7 +25,7 @@ impl MaxBandwidth {
         self.this_cycle = self.this_cycle.max(rate);
     }
 
-    /// A cycle is over. One without a sample does not count.
+    /// Ends a cycle. A cycle without a sample does not count.
     pub(super) fn advance(&mut self) {
         if self.this_cycle > Rate::default() {
             self.last_cycle = core::mem::take(&mut self.this_cycle);
@@ -36,12 +36,13 @@ impl MaxBandwidth {
 /// BBR.min_rtt over ten seconds, and the smallest round-trip time that schedules ProbeRTT.
 #[derive(Clone, Debug)]
 pub(super) struct MinRtt {
-    /// BBR.min_rtt; `None` before the first sample.
+    /// BBR.min_rtt, the smallest round-trip time; `None` before the first sample.
     min: Option<Duration>,
     stamp: Time,
-    /// BBR.probe_rtt_min_delay; [`Duration::MAX`] before the first sample.
+    /// BBR.probe_rtt_min_delay, the smallest round-trip time since the last ProbeRTT;
+    /// [`Duration::MAX`] before the first sample.
     probe_min: Duration,
-    /// BBR.probe_rtt_min_stamp.
+    /// BBR.probe_rtt_min_stamp, the time of `probe_min`.
     probe_stamp: Time,
 }
 
@@ -59,13 +60,13 @@ impl MinRtt {
         self.min
     }
 
-    /// The connection is at work from `now` on.
+    /// Starts the filter when the connection starts, at `now`.
     pub(super) fn start(&mut self, now: Time) {
         self.stamp = now;
         self.probe_stamp = now;
     }
 
-    /// Takes a sample (UpdateMinRTT), and answers whether ProbeRTT is due.
+    /// Updates the lowest round-trip time (UpdateMinRTT) and returns whether ProbeRTT is due.
     pub(super) fn update(&mut self, sample: &RateSample) -> bool {
         let now = sample.now;
         let expired = now > self.probe_stamp + PROBE_RTT_INTERVAL;
@@ -85,7 +86,7 @@ impl MinRtt {
         expired
     }
 
-    /// ProbeRTT has done its work: the next one is due an interval later.
+    /// Ends ProbeRTT; the next one is due an interval later.
     pub(super) fn probed(&mut self, now: Time) {
         self.probe_stamp = now;
     }

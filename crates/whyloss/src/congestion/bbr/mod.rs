@@ -4,20 +4,20 @@
 //! ```text
 //! model      max_bw = largest delivery rate of two cycles of ProbeBW,   min_rtt = smallest RTT of 10 s
 //!            bw = min(max_bw, bw_shortterm),   BDP = bw·min_rtt
-//!            inflight_longterm: what was under way when probing lost more than 2 %
+//!            inflight_longterm: what was in flight when probing lost more than 2 %
 //!            a round with losses, not probing: bw_shortterm = max(bw_latest, 0.7·bw_shortterm), inflight likewise
 //! pacing     0.99·gain·bw
 //! window     gain·BDP + extra_acked, within inflight_longterm and inflight_shortterm, at least 4 segments
 //!
 //! state      pacing  window   until
 //! Startup     2.77     2      three rounds without 25 % more bandwidth, or a round with 6 ranges and 2 % lost
-//! Drain       0.5      2      no more than a BDP under way, or three rounds
+//! Drain       0.5      2      no more than a BDP in flight, or three rounds
 //! ProbeBW                     (ProbeRTT interrupts whatever goes on)
-//!   Down      0.9      2      no more than a BDP, and 0.85·inflight_longterm, under way
+//!   Down      0.9      2      no more than a BDP, and 0.85·inflight_longterm, in flight
 //!   Cruise    1        2      2 to 3 s, or as many rounds as a BDP has segments (at most 63), since Down began
 //!   Refill    1        2      a round
 //!   Up        1.25     2.25   no more bandwidth, or 2 % lost, or inflight_longterm reached after a loss
-//! ProbeRTT    1        0.5    200 ms and a round with half a BDP under way; every 5 s without a new smallest RTT
+//! ProbeRTT    1        0.5    200 ms and a round with half a BDP in flight; every 5 s without a new smallest RTT
 //! ```
 //!
 //! Names are the draft's. `probe.rs` has ProbeBW and ProbeRTT, `model.rs` the path's model and what follows from it,
@@ -25,22 +25,24 @@
 //!
 //! # Departures
 //!
-//! - No randomness: where the draft draws (how long to wait before probing), a hash of what the connection has delivered,
-//!   of its round count and of its smallest round-trip time stands in. Connections that differ in any of these draw
-//!   differently; a run repeated draws the same.
-//! - Restarting from idle is noticed with the first acknowledgement after it rather than before the first packet, so
-//!   that packet's flight is paced as the state has it (§5.4). The pacing rate starts from the initial window over 1 ms,
-//!   and anew from the first round trip measured, which §5.6.2 says and its pseudocode leaves open.
-//! - An acknowledgement without a reliable delivery rate counts no round towards a full pipe.
-//! - Undoing the answer to spurious losses (§5.5.11) is left out, since no transport here tells of them, and so is ECN,
-//!   as in the draft. The offload budget is that of TCP, three quanta (QUIC: one).
+//! - No randomness: for the random wait before probing, a hash of the connection's delivered bytes,
+//!   round count and smallest round-trip time is used. Connections that differ in any of these wait
+//!   differently; a repeated run waits the same.
+//! - A restart from idle is detected at the first acknowledgement after it instead of before the
+//!   first packet, so that flight is paced by the old state (§5.4). The pacing rate starts at the
+//!   initial window over 1 ms, and restarts at the first measured round trip, as §5.6.2 says and
+//!   its pseudocode leaves open.
+//! - An acknowledgement without a reliable delivery rate does not count towards a full pipe.
+//! - Undoing spurious losses (§5.5.11) is not implemented, since no transport here reports them;
+//!   neither is ECN, as in the draft. The offload budget is TCP's, three quanta (QUIC: one).
 //!
 //! # Losses called wireless
 //!
-//! The draft counts every loss. Of the packets of a loss event that is called wireless the transport does not tell,
-//! unless the policy treats it as congestion ([`UnderPolicy::spares_losses`](super::UnderPolicy::spares_losses)): they enter
-//! neither the loss rate nor the rounds with losses. A policy that sets the window has no lasting effect, since the model
-//! decides again with the next acknowledgement.
+//! The draft counts every loss. The transport does not report packets of a wireless loss event,
+//! unless the policy treats it as congestion
+//! ([`UnderPolicy::spares_losses`](super::UnderPolicy::spares_losses)). Such packets count neither
+//! in the loss rate nor in rounds with losses. A policy that sets the window has no lasting effect,
+//! since the model sets it again at the next acknowledgement.
 
 mod filters;
 mod model;
@@ -57,18 +59,19 @@ use crate::event::{AckEvent, LossEvent};
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
-/// No bound.
+/// The value of a bound in bytes that limits nothing.
 const UNBOUNDED: u64 = u64::MAX;
-/// No bound.
+/// The value of a bound in bit/s that limits nothing.
 const UNBOUNDED_RATE: Rate = Rate::from_bps(u64::MAX);
-/// BBR.MinPipeCwnd in segments.
+/// The smallest window, in segments (BBR.MinPipeCwnd).
 const MIN_PIPE: u64 = 4;
 
-/// BBR.state.
+/// The state of the algorithm (BBR.state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Startup,
-    /// With the round it began in (BBR.drain_start_round).
+    /// Drains the queue that Startup built. The number is the round in which Drain began
+    /// (BBR.drain_start_round).
     Drain(u32),
     ProbeBw(Phase),
     ProbeRtt,
@@ -84,7 +87,7 @@ enum Phase {
 }
 
 impl State {
-    /// BBR.pacing_gain in percent.
+    /// Returns the factor of the pacing rate, in percent (BBR.pacing_gain).
     fn pacing_gain(self) -> u64 {
         match self {
             Self::Startup => 277,
@@ -95,7 +98,7 @@ impl State {
         }
     }
 
-    /// BBR.cwnd_gain in percent.
+    /// Returns the factor of the window, in percent (BBR.cwnd_gain).
     fn window_gain(self) -> u64 {
         match self {
             Self::ProbeBw(Phase::Up) => 225,
@@ -104,7 +107,7 @@ impl State {
         }
     }
 
-    /// IsProbingBW.
+    /// Returns whether the sender currently probes for more bandwidth (the draft's IsProbingBW).
     fn is_probing(self) -> bool {
         matches!(
             self,
@@ -113,7 +116,7 @@ impl State {
     }
 }
 
-/// The state of BBR.
+/// BBR version 3 (draft-ietf-ccwg-bbr-06): a window and a pacing rate from a model of the path.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -122,16 +125,16 @@ impl State {
 pub struct Bbr {
     segment_size: u32,
     state: State,
-    // What the transport reads.
+    // The values that the transport reads.
     cwnd: u64,
     pacing_rate: Rate,
-    // What it started with and may return to.
+    // The values to which BBR may return.
     initial_window: u64,
     prior_cwnd: u64,
     in_recovery: bool,
-    /// After a timeout: the recovery is over once this offset is acknowledged.
+    /// The offset whose acknowledgement ends the recovery after a timeout.
     recovery_end: u64,
-    /// The offset behind the last byte known to have left.
+    /// The offset after the last byte known to have been sent.
     sent: u64,
     // The data rate model.
     max_bw: MaxBandwidth,
@@ -159,13 +162,13 @@ pub struct Bbr {
     full_bw_count: u8,
     full_bw_now: bool,
     full_bw_reached: bool,
-    /// Whether the first sample has come.
+    /// Whether a sample has arrived.
     started: bool,
     probe: Probe,
 }
 
 impl Bbr {
-    /// BBR at its start.
+    /// Creates BBR in Startup.
     pub fn new(start: &Start) -> Self {
         let segment_size = start.segment_size.max(1);
         let initial_window = start.initial_window.max(u64::from(segment_size));
@@ -212,24 +215,26 @@ impl Bbr {
         u64::from(self.segment_size)
     }
 
-    /// BBR.MinPipeCwnd.
+    /// Returns the smallest window, in bytes (BBR.MinPipeCwnd).
     fn min_pipe(&self) -> u64 {
         MIN_PIPE * self.segment()
     }
 
-    /// What happens before the first sample is taken.
+    /// Initialises the model before the first sample.
     fn start(&mut self, sample: &RateSample) {
         self.started = true;
         self.min_rtt.start(sample.now);
         self.extra_acked_since = sample.now;
     }
 
-    /// StartRound: the round is over when a packet sent from now on is acknowledged.
+    /// Starts a round (the draft's StartRound). It ends when a packet sent from now on is
+    /// acknowledged.
     fn start_round(&mut self, total_delivered: u64) {
         self.next_round_delivered = total_delivered;
     }
 
-    /// CheckStartupDone.
+    /// Leaves Startup if the bandwidth has stopped growing or losses are high (the draft's
+    /// CheckStartupDone).
     fn check_startup_done(&mut self, sample: &RateSample) {
         if self.state == State::Startup && self.is_startup_loss_high(sample) {
             self.full_bw_reached = true;
@@ -243,9 +248,11 @@ impl Bbr {
         }
     }
 
-    /// The criteria of §5.3.1.3, at the end of a round that began with a loss.
+    /// Returns whether losses end Startup, by the criteria of §5.3.1.3. Only the end of a round
+    /// that began with a loss can give true.
     fn is_startup_loss_high(&self, sample: &RateSample) -> bool {
-        /// BBRStartupFullLossCnt.
+        /// The number of ranges of lost packets in a round that ends Startup
+        /// (BBRStartupFullLossCnt).
         const RANGES: u8 = 6;
         self.loss_round_start
             && self.in_recovery
@@ -253,7 +260,7 @@ impl Bbr {
             && is_inflight_too_high(sample.lost, sample.sent_in_flight)
     }
 
-    /// CheckDrainDone.
+    /// Leaves Drain if the queue is empty, or after three rounds (the draft's CheckDrainDone).
     fn check_drain_done(&mut self, sample: &RateSample) {
         if let State::Drain(since) = self.state
             && (sample.in_flight <= self.inflight(self.bw, 100)
@@ -263,7 +270,7 @@ impl Bbr {
         }
     }
 
-    /// UpdateOnACK, with what limited the application at the time.
+    /// Updates model, state, pacing rate and window with a sample (the draft's UpdateOnACK).
     fn update(&mut self, sample: &RateSample) {
         self.note_restart(sample);
         // UpdateModelAndState.
@@ -287,7 +294,7 @@ impl Bbr {
         self.set_window(sample);
     }
 
-    /// SaveCwnd.
+    /// Saves the window before a recovery or ProbeRTT (the draft's SaveCwnd).
     fn save_cwnd(&mut self) {
         let kept = if self.in_recovery || self.state == State::ProbeRtt {
             self.prior_cwnd
@@ -297,7 +304,7 @@ impl Bbr {
         self.prior_cwnd = kept.max(self.cwnd);
     }
 
-    /// RestoreCwnd.
+    /// Restores the saved window, unless the window is larger (the draft's RestoreCwnd).
     fn restore_cwnd(&mut self) {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
@@ -366,7 +373,7 @@ impl Controller for Bbr {
         // FlightSize leaves out what has been acknowledged selectively.
         let under_way = loss.first.saturating_add(loss.in_flight);
         self.recovery_end = self.sent.max(under_way);
-        // What was under way counts as lost: C.inflight is 0.
+        // Everything in flight counts as lost: C.inflight is 0.
         self.cwnd = self.segment();
     }
 
@@ -398,17 +405,18 @@ impl Controller for Bbr {
     }
 }
 
-/// IsInflightTooHigh: whether more than BBR.LossThresh, 2 %, of what was under way has been lost.
+/// Returns whether more than 2 % (BBR.LossThresh) of the bytes in flight were lost (the draft's
+/// IsInflightTooHigh).
 fn is_inflight_too_high(lost: u64, sent_in_flight: u64) -> bool {
     u128::from(lost) * 50 > u128::from(sent_in_flight)
 }
 
-/// So many percent of `amount`.
+/// Returns `percent` percent of `amount`.
 fn percent(amount: u64, percent: u64) -> u64 {
     share(amount, percent, 100)
 }
 
-/// What `rate` delivers in `span`, in bytes.
+/// Returns the bytes that `rate` delivers in `span`.
 fn delivered_in(rate: Rate, span: Duration) -> u64 {
     let nanos = u64::try_from(span.as_nanos()).unwrap_or(0);
     share(rate.as_bps(), nanos, 8_000_000_000)

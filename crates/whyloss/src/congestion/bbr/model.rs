@@ -7,17 +7,18 @@ use crate::congestion::send_quantum;
 use crate::rate::share;
 use crate::{Duration, Rate};
 
-/// BBR.Beta in percent.
+/// The share of a bound that remains after a loss, in percent (BBR.Beta).
 const BETA: u64 = 70;
-/// BBR.Headroom in percent.
+/// The share that stays free below the long-term bound, in percent (BBR.Headroom).
 const HEADROOM: u64 = 15;
-/// BBR.ExtraAckedFilterLen in rounds.
+/// The length of the filter of aggregation, in rounds (BBR.ExtraAckedFilterLen).
 const EXTRA_ACKED_ROUNDS: u64 = 10;
-/// 100 − BBR.PacingMarginPercent.
+/// The factor of the pacing rate in percent: 100 − BBR.PacingMarginPercent.
 const PACING_MARGIN: u64 = 99;
 
 impl Bbr {
-    /// UpdateLatestDeliverySignals.
+    /// Updates the highest rate and delivery of the round with a sample, and detects the end of the
+    /// loss round (the draft's UpdateLatestDeliverySignals).
     pub(super) fn update_latest_delivery_signals(&mut self, sample: &RateSample) {
         let rate = sample.delivery_rate.unwrap_or_default();
         self.bw_latest = self.bw_latest.max(rate);
@@ -28,7 +29,8 @@ impl Bbr {
         }
     }
 
-    /// AdvanceLatestDeliverySignals.
+    /// At the start of a loss round, starts rate and delivery anew from the sample (the draft's
+    /// AdvanceLatestDeliverySignals).
     pub(super) fn advance_latest_delivery_signals(&mut self, sample: &RateSample) {
         if self.loss_round_start {
             self.bw_latest = sample.delivery_rate.unwrap_or_default();
@@ -36,7 +38,8 @@ impl Bbr {
         }
     }
 
-    /// UpdateCongestionSignals.
+    /// Updates the round and the bandwidth filter. At the end of a round with losses, lowers the
+    /// short-term bounds unless the sender probes (the draft's UpdateCongestionSignals).
     pub(super) fn update_congestion_signals(&mut self, sample: &RateSample) {
         self.update_round(sample);
         if let Some(rate) = sample.delivery_rate
@@ -61,7 +64,8 @@ impl Bbr {
         }
     }
 
-    /// AdaptLowerBoundsFromCongestion: a round with losses is over, and it did not probe.
+    /// Lowers the short-term bounds after a round with losses that did not probe (the draft's
+    /// AdaptLowerBoundsFromCongestion).
     fn lower_bounds(&mut self) {
         if self.bw_shortterm == UNBOUNDED_RATE {
             self.bw_shortterm = self.max_bw.get();
@@ -76,20 +80,20 @@ impl Bbr {
             .max(percent(self.inflight_shortterm, BETA));
     }
 
-    /// ResetShortTermModel.
+    /// Removes the short-term bounds (the draft's ResetShortTermModel).
     pub(super) fn reset_short_term_model(&mut self) {
         self.bw_shortterm = UNBOUNDED_RATE;
         self.inflight_shortterm = UNBOUNDED;
     }
 
-    /// ResetCongestionSignals.
+    /// Forgets the losses, rate and delivery of the round (the draft's ResetCongestionSignals).
     pub(super) fn reset_congestion_signals(&mut self) {
         self.is_loss_in_round = false;
         self.bw_latest = Rate::default();
         self.inflight_latest = 0;
     }
 
-    /// NoteLoss.
+    /// Records a lost packet, and starts a loss round with the first one (the draft's NoteLoss).
     pub(super) fn note_loss(&mut self, packet: &LostPacket) {
         if !self.is_loss_in_round {
             self.loss_round_delivered = packet.total_delivered;
@@ -100,7 +104,8 @@ impl Bbr {
         }
     }
 
-    /// HandleInflightTooHigh, for a packet of a probe whose loss says so.
+    /// Sets the long-term bound and ends the probe, because a packet of the probe shows a loss rate
+    /// that is too high (the draft's HandleInflightTooHigh).
     pub(super) fn handle_inflight_too_high(&mut self, packet: &LostPacket) {
         self.probe.too_high = true;
         self.probe.is_sample = false;
@@ -113,7 +118,8 @@ impl Bbr {
         }
     }
 
-    /// UpdateACKAggregation.
+    /// Updates how many more bytes than expected are acknowledged at once (the draft's
+    /// UpdateACKAggregation).
     pub(super) fn update_ack_aggregation(&mut self, sample: &RateSample) {
         let mut expected = delivered_in(self.bw, sample.now - self.extra_acked_since);
         if self.extra_acked_delivered <= expected {
@@ -134,14 +140,16 @@ impl Bbr {
             .update(extra, u64::from(self.round_count), rounds);
     }
 
-    /// ResetFullBW, with the rate that the next ones are compared to.
+    /// Starts the search for a plateau of the bandwidth. Later rates are compared with `rate` (the
+    /// draft's ResetFullBW).
     pub(super) fn reset_full_bw(&mut self, rate: Rate) {
         self.full_bw = rate;
         self.full_bw_count = 0;
         self.full_bw_now = false;
     }
 
-    /// CheckFullBWReached.
+    /// Notes that the bandwidth has reached a plateau if three rounds raised it by less than a
+    /// quarter (the draft's CheckFullBWReached).
     pub(super) fn check_full_bw_reached(&mut self, sample: &RateSample) {
         let Some(rate) = sample.delivery_rate else {
             return;
@@ -158,14 +166,15 @@ impl Bbr {
         self.full_bw_reached |= self.full_bw_now;
     }
 
-    /// BDPMultiple: so many percent of the bandwidth-delay product.
+    /// Returns `gain` percent of the bandwidth-delay product, in bytes (the draft's BDPMultiple).
     pub(super) fn bdp(&self, bw: Rate, gain: u64) -> u64 {
         self.min_rtt.get().map_or(self.initial_window, |rtt| {
             percent(delivered_in(bw, rtt), gain)
         })
     }
 
-    /// QuantizationBudget.
+    /// Returns `inflight`, but at least three send quanta and the smallest window; two segments
+    /// more in Up. All in bytes (the draft's QuantizationBudget).
     fn quantized(&self, inflight: u64) -> u64 {
         let budget = 3 * send_quantum(self.pacing_rate, self.segment_size);
         let inflight = inflight.max(budget).max(self.min_pipe());
@@ -176,17 +185,20 @@ impl Bbr {
         }
     }
 
-    /// Inflight: what is to be under way at so many percent of the bandwidth-delay product.
+    /// Returns the bytes to keep in flight at `gain` percent of the bandwidth-delay product (the
+    /// draft's Inflight).
     pub(super) fn inflight(&self, bw: Rate, gain: u64) -> u64 {
         self.quantized(self.bdp(bw, gain))
     }
 
-    /// TargetInflight.
+    /// Returns the bandwidth-delay product or the window, whichever is smaller, in bytes (the
+    /// draft's TargetInflight).
     pub(super) fn target_inflight(&self) -> u64 {
         self.bdp(self.bw, 100).min(self.cwnd)
     }
 
-    /// InflightWithHeadroom.
+    /// Returns the long-term bound less 15 % for other flows, in bytes (the draft's
+    /// InflightWithHeadroom).
     pub(super) fn inflight_with_headroom(&self) -> u64 {
         if self.inflight_longterm == UNBOUNDED {
             return UNBOUNDED;
@@ -197,19 +209,21 @@ impl Bbr {
             .max(self.min_pipe())
     }
 
-    /// InitPacingRate: the initial window in a round trip of so long.
+    /// Sets the first pacing rate from the initial window and the first round-trip time (the
+    /// draft's InitPacingRate).
     pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
         let nanos = rtt.as_nanos().max(1).unsigned_abs();
         let bps = share(self.initial_window, 8_000_000_000, nanos);
         self.pacing_rate = Rate::from_bps(percent(bps, State::Startup.pacing_gain()).max(1));
     }
 
-    /// SetPacingRate.
+    /// Sets the pacing rate for the current state (the draft's SetPacingRate).
     pub(super) fn set_pacing_rate(&mut self) {
         self.pace(self.state.pacing_gain());
     }
 
-    /// SetPacingRateWithGain. A rate of nothing would be for ever.
+    /// Sets the pacing rate to `gain` percent of the bandwidth (the draft's SetPacingRateWithGain).
+    /// Never sets a rate of zero, which would stop the sender for ever.
     pub(super) fn pace(&mut self, gain: u64) {
         let rate = Rate::from_bps(percent(percent(self.bw.as_bps(), gain), PACING_MARGIN));
         if rate > self.pacing_rate || (self.full_bw_reached && rate > Rate::default()) {
@@ -217,7 +231,7 @@ impl Bbr {
         }
     }
 
-    /// SetCwnd.
+    /// Sets the window from the model and the sample (the draft's SetCwnd).
     pub(super) fn set_window(&mut self, sample: &RateSample) {
         let wanted = self.bdp(self.bw, self.state.window_gain());
         let max_inflight = self.quantized(wanted.saturating_add(self.extra_acked.get()));
@@ -234,7 +248,7 @@ impl Bbr {
         self.bound_window();
     }
 
-    /// BoundCwndForModel.
+    /// Limits the window to the bounds of the current state (the draft's BoundCwndForModel).
     pub(super) fn bound_window(&mut self) {
         let cap = match self.state {
             State::ProbeBw(Phase::Cruise) | State::ProbeRtt => self.inflight_with_headroom(),
@@ -246,7 +260,7 @@ impl Bbr {
     }
 }
 
-/// InflightAtLoss: what was under way when losses crossed the threshold, which may have been within
+/// InflightAtLoss: what was in flight when losses crossed the threshold, which may have been within
 /// the packet.
 ///
 /// ```text

@@ -5,12 +5,12 @@ use super::{Bbr, Phase, State, UNBOUNDED, is_inflight_too_high};
 use crate::bandwidth::delivery_rate::RateSample;
 use crate::{Duration, Time};
 
-/// BBR.ProbeRTTDuration.
+/// The length of ProbeRTT (BBR.ProbeRTTDuration).
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// The longest wait between two probes, in rounds.
 const MAX_ROUNDS: u64 = 63;
 
-/// BBR.ack_phase: what acknowledgements say about the latest probe.
+/// The relation of acknowledgements to the latest probe (BBR.ack_phase).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,
@@ -20,40 +20,42 @@ pub(super) enum AckPhase {
     Stopping,
 }
 
-/// The state of probing.
+/// The state of probing for bandwidth.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, as in the draft"
 )]
 pub(super) struct Probe {
-    /// BBR.cycle_stamp.
+    /// BBR.cycle_stamp, the start of the current phase.
     since: Time,
-    /// BBR.bw_probe_wait.
+    /// BBR.bw_probe_wait, the time to wait before probing.
     wait: Duration,
-    /// BBR.rounds_since_probe_up.
+    /// BBR.rounds_since_probe_up, the number of rounds counted towards the next probe.
     pub(super) rounds: u32,
-    /// BBR.bw_probe_up_acked.
+    /// BBR.bw_probe_up_acked, the bytes acknowledged towards the next increase.
     up_acked: u64,
-    /// BBR.probe_up_acked_per_inc.
+    /// BBR.probe_up_acked_per_inc, the bytes to acknowledge per segment of increase.
     up_acked_per_segment: u64,
-    /// BBR.bw_probe_up_rounds.
+    /// BBR.bw_probe_up_rounds, the number of rounds in Up.
     up_rounds: u8,
     phase: AckPhase,
-    /// BBR.is_bw_probe_sample.
+    /// BBR.is_bw_probe_sample, whether the samples come from a probe of bandwidth.
     pub(super) is_sample: bool,
-    /// BBR.prev_probe_too_high.
+    /// BBR.prev_probe_too_high, whether the last probe lost too much.
     pub(super) too_high: bool,
-    /// BBR.prev_probe_precautionary.
+    /// BBR.prev_probe_precautionary, whether the last probe stopped as a precaution.
     precautionary: bool,
-    /// BBR.idle_restart.
+    /// BBR.idle_restart, whether the sender restarts from idle.
     idle_restart: bool,
     rtt_round_done: bool,
-    /// BBR.probe_rtt_done_stamp; [`Time::MAX`] while more than ProbeRTT wants is under way.
+    /// BBR.probe_rtt_done_stamp, the earliest end of ProbeRTT. It is [`Time::MAX`] until the bytes
+    /// in flight have fallen to the target of ProbeRTT.
     rtt_done: Time,
-    /// Packets sent while so much had been delivered, from … to …, belong to ProbeRTT: their rate
-    /// is no one's limit but ours (MarkConnectionAppLimited).
+    /// The delivered bytes from which packets belong to ProbeRTT. Their rate is limited only by
+    /// this controller (MarkConnectionAppLimited).
     rtt_from: u64,
+    /// The delivered bytes up to which packets belong to ProbeRTT.
     rtt_until: u64,
 }
 
@@ -87,12 +89,13 @@ impl Probe {
 }
 
 impl Bbr {
-    /// Whether a packet's delivery rate was limited by the application, or by ProbeRTT.
+    /// Returns whether a packet's delivery rate was limited by the application, or by ProbeRTT.
     pub(super) fn is_app_limited(&self, app_limited: bool, prior_delivered: u64) -> bool {
         app_limited || (self.probe.rtt_from..=self.probe.rtt_until).contains(&prior_delivered)
     }
 
-    /// HandleRestartFromIdle, as far as it can be made up for after the fact.
+    /// Handles a restart from idle with the first sample after it (the draft's
+    /// HandleRestartFromIdle).
     pub(super) fn note_restart(&mut self, sample: &RateSample) {
         let Some(restarted) = sample.restarted else {
             return;
@@ -106,7 +109,7 @@ impl Bbr {
         }
     }
 
-    /// StartProbeBW_DOWN.
+    /// Starts the phase Down of ProbeBW (the draft's StartProbeBW_DOWN).
     pub(super) fn start_probe_bw_down(&mut self, now: Time, total_delivered: u64) {
         self.reset_congestion_signals();
         self.probe.up_acked_per_segment = UNBOUNDED;
@@ -117,7 +120,7 @@ impl Bbr {
         self.state = State::ProbeBw(Phase::Down);
     }
 
-    /// StartProbeBW_REFILL.
+    /// Starts the phase Refill of ProbeBW (the draft's StartProbeBW_REFILL).
     fn start_probe_bw_refill(&mut self, total_delivered: u64) {
         self.reset_short_term_model();
         self.probe.up_rounds = 0;
@@ -128,7 +131,7 @@ impl Bbr {
         self.state = State::ProbeBw(Phase::Refill);
     }
 
-    /// StartProbeBW_UP.
+    /// Starts the phase Up of ProbeBW (the draft's StartProbeBW_UP).
     fn start_probe_bw_up(&mut self, sample: &RateSample) {
         self.probe.phase = AckPhase::Starting;
         self.start_round(sample.total_delivered);
@@ -137,8 +140,8 @@ impl Bbr {
         self.raise_inflight_longterm_slope();
     }
 
-    /// PickProbeWait: 0 or 1 rounds are counted as over already, and the wait is between 2 and 3
-    /// seconds.
+    /// Draws the time until the next probe, from 2 to 3 seconds, and counts 0 or 1 rounds in
+    /// advance (the draft's PickProbeWait).
     fn pick_probe_wait(&mut self, total_delivered: u64) {
         let min_rtt = self.min_rtt.get().unwrap_or_default();
         let drawn =
@@ -148,7 +151,7 @@ impl Bbr {
         self.probe.wait = Duration::from_secs(2) + Duration::from_nanos(fraction as i64);
     }
 
-    /// UpdateProbeBWCyclePhase.
+    /// Starts the next phase of ProbeBW if it is due (the draft's UpdateProbeBWCyclePhase).
     pub(super) fn update_probe_bw(&mut self, sample: &RateSample) {
         if !self.full_bw_reached || self.adapt_long_term_model(sample) {
             return;
@@ -179,19 +182,20 @@ impl Bbr {
         }
     }
 
-    /// IsTimeToProbeBW, without starting to.
+    /// Returns whether the next probe is due (the draft's IsTimeToProbeBW), without starting it.
     fn is_time_to_probe(&self, now: Time) -> bool {
         let reno_rounds = (self.target_inflight() / self.segment()).min(MAX_ROUNDS);
         now > self.probe.since + self.probe.wait || u64::from(self.probe.rounds) >= reno_rounds
     }
 
-    /// IsTimeToCruise.
+    /// Returns whether the bytes in flight are low enough to end Down (the draft's IsTimeToCruise).
     fn is_time_to_cruise(&self, in_flight: u64) -> bool {
         in_flight <= self.inflight_with_headroom()
             && in_flight <= self.inflight(self.max_bw.get(), 100)
     }
 
-    /// IsTimeToGoDown.
+    /// Returns whether Up should end: the bound was too high before, or the bandwidth has reached a
+    /// plateau (the draft's IsTimeToGoDown).
     fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
         if self.probe.too_high && sample.in_flight >= self.inflight_longterm {
             self.probe.precautionary = true;
@@ -205,14 +209,16 @@ impl Bbr {
         self.full_bw_now
     }
 
-    /// RaiseInflightLongtermSlope.
+    /// Doubles the growth per round of the long-term bound (the draft's
+    /// RaiseInflightLongtermSlope).
     fn raise_inflight_longterm_slope(&mut self) {
         let growth = 1 << self.probe.up_rounds;
         self.probe.up_rounds = (self.probe.up_rounds + 1).min(30);
         self.probe.up_acked_per_segment = (self.cwnd / growth).max(self.segment());
     }
 
-    /// ProbeInflightLongtermUpward.
+    /// Raises the long-term bound if it limits the sender (the draft's
+    /// ProbeInflightLongtermUpward).
     fn probe_inflight_longterm_upward(&mut self, sample: &RateSample) {
         if !sample.window_limited || self.cwnd < self.inflight_longterm {
             return;
@@ -227,7 +233,8 @@ impl Bbr {
         }
     }
 
-    /// AdaptLongTermModel. Answers whether it decided about the state.
+    /// Updates the long-term bound and the phase of acknowledgements (the draft's
+    /// AdaptLongTermModel). Returns whether it started a phase of ProbeBW.
     fn adapt_long_term_model(&mut self, sample: &RateSample) -> bool {
         let probing_bw = matches!(self.state, State::ProbeBw(_));
         if self.round_start {
@@ -258,7 +265,7 @@ impl Bbr {
         false
     }
 
-    /// CheckProbeRTT.
+    /// Starts ProbeRTT if it is due, and continues it (the draft's CheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, sample: &RateSample, due: bool) {
         if self.state != State::ProbeRtt && due && !self.probe.idle_restart {
             self.state = State::ProbeRtt;
@@ -292,7 +299,7 @@ impl Bbr {
         }
     }
 
-    /// CheckProbeRTTDone and ExitProbeRTT.
+    /// Ends ProbeRTT if its time is over (the draft's CheckProbeRTTDone and ExitProbeRTT).
     fn check_probe_rtt_done(&mut self, now: Time, total_delivered: u64) {
         if self.probe.rtt_done == Time::MAX || now <= self.probe.rtt_done {
             return;
@@ -308,7 +315,7 @@ impl Bbr {
         }
     }
 
-    /// ProbeRTTCwnd.
+    /// Returns the window in ProbeRTT, in bytes (the draft's ProbeRTTCwnd).
     pub(super) fn probe_rtt_window(&self) -> u64 {
         self.bdp(self.bw, State::ProbeRtt.window_gain())
             .max(self.min_pipe())

@@ -55,7 +55,7 @@ impl Path {
         }
     }
 
-    /// A round trip at `mbps`, all of it in one acknowledgement, with `in_flight` under way after
+    /// A round trip at `mbps`, all of it in one acknowledgement, with `in_flight` in flight after
     /// it, if the window allows.
     fn round(&mut self, mbps: u64, in_flight: u64) -> State {
         let in_flight = in_flight.min(self.bbr.window());
@@ -250,7 +250,7 @@ fn losses_of_a_probe_bound_what_is_under_way() {
     // 0.85 of it in Cruise: 139 795 − 20 969.
     path.until(State::ProbeBw(Phase::Cruise), 110_000);
     assert_eq!(path.bbr.window(), 118_826);
-    // The next probe ends as soon as that much is under way …
+    // The next probe ends as soon as that much is in flight …
     path.until(State::ProbeBw(Phase::Up), 110_000);
     assert_eq!(path.round(10, 139_795), State::ProbeBw(Phase::Down));
     // … and as it lost nothing, another one follows a round later.
@@ -264,7 +264,7 @@ fn five_seconds_without_a_smaller_round_trip_lead_to_probe_rtt() {
     path.until(State::ProbeRtt, BDP);
     assert_eq!(path.now, Time::ZERO + RTT * 52);
     assert_eq!(path.bbr.window(), BDP / 2);
-    // 200 ms count from when half a BDP is under way; its rates do not count.
+    // 200 ms count from when half a BDP is in flight; its rates do not count.
     path.round(10, BDP / 2);
     for _ in 0..2 {
         assert_eq!(path.round(5, BDP / 2), State::ProbeRtt);

@@ -1,7 +1,7 @@
-//! The history of a path: its queue, its recent delays, and the rate that it delivered.
+//! The history of a path: its queue, its recent delays, and its delivered rate.
 //!
-//! [`Signals`] measures round trips; this keeps what the formula of `whyloss` asks of them. The trees
-//! by themselves do without it.
+//! [`Signals`] measures round trips. This file derives the quantities that the formula of `whyloss`
+//! needs in addition to those of the trees.
 
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
@@ -9,32 +9,32 @@ use crate::sender::trees::{Heard, Signals};
 
 use super::{EMPTY, SEEN};
 
-/// Samples of a round trip from which on its smallest round-trip time tells a queue from
-/// acknowledgements that waited.
+/// The number of samples from which the smallest round-trip time of a round trip distinguishes a
+/// queue from delayed acknowledgements.
 const SAMPLES: u32 = 8;
 
-/// Round-trip times among which the one before a loss is ranked.
+/// The number of recent round-trip times among which the one before a loss is ranked.
 const RECENT: usize = 64;
 
-/// Listens to acknowledgements, behind [`Signals`].
+/// Follows acknowledgements, after [`Signals`].
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    /// The smallest round-trip time of the round trip under way, and how many there were; recoveries
-    /// left out.
+    /// The smallest sample of the current round trip, and the number of samples, both without
+    /// recoveries.
     of_round: (i64, u32),
-    /// The largest of these of the long time.
+    /// The largest of these smallest times, over one to two minutes.
     standing: Standing,
-    /// Bytes acknowledged in the round trip under way and in the one before: those that met an empty
+    /// The bytes acknowledged in the current and the previous round trip: those that met an empty
     /// queue, and all.
     met: [(u64, u64); 2],
-    /// Samples of the same round trips: those at a flat round-trip time, and all.
+    /// The samples of the same two round trips: those at a flat round-trip time, and all.
     flat: [(u32, u32); 2],
     recent: Recent,
     reached: Reached,
 }
 
 impl History {
-    /// Has heard nothing yet.
+    /// Creates a history without acknowledgements.
     pub(super) fn new() -> Self {
         Self {
             of_round: (i64::MAX, 0),
@@ -46,7 +46,8 @@ impl History {
         }
     }
 
-    /// Takes an acknowledgement that moves the left edge, after the signals did.
+    /// Updates the history with an acknowledgement that moves the left edge. Update the signals
+    /// first.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent, heard: Heard, signals: &Signals) {
         if heard.turned {
@@ -81,7 +82,7 @@ impl History {
         }
     }
 
-    /// What round trips say of the queue.
+    /// Returns the queue as round trips show it.
     #[inline]
     pub(super) fn queue(&self, signals: &Signals) -> Queue {
         let [last, before] = signals.last();
@@ -103,17 +104,17 @@ impl History {
         }
     }
 
-    /// Returns where the last round-trip time ranks among recent ones, in 65536ths.
+    /// Returns the rank of the last round-trip time among recent ones, in 65536ths.
     #[cold]
     pub(super) fn rank(&self, signals: &Signals) -> i32 {
         self.recent.rank(signals.last()[0])
     }
 
-    /// Counts a loss of the first slow start, and returns how many came at larger windows since the
-    /// rate last grew.
+    /// Counts a loss of the first slow start at this window. Returns u, the number of such losses
+    /// at windows of at least 1.5 times the one that last raised the delivered rate.
     pub(super) fn unpaid(&mut self, window: u64) -> u32 {
         let reached = &mut self.reached;
-        // Half as much again as the window that reached the rate.
+        // At least 1.5 times the window that last raised the rate.
         if window.saturating_mul(2) >= reached.window.saturating_mul(3) {
             reached.unpaid = reached.unpaid.saturating_add(1);
         }
@@ -121,22 +122,23 @@ impl History {
     }
 }
 
-/// What round trips say of the queue, in nanoseconds.
+/// The queue as round trips show it. Times are in nanoseconds; the letters are those of the
+/// formula.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
-    /// m.
+    /// m, the lowest round-trip time.
     least: i64,
-    /// S; 0 before one is known.
+    /// S, the highest of the lowest samples of round trips; 0 before one is known.
     largest: i64,
-    /// W, in bytes.
+    /// W, the window in bytes at the end of the round trip of S.
     window: u64,
-    /// r.
+    /// r, the lower of the last round-trip time and the trough.
     now: i64,
-    /// The larger of the last two samples.
+    /// r′, the higher of the last two samples.
     before: i64,
-    /// Samples of f: flat ones, and all.
+    /// The samples of f: the number of flat ones, and the total.
     flat: (u32, u32),
-    /// Bytes of e: those that met an empty queue, and all.
+    /// The bytes of e: those that met an empty queue, and the total.
     met: (u64, u64),
 }
 
@@ -157,13 +159,13 @@ impl Queue {
         self.is_flat_at(self.now)
     }
 
-    /// Whether a round-trip time is the least but for a thirty-second.
+    /// Returns whether a round-trip time exceeds the smallest one by at most 1/32.
     #[inline]
     fn is_flat_at(&self, rtt: i64) -> bool {
         (rtt - self.least).saturating_mul(32) <= self.least
     }
 
-    /// Whether the last two samples are flat, and half of those of two round trips.
+    /// Returns whether the last two samples are flat, and half of those of two round trips.
     pub(super) fn stays_flat(&self) -> bool {
         self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
     }
@@ -173,7 +175,7 @@ impl Queue {
         self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
     }
 
-    /// Whether this round-trip time met an empty queue.
+    /// Returns whether this round-trip time met an empty queue.
     #[inline]
     fn is_empty_at(&self, rtt: i64) -> bool {
         let waits = rtt - self.least;
@@ -181,8 +183,8 @@ impl Queue {
     }
 }
 
-/// Of the round trips of the last one to two buckets of time, the largest of their smallest R, in nanoseconds, and the window at
-/// its end, in bytes.
+/// The highest, over one to two buckets of time, of the lowest round-trip times of round trips, in
+/// nanoseconds, and the window at the end of that round trip, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Standing {
     now: (i64, u64),
@@ -214,7 +216,7 @@ impl Standing {
 /// Round-trip times spread over the last few round trips.
 #[derive(Clone, Debug, PartialEq)]
 struct Recent {
-    /// µs; those at and behind `kept` are not there yet.
+    /// The samples in µs; those from index `heard` on are not set yet.
     rtts: [u32; RECENT],
     kept: u32,
     next: u32,
@@ -230,7 +232,8 @@ impl Recent {
         skipped: 0,
     };
 
-    /// Takes a sample. Keeps one for each whole `part` of the window, in bytes, and all below two.
+    /// Adds a sample or skips it. Keeps one sample for each `share` bytes of segments, which is
+    /// 1/32 of the window, and every sample while `share` is below two segments.
     #[inline]
     fn add(&mut self, rtt: i64, window: u64, part: u64) {
         self.skipped = self.skipped.saturating_add(1);
@@ -243,8 +246,8 @@ impl Recent {
         self.kept = (self.kept + 1).min(RECENT as u32);
     }
 
-    /// Returns the share that is smaller, and half of the share that is equal, in 65536ths; all
-    /// where fewer than [`SAMPLES`] are known.
+    /// Returns the share of recent samples that are smaller, plus half of the share that are equal,
+    /// in 65536ths. Returns 65536 if fewer than [`SAMPLES`] are known.
     fn rank(&self, rtt: i64) -> i32 {
         if self.kept < SAMPLES {
             return 65536;
@@ -257,7 +260,7 @@ impl Recent {
     }
 }
 
-/// Whole microseconds, which the kernel has.
+/// Converts to whole microseconds, the unit of the kernel. More than an hour wraps.
 #[inline]
 fn micros(rtt: i64) -> u32 {
     u32::try_from(rtt / 1000).unwrap_or(u32::MAX)
@@ -266,13 +269,14 @@ fn micros(rtt: i64) -> u32 {
 /// The delivered rate that a round trip last raised by a quarter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Reached {
-    /// When the round trip under way began, and what was acknowledged by then.
+    /// The start of the current round trip, and the bytes acknowledged by then.
     began: (Time, u64),
-    /// Bytes per second.
+    /// The rate, in bytes per second.
     rate: u64,
-    /// Bytes, at the end of that round trip.
+    /// The window at the end of that round trip, in bytes.
     window: u64,
-    /// Losses of the first slow start since then, at windows half as large again.
+    /// The number of losses in the first slow start since then at windows of at least 1.5 times
+    /// [`Self::window`]: u of the formula.
     unpaid: u32,
 }
 

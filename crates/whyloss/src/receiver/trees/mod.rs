@@ -23,10 +23,11 @@
 //!   queue length (`depth`), clock (`irregular`), other losses (`loss_rate`, `recent_losses`,
 //!   `burst`).
 //!
-//! The trees see only one gap. Where congestion is rare, most suspected congestion is a mistake,
-//! and one mistake in a hundred halves the throughput. So if fewer than a third of recent gaps are
-//! suspects, the threshold rises: Bayes' rule with a prior from the flow's own past. Suspects are
-//! counted without that rise, so verdicts do not reinforce themselves.
+//! The trees see only one gap. Where congestion is rare, most suspected congestion is a false
+//! alarm, and one false alarm in a hundred losses halves the throughput. Therefore the threshold
+//! rises if fewer than a third of recent gaps are suspects: Bayes' rule with a prior from the
+//! flow's own past. Suspects are counted without that rise, so verdicts do not reinforce
+//! themselves.
 //!
 //! By constraint, more delay before the gap, less room, or a shorter climb never makes congestion
 //! less likely. The first sixteen arrivals give no evidence for radio loss: congestion.
@@ -41,14 +42,14 @@ use crate::Cause;
 use crate::trees;
 use table::TREES;
 
-/// Gradient-boosted trees over [`Signals`].
+/// Classifies gaps by gradient-boosted trees over [`Signals`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trees {
     signals: Signals,
     past: Past,
-    /// Threshold in thousandths of log-odds.
+    /// The threshold, in thousandths of log-odds.
     threshold: i32,
-    /// Log-odds of the latest gap, if there was evidence.
+    /// The log-odds of the latest gap in thousandths, if there was evidence.
     log_odds: Option<i32>,
 }
 
@@ -59,10 +60,10 @@ pub struct Past {
 }
 
 impl Past {
-    /// Time constant of the share of suspects, in gaps.
+    /// The time constant of the share of suspects, in gaps.
     const GAPS: f64 = 64.0;
-    /// Share of suspects below which the threshold rises, and its rise at share 0, in thousandths
-    /// of log-odds.
+    /// The share of suspects below which the threshold rises, and its rise at share 0, in
+    /// thousandths of log-odds.
     const FEW: f64 = 1.0 / 3.0;
     const MOST: f64 = 3_000.0;
 
@@ -72,7 +73,7 @@ impl Past {
         Self { suspects }
     }
 
-    /// Returns the cause of a loss; odds and threshold are thousandths of log-odds.
+    /// Returns the cause of a loss. `odds` and `threshold` are in thousandths of log-odds.
     pub fn cause(&mut self, odds: i32, threshold: i32) -> Cause {
         let rise = Self::MOST * (1.0 - self.suspects / Self::FEW).max(0.0);
         let suspect = f64::from(u8::from(odds > threshold));
@@ -88,8 +89,8 @@ impl Default for Past {
 }
 
 impl Trees {
-    /// Log-odds above which a gap looks like congestion. Mc is then 9 to 11 % on networks like the
-    /// training networks, and up to 15 % on longer ones (`docs/evidence/classifier.md`).
+    /// The log-odds above which a gap looks like congestion. Mc is then 9 to 11 % on networks like
+    /// the training networks, and up to 15 % on longer ones (`docs/evidence/classifier.md`).
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Creates trees with this threshold in log-odds; a lower one classifies more losses as
@@ -110,7 +111,7 @@ impl Default for Trees {
     }
 }
 
-/// Returns the log-odds of congestion, in thousandths.
+/// Returns the log-odds of congestion for these signals, in thousandths.
 pub fn log_odds(signals: &[i16; COUNT]) -> i32 {
     trees::log_odds(&TREES, signals)
 }

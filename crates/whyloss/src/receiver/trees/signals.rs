@@ -22,10 +22,10 @@ use super::super::Arrival;
 use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
 use crate::{Duration, Time};
 
-/// Number of signals.
+/// The number of signals that describe a gap.
 pub const COUNT: usize = 24;
 
-/// Names and meanings of the signals, in order.
+/// The names and meanings of the signals, in order.
 pub const NAMES: [(&str, &str); COUNT] = [
     ("pace", "T/((n+1)·T_avg), %"),
     ("slots", "T/((n+1)·T_min), %"),
@@ -71,7 +71,7 @@ pub const NAMES: [(&str, &str); COUNT] = [
 /// Arrivals needed before the signals are meaningful.
 const WARM_UP: u32 = 16;
 
-/// Length of a bucket of extrema; extrema cover the last one to two buckets.
+/// The length of a bucket of extrema; extrema cover the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 
@@ -81,16 +81,16 @@ const SLOPE: f64 = 1024.0;
 /// Follows the arrivals and describes gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signals {
-    /// Count of arrivals, up to [`WARM_UP`].
+    /// The number of arrivals, up to [`WARM_UP`].
     arrivals: u32,
     received: Time,
     sent: Time,
     /// The first packet's rott, to which all others are relative.
     origin: i64,
     rott: i64,
-    /// When the current short and long buckets began.
+    /// The start times of the current short and long buckets.
     since: [Time; 2],
-    /// When the first of the two ends.
+    /// The time at which the first of the two ends.
     turns: Time,
     t_avg: f64,
     irregular: f64,
@@ -106,10 +106,11 @@ pub struct Signals {
     burst: f64,
     loss_rate: f64,
     recent_losses: f64,
-    /// Packets that arrived, and packets lost, by class of delay.
+    /// The weight of packets that arrived, by class of delay.
     came: [f32; CLASSES],
+    /// The weight of packets lost, by class of delay.
     lost: [f32; CLASSES],
-    /// Weight of the latest packet. It grows, so that older packets count less.
+    /// The weight of the latest packet. It grows, so that older packets count less.
     weight: f32,
 }
 
@@ -144,7 +145,8 @@ impl Signals {
         }
     }
 
-    /// Takes an arrival. Returns the signals of the gap before it, if any, after the warm-up.
+    /// Updates the signals with an arrival, and returns those of the gap before it; `None` without
+    /// a gap, and during the warm-up.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<[i16; COUNT]> {
         if self.arrivals == 0 {

@@ -1,7 +1,7 @@
-//! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.
+//! The trees. `tools/classifier/train.py` writes this file; edit that program instead.
 //!
-//! One tree a block: 15 questions (number of the signal, bound), each of which lies between two of
-//! the 16 leaves that follow; the one in the middle is asked first.
+//! Each block is one tree: 15 questions (number of the signal, bound) and 16 leaves. Each question
+//! lies between two leaves, and the middle question is asked first.
 
 use crate::trees::Tree;
 

@@ -40,19 +40,19 @@ use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, trees};
 use table::TREES;
 
-/// Gradient-boosted trees over [`Signals`].
+/// Classifies loss events by gradient-boosted trees over [`Signals`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trees {
     signals: Signals,
-    /// Threshold in thousandths of log-odds.
+    /// The threshold, in thousandths of log-odds.
     threshold: i32,
-    /// Log-odds of the latest loss, if there was evidence.
+    /// The log-odds of the latest loss in thousandths, if there was evidence.
     log_odds: Option<i32>,
 }
 
 impl Trees {
-    /// Log-odds above which a loss is congestion. With it, a plain flow beside these lost at
-    /// most 5 % on the networks used for selection.
+    /// The log-odds above which a loss is congestion. With this threshold, a plain flow beside
+    /// flows with the trees lost at most 5 % on the networks used for selection.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Creates trees with this threshold in log-odds; a lower one classifies more losses as
@@ -77,19 +77,20 @@ impl Default for Trees {
     }
 }
 
-/// The number of trees.
+/// The number of trees in the classifier.
 pub const GROWN: usize = TREES.len();
 
 /// Returns the table of trees, for programs that cannot call [`log_odds`].
 ///
-/// A tree has 15 questions and 16 leaves (thousandths of log-odds). A question is the number of a
-/// signal and a bound: values up to the bound lead to the leaves before it. Question k lies between
-/// leaves k and k + 1. The search asks the middle one of those left.
+/// A tree has 15 questions and 16 leaves; a leaf is a value in thousandths of log-odds. A question
+/// is the number of a signal and a bound: values up to the bound lead to the leaves before it.
+/// Question k lies between leaves k and k + 1. The search asks the middle one of the questions that
+/// are left.
 pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
     TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
 
-/// Returns the log-odds of congestion, in thousandths.
+/// Returns the log-odds of congestion for these signals, in thousandths.
 pub fn log_odds(signals: &[i16; COUNT]) -> i32 {
     trees::log_odds(&TREES, signals)
 }

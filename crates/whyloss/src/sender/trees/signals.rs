@@ -24,10 +24,10 @@ use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
 
-/// Number of signals.
+/// The number of signals that describe a loss event.
 pub const COUNT: usize = 16;
 
-/// Names and meanings of the signals, in order.
+/// The names and meanings of the signals, in order.
 pub const NAMES: [(&str, &str); COUNT] = [
     (
         "backlog",
@@ -66,15 +66,15 @@ const WARM_UP: u32 = 8;
 const SHORT: i64 = 10_000_000_000;
 const LONG: i64 = 60_000_000_000;
 
-/// Unit of the extrema of windows and backlogs: fractions per segment.
+/// The unit of the extrema of windows and backlogs: fractions per segment.
 const PARTS: f64 = 100.0;
 
 /// Follows the acknowledgements and describes loss events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signals {
-    /// Count of acknowledgements that moved the edge, up to [`WARM_UP`].
+    /// The number of acknowledgements that moved the edge, up to [`WARM_UP`].
     acks: u32,
-    /// When the last of them arrived.
+    /// The arrival time of the last of them.
     advanced: Time,
     first_duplicate: Time,
     duplicates: u32,
@@ -91,19 +91,19 @@ pub struct Signals {
     t_min: Extrema,
     irregular: f64,
     rounds: Rounds,
-    /// Windows at the start of the current and the previous round trip.
+    /// The windows at the start of the current and the previous round trip.
     began: [u64; 2],
     loss_rate: f64,
     recent_losses: f64,
-    /// Segments acknowledged and lost, by class of delay.
+    /// The segments acknowledged and lost, by class of delay.
     by_delay: Density,
-    /// Segments acknowledged and lost, by class of window.
+    /// The segments acknowledged and lost, by class of window.
     by_window: Density,
-    /// Weight of the latest segment. It grows, so that older segments count less.
+    /// The weight of the latest segment. It grows, so that older segments count less.
     weight: f32,
-    /// The recovery ends when everything before this offset is acknowledged.
+    /// The offset at which the recovery ends, when everything before it is acknowledged.
     recover: Option<u64>,
-    /// Offset after the last byte in flight.
+    /// The offset after the last byte in flight.
     sent: u64,
 }
 
@@ -138,13 +138,13 @@ impl Signals {
         }
     }
 
-    /// Takes an acknowledgement.
+    /// Updates the signals with an acknowledgement.
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
         self.hear(ack);
     }
 
-    /// Takes an acknowledgement; returns its effects if it moves the left edge.
+    /// Updates the signals with an acknowledgement; returns its effects if it moves the left edge.
     #[inline]
     pub(crate) fn hear(&mut self, ack: &AckEvent) -> Option<Heard> {
         self.sent = ack.acknowledged.saturating_add(ack.in_flight);
@@ -168,7 +168,8 @@ impl Signals {
         Some(self.advance(ack))
     }
 
-    /// Takes a loss event; returns its signals after the warm-up.
+    /// Updates the signals with a loss event, and returns those that describe the loss; `None`
+    /// during the warm-up.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Option<[i16; COUNT]> {
         let known = self.acks >= WARM_UP && self.rtt > 0;
         let described = known.then(|| self.describe(loss));
@@ -200,7 +201,7 @@ impl Signals {
         self.trough as i64
     }
 
-    /// Takes an acknowledgement that moves the left edge.
+    /// Updates the signals with an acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) -> Heard {
         if self.acks == 0 {
@@ -406,8 +407,7 @@ impl Density {
     }
 }
 
-/// Returns a rate after forgetting this share of it; 0 below 1e-30, because subnormal numbers are
-/// slow.
+/// Returns a rate after forgetting this share of it, at most half.
 #[inline]
 fn decayed(rate: f64, share: f64) -> f64 {
     let rate = rate * (1.0 - share.min(0.5));
@@ -484,7 +484,7 @@ mod tests {
         ));
         let recent = (0.05 + 0.05 * 0.95) * 0.95;
         assert!((signals.recent_losses - recent).abs() < 1e-12);
-        // All that was under way: the recovery is over, and nothing is partial any more.
+        // All that was in flight: the recovery is over, and nothing is partial any more.
         for edge in [31_000, 32_000] {
             let ack = ack(0, 10_000).acknowledged(edge).in_recovery(true);
             signals.on_ack(&at(450, ack));
