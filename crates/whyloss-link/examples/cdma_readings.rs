@@ -1,4 +1,5 @@
-//! What each plausible reading of the CDMA channel's open points gives, beside Table 1 of Cen, Cosman and Voelker.
+//! Prints the loss and error rates of each plausible reading of the CDMA channel beside Table 1 of
+//! Cen, Cosman and Voelker (2002).
 //!
 //! usage: `cargo run --release -p whyloss-link --example cdma_readings [TRIALS [READING]]` (100 by default, as in the
 //! paper; all readings, or the one of this name)
@@ -10,7 +11,8 @@ use whyloss_link::channel::cdma::{
 
 type Reading = (&'static str, fn(&mut Parameters));
 
-/// One point read otherwise at a time, then the combinations that move the loss the same way.
+/// The readings: first one point changed at a time, then combinations that move the loss in the
+/// same direction.
 const READINGS: [Reading; 23] = [
     ("as taken", |_| ()),
     ("E_b per code bit", |p| p.energy = Energy::PerCodeBit),
@@ -80,12 +82,12 @@ const READINGS: [Reading; 23] = [
     ),
 ];
 
-/// f_D·T_c is said of a chip: a code bit lasts N of them.
+/// Reads f_D·T_c as given per chip; a code bit lasts N chips.
 fn by_chip(p: &mut Parameters) {
     p.doppler *= f64::from(p.spreading_gain);
 }
 
-/// The chip rate stays: at gain 32 a code bit lasts twice as long, and 2.62e-4 is said of gain 16.
+/// Keeps the chip rate: at gain 32 a code bit lasts twice as long, and 2.62e-4 holds for gain 16.
 fn fixed_bandwidth(p: &mut Parameters) {
     p.doppler *= f64::from(p.spreading_gain) / 16.0;
 }
@@ -125,7 +127,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The trials of one channel, on all cores; trial i draws from stream i.
+/// Returns the trials of one channel, on all cores; trial i draws from stream i.
 fn run(parameters: &Parameters, trials: u64) -> Result<Vec<Trial>, Box<dyn std::error::Error>> {
     parameters.check()?;
     let threads = std::thread::available_parallelism()?.get() as u64;
@@ -155,7 +157,8 @@ fn run(parameters: &Parameters, trials: u64) -> Result<Vec<Trial>, Box<dyn std::
     Ok(results.into_iter().map(|(_, trial)| trial).collect())
 }
 
-/// Loss rate with its standard error over trials, bit error rate, and the shares of bursts of 1, 2 and more packets.
+/// Returns the loss rate with its standard error over trials, the bit error rate, and the shares of
+/// bursts of 1, 2 and more packets.
 fn summary(trials: &[Trial]) -> String {
     let rates: Vec<f64> = trials
         .iter()

@@ -8,8 +8,8 @@
 //! each ms       r_k · 1 ms / 12 000 bit more opportunities; the fraction is kept
 //! ```
 //!
-//! Rates and times are this project's own, of the size that people report for such links: they are recordings of nothing.
-//! Whoever has recordings of a real link (mahimahi's own, for one) gives those instead.
+//! The rates and times are this project's own choice, in the range that people report for such
+//! links. They are not recordings. Recordings of a real link, such as mahimahi's own, replace them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,10 +18,10 @@ use std::process::ExitCode;
 
 use whyloss_link::{Random, Streams};
 
-/// Milliseconds of a trace, which then begins again.
+/// The length of a trace in milliseconds, after which it begins again.
 const LENGTH: u32 = 30_000;
 
-/// Bits that an opportunity sends.
+/// The number of bits that an opportunity sends.
 const OPPORTUNITY: f64 = 12_000.0;
 
 /// A kind of link: its states with their rates in Mbit/s and mean times in ms.
@@ -31,27 +31,27 @@ struct Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    // Nobody moves; neighbours come and go.
+    // A stationary user, with neighbours that come and go.
     Kind {
         name: "lte-still",
         states: &[(9.0, 2_000.0), (6.0, 2_000.0), (4.0, 1_000.0)],
     },
-    // In a car: from good to bad within seconds, and nothing for moments.
+    // A user in a car: from good to bad within seconds, with short outages.
     Kind {
         name: "lte-driving",
         states: &[(10.0, 1_000.0), (5.0, 1_000.0), (1.5, 800.0), (0.0, 150.0)],
     },
-    // The generation before.
+    // The previous generation of mobile networks.
     Kind {
         name: "hspa",
         states: &[(3.0, 1_500.0), (1.2, 1_500.0), (0.4, 700.0)],
     },
-    // A shared channel: turns of a few tens of milliseconds.
+    // A shared channel with turns of a few tens of milliseconds.
     Kind {
         name: "wifi-busy",
         states: &[(12.0, 40.0), (3.0, 60.0), (0.0, 10.0)],
     },
-    // From one satellite to the next: long times, another rate, a gap now and then.
+    // Satellites: long states, changing rates, and occasional gaps.
     Kind {
         name: "leo",
         states: &[(8.0, 3_000.0), (5.0, 3_000.0), (0.0, 250.0)],
@@ -59,14 +59,14 @@ const KINDS: [Kind; 5] = [
 ];
 
 impl Kind {
-    /// Times of opportunities in ms, one a line.
+    /// Returns the times of opportunities in ms, one per line.
     fn trace(&self, mut random: Random) -> String {
         let (mut state, mut until, mut credit) = (0, 0.0, 0.0);
         let mut text = String::new();
         let mut last = 0;
         for now in 1..=LENGTH {
             while f64::from(now) > until {
-                // Another one, each as likely.
+                // Moves to another state, each with the same probability.
                 let others = self.states.len() as u64 - 1;
                 state = (state + 1 + random.below(others) as usize) % self.states.len();
                 until += random.exponential(self.states[state].1);

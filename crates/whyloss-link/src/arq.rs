@@ -10,24 +10,26 @@
 //! out of      it does not
 //! ```
 //!
-//! Parallel tries take the link's time where the first one does, not where they fall among the frames that follow: for what
-//! a link carries that is the same, and a frame's delay differs by no more than a transmission for each try of others.
+//! The model books the time of parallel tries where the first try is sent, not among the frames
+//! that follow. The link's throughput is the same. A frame's delay differs by at most one
+//! transmission per retry of other frames.
 
 use whyloss::Duration;
 
-/// Most tries.
+/// The highest number of tries per frame that a scenario may ask for.
 pub const MOST_TRIES: u32 = 64;
 
-/// What a scenario says about a link that retransmits.
+/// Describes a link that retransmits lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArqSpec {
-    /// How often a frame is sent at most, 1 to [`MOST_TRIES`].
+    /// The highest number of times that the link sends a frame, from 1 to [`MOST_TRIES`].
     pub tries: u32,
-    /// From a try's last bit until the sender knows that it was lost, and the next begins.
+    /// The time from a try's last bit until the sender knows that the try was lost and starts the
+    /// next one.
     pub turnaround: Duration,
-    /// Whether the link serves others meanwhile.
+    /// Whether the link sends other frames during the turnaround.
     pub parallel: bool,
-    /// Whether the receiver hands frames on in the order in which they were sent first.
+    /// Whether the receiver hands frames on in the order of their first transmission.
     pub in_order: bool,
 }
 

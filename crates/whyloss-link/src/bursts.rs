@@ -12,17 +12,17 @@
 
 use whyloss::Duration;
 
-/// Most packets of a burst.
+/// The highest number of packets per burst that a scenario may ask for.
 pub const MOST_PACKETS: u32 = 1_024;
 
-/// What a scenario says about a link that sends in bursts.
+/// Describes a link that pays for access once per burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstSpec {
-    /// Packets of a burst at most, 1 to [`MOST_PACKETS`].
+    /// The highest number of packets in a burst, from 1 to [`MOST_PACKETS`].
     pub packets: u32,
-    /// How long a burst may last before its last packet begins.
+    /// The duration of a burst after which no further packet joins it.
     pub airtime: Duration,
-    /// What a burst costs before it begins.
+    /// The time for which the link is idle before the first packet of each burst.
     pub access: Duration,
 }
 

@@ -1,7 +1,8 @@
-//! Explicit congestion notification (RFC 3168): what a packet's IP header says of it.
+//! Explicit congestion notification (RFC 3168): the ECN field of a packet's IP header.
 //!
-//! A queue with `ecn` marks an ECN-capable packet where it would have dropped it *early*, and lets it in or out; a packet that
-//! finds no room is dropped whatever it says. Each discipline's file says where it marks, and from where on it drops all the same:
+//! A queue with `ecn` marks an ECN-capable packet instead of dropping it *early*. It drops a packet
+//! that finds no room in any case. The file of each discipline says when it marks and when it still
+//! drops:
 //!
 //! | discipline | marks |
 //! |---|---|
@@ -12,23 +13,23 @@
 /// The ECN field of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// Not-ECT: whoever sent it would not hear of a mark.
+    /// Not-ECT: the sender does not react to marks.
     #[default]
     NotCapable,
-    /// ECT: a queue may mark it.
+    /// ECT: a queue may mark the packet instead of dropping it.
     Capable,
-    /// CE: a queue did. Another may mark it again, which changes nothing.
+    /// CE: a queue marked the packet. A second mark has no effect.
     Marked,
 }
 
 impl Ecn {
-    /// Whether a queue may mark the packet instead of dropping it.
+    /// Returns whether a queue may mark the packet instead of dropping it.
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
     }
 
-    /// Whether some queue marked it.
+    /// Returns whether a queue marked the packet.
     #[inline]
     pub const fn is_marked(self) -> bool {
         matches!(self, Self::Marked)

@@ -1,8 +1,8 @@
-//! A link with events of its own: what becomes of a packet may depend on packets that come later.
+//! A link with events of its own: the fate of a packet may depend on packets that arrive later.
 //!
-//! A FIFO link ([`Link`](crate::Link)) answers when a packet is offered. Where the queue decides as packets leave it (CoDel,
-//! FQ-CoDel), or where frames are sent again, nobody can. So this link keeps what it is offered under a *ticket*, and its owner
-//! asks:
+//! A FIFO link ([`Link`](crate::Link)) answers when a packet is offered. Some links cannot: their
+//! queue decides as packets leave (CoDel, FQ-CoDel), or they send frames again. This link therefore
+//! keeps each offered packet under a *ticket*, and its owner asks:
 //!
 //! ```text
 //! offer(now, ticket, …)   a packet has come
@@ -10,12 +10,13 @@
 //! poll(now)               the next packet whose fate has come, until there is none
 //! ```
 //!
-//! Of a packet that a [handover](crate::handover) copied the ticket is given back twice: after the first time
-//! [`EventLink::comes_again`] says since when the other has been there.
+//! If a [handover](crate::handover) copied a packet, `poll` returns its ticket twice. After the
+//! first time, [`EventLink::comes_again`] says when the copy came.
 //!
-//! Times never decrease. A fate's time is never later than `now`: a packet is given back when it arrives, or is lost. Nobody need
-//! ask as a packet leaves the queue if it arrives behind the one ahead of it whatever happens: that one's arrival is soon enough,
-//! unless the queue may drop somebody before ([`EventLink::next_event`]).
+//! Times must not decrease. A fate's time is never later than `now`: `poll` returns a packet when
+//! it arrives or is lost. `next_event` skips a packet's departure from the queue when the arrival
+//! of the packet ahead is early enough, unless the queue may drop a packet before
+//! ([`EventLink::next_event`]).
 //!
 //! ```text
 //! queue → one at a time or in bursts: transmission, and again with ARQ → channel → delay, jitter → handed over
@@ -39,7 +40,7 @@ use crate::pace::Pace;
 use crate::queue::{Discipline, Early, Limit, QueueSpec, Turns, Verdict, Waiting};
 use crate::random::Streams;
 
-/// A link at work.
+/// A link at work that reports fates when they happen.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -52,66 +53,73 @@ pub struct EventLink {
     server: Server,
     channel_before_queue: bool,
     bursts: Option<BurstSpec>,
-    /// Whether the access for the next burst has been paid for.
+    /// Whether the access time of the next burst has passed.
     accessed: bool,
-    /// Those still to come, the last one first.
+    /// The handovers still to come, the last one first.
     handovers: Vec<Handover>,
-    /// From these, the channels of later handovers draw.
+    /// The streams from which the channels of later handovers draw.
     streams: (Streams, u64),
-    /// When the packet in transmission has left, and the next may begin.
+    /// The time at which the packet in transmission has left and the next one may begin.
     busy_until: Time,
-    /// Lost without having been sent, in the order of their losses, and whether for want of room.
+    /// The packets lost without being sent, in the order of their losses, and whether they lacked
+    /// room.
     lost: VecDeque<(u32, Fate, bool)>,
-    /// Under way, by the time of the fate, then in the order of service; new ones most often come last.
+    /// The packets under way, ordered by the time of their fate, then by service. New packets
+    /// usually come last.
     under_way: VecDeque<Coming>,
-    /// The one that begins to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when it begins, which
-    /// is the time of the event, ticket, fate and kind. No other begins until it has been told.
+    /// The packet that begins transmission and will arrive, if the owner wants [to know
+    /// then](Self::tell_at_turns): start time, ticket, fate and kind. No other packet begins until
+    /// `poll` has returned this one.
     begun: Option<(Time, u32, Fate, u8)>,
     tells_at_turns: bool,
-    /// Whether what is sent arrives, and in the order in which it is sent.
+    /// Whether every packet that is sent arrives, and in the order of sending.
     is_orderly: bool,
     served: u64,
-    /// The note about the packet last given back, if it took the link's time.
+    /// The kind of the last packet that `poll` returned, if it took the link's time.
     told: Option<u8>,
-    /// Whether it was lost for want of room.
+    /// Whether that packet was lost for lack of room.
     overflowed: bool,
-    /// By ticket, what the packets here have met of the channel, if the owner asks for that.
+    /// The channel's effect on each held packet, by ticket, if [`Self::keep_what_packets_meet`] was
+    /// called.
     met: Option<BTreeMap<u32, Met>>,
-    /// Packets that were copied and of which neither has been given back, with when the copy came.
+    /// The copied packets of which neither copy has been returned, with the time when the copy
+    /// came.
     copied: VecDeque<(u32, Time)>,
-    /// Of these, that of the packet last given back.
+    /// The time of the copy of the last packet that `poll` returned.
     again: Option<Time>,
 }
 
-/// The parts of a channel that a packet has met.
+/// Records what a channel did to a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
-    /// Whether the channel was in its bad state, of a channel with two.
+    /// Whether the channel was in its bad state; `None` for channels without two states.
     pub bad: Option<bool>,
-    /// The damaged bits, in order; they count only if the packet arrives damaged.
+    /// The offsets of the damaged bits, in ascending order. They count only if the packet arrives
+    /// damaged.
     pub bits: Vec<u32>,
 }
 
-/// A packet under way: when its fate comes, its number in the order of service, its ticket, the kind of its fate and the
-/// first bit damaged.
+/// A packet under way: the time of its fate, its number in the order of service, its ticket, the
+/// kind of its fate and its first damaged bit.
 type Coming = (Time, u64, u32, u8, u32);
 
-/// What sends packets once their turn has come.
+/// The part of a link that sends packets when their turn has come.
 #[derive(Clone, Debug)]
 struct Server {
     pace: Pace,
     delay: Duration,
-    /// Changes of it still to come, the last one first.
+    /// The changes of the delay still to come, the last one first.
     delay_changes: Vec<(Time, Duration)>,
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// No packet arrives earlier than this, unless order does not matter.
+    /// The earliest time at which the next packet may arrive, unless order does not matter.
     last_arrival: Time,
 }
 
 impl EventLink {
-    /// Whether a link of this kind needs events.
+    /// Returns whether a link of this kind needs an [`EventLink`] instead of a
+    /// [`Link`](crate::Link).
     pub fn is_needed(spec: &LinkSpec) -> bool {
         spec.arq.is_some()
             || spec.rates.is_some()
@@ -124,7 +132,8 @@ impl EventLink {
             )
     }
 
-    /// The idle link number `index`, whose channel and queue each draw from their own stream.
+    /// Returns the idle link number `index`, whose channel and queue each draw from their own
+    /// stream.
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let no_channel = spec.channel == ChannelSpec::None
@@ -172,8 +181,9 @@ impl EventLink {
         }
     }
 
-    /// Whether all that a link of this kind cannot tell at once is who leaves the queue: once a packet does, it is known when it
-    /// arrives, in the order in which packets leave.
+    /// Returns whether a link of this kind can compute a packet's arrival time when its
+    /// transmission begins, and delivers packets in the order of transmission. Its owner may then
+    /// call [`Self::tell_at_turns`].
     pub fn knows_at_turns(spec: &LinkSpec) -> bool {
         let only_its_queue = LinkSpec {
             queue: QueueSpec::default(),
@@ -182,15 +192,17 @@ impl EventLink {
         !Self::is_needed(&only_its_queue) && !spec.channel_before_queue
     }
 
-    /// From now on [`Self::poll`] gives a packet that will arrive as it begins to be sent, with the time at which it arrives,
-    /// which then is later than `now`. For links that [know](Self::knows_at_turns). Lost ones come at their times as before.
+    /// Makes [`Self::poll`] return each packet that will arrive as soon as its transmission begins,
+    /// with an arrival time later than `now`. Lost packets still come at the times of their losses.
+    /// Call this only for links for which [`Self::knows_at_turns`] is true.
     pub fn tell_at_turns(&mut self) {
-        // A handover or a burst would begin a packet while another is still to be told of.
+        // A handover or a burst would begin a packet while another is not yet reported.
         debug_assert!(self.handovers.is_empty() && self.bursts.is_none());
         self.tells_at_turns = true;
     }
 
-    /// Takes a packet of `size` bytes of this flow, which its owner calls `ticket`.
+    /// Offers a packet of `size` bytes of flow `flow` at `now`. [`Self::poll`] later returns its
+    /// `ticket` and fate.
     pub fn offer(&mut self, now: Time, ticket: u32, flow: u32, size: u32, ecn: Ecn) {
         self.advance(now);
         let mut damaged = None;
@@ -211,7 +223,7 @@ impl EventLink {
         let room = idle || self.has_room(size);
         let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            // Retries and accesses come on top; their number is unknown.
+            // Retries and accesses add to this; their number is unknown.
             let free = self.busy_until.later(self.server.pace.span(bytes));
             early.judges(now, free, (packets, bytes), size, room)
         });
@@ -247,8 +259,8 @@ impl EventLink {
     }
 
     /// Sends a packet at once if the link [tells at turns](Self::tell_at_turns) and is idle.
-    /// Returns its fate, or [`Fate::Held`] if the channel loses it: [`Self::poll`] tells of that
-    /// when it is time. Returns `None` if the packet must be [offered](Self::offer).
+    /// Returns its fate, or [`Fate::Held`] if the channel loses it; [`Self::poll`] then reports the
+    /// loss at its time. Returns `None` if the packet must be [offered](Self::offer).
     #[inline]
     pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
         let idle = self.busy_until <= now
@@ -268,7 +280,8 @@ impl EventLink {
         Some(self.server.fate(&sent))
     }
 
-    /// When [`Self::poll`] has something to tell, or the link something to do; [`Time::MAX`] if nothing is there.
+    /// Returns the time at which the owner must call [`Self::poll`] at the latest; [`Time::MAX`] if
+    /// the link is empty.
     #[inline]
     pub fn next_event(&self) -> Time {
         if let Some((_, fate, _)) = self.lost.front() {
@@ -289,7 +302,8 @@ impl EventLink {
         arrival.min(self.busy_until).min(handover)
     }
 
-    /// The next packet whose fate has come by `now`, and its fate.
+    /// Returns the ticket and the fate of the next packet whose fate is known by `now`; `None` if
+    /// there is none.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.advance(now);
@@ -319,48 +333,52 @@ impl EventLink {
         Some((ticket, fate))
     }
 
-    /// Whether this link marked the packet that [`Self::poll`] gave last; never one that was lost in its queue.
+    /// Returns whether this link marked the packet that [`Self::poll`] returned last. A packet lost
+    /// in the queue never counts as marked.
     pub fn marked(&self) -> bool {
         self.told.is_some_and(|kind| kind & MARKED != 0)
     }
 
-    /// Whether the packet that [`Self::poll`] gave last took the link's time.
+    /// Returns whether the packet that [`Self::poll`] returned last was transmitted, and so took
+    /// the link's time.
     pub fn sent(&self) -> bool {
         self.told.is_some()
     }
 
-    /// Whether the packet that [`Self::poll`] gave last was lost for want of room.
+    /// Returns whether the packet that [`Self::poll`] returned last was lost for lack of room.
     pub fn overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// Keeps from now on what packets meet of the channel. (No packet may be copied.)
+    /// Records from now on what the channel does to each packet, for [`Self::take_met`]. Only for
+    /// links that copy no packet.
     pub fn keep_what_packets_meet(&mut self) {
         self.met = Some(BTreeMap::new());
     }
 
-    /// Takes what a packet has met that [`Self::poll`] gave; the default if that was not kept, or
-    /// if the packet did not come as far as the channel.
+    /// Removes and returns the record of a packet that [`Self::poll`] returned. Returns the default
+    /// if nothing was recorded or the packet did not reach the channel.
     pub fn take_met(&mut self, ticket: u32) -> Met {
         let met = self.met.as_mut().and_then(|met| met.remove(&ticket));
         met.unwrap_or_default()
     }
 
-    /// Whether the ticket that [`Self::poll`] gave last will be given once more, for a copy that came at this time.
+    /// Returns the time at which the copy of the packet that [`Self::poll`] returned last reached
+    /// the link, if `poll` will return its ticket once more.
     pub fn comes_again(&self) -> Option<Time> {
         self.again
     }
 
-    /// When the copy came of this packet, of which neither had been given back.
+    /// Returns the time at which the copy of this packet came, if neither has been returned.
     #[cold]
     fn take_copied(&mut self, ticket: u32) -> Option<Time> {
-        // Most often the first: fates come in the order of the queue.
+        // It is usually the first, because fates come in the order of the queue.
         let of = |&(copied, _): &(u32, Time)| copied == ticket;
         let place = self.copied.iter().position(of)?;
         self.copied.remove(place).map(|(_, since)| since)
     }
 
-    /// Packets waiting, not counting the one in transmission.
+    /// Returns the number of packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
         self.advance(now);
         self.turns.len()
@@ -376,7 +394,7 @@ impl EventLink {
         }
     }
 
-    /// The same, where there may be any.
+    /// Does the work of [`Self::advance`] when packets may wait.
     fn start_all(&mut self, now: Time) {
         loop {
             let somebody = self.turns.len() > 0;
@@ -405,7 +423,8 @@ impl EventLink {
         }
     }
 
-    /// Sends the next packet, whose turn is at `turn`, from `free` on; `None` if all that waited is dropped.
+    /// Sends the next packet, whose turn is at `turn`, from `free` on. Returns `None` if all
+    /// waiting packets are dropped.
     #[inline]
     fn send(&mut self, turn: Time, free: Time) -> Option<(Waiting, Sent)> {
         let lost = &mut self.lost;
@@ -422,7 +441,7 @@ impl EventLink {
         Some((packet, sent))
     }
 
-    /// Keeps what this packet has just met of the channel, if the owner asks for that.
+    /// Records the channel's effect on this packet, if the owner asked for such records.
     #[inline]
     fn note(&mut self, ticket: u32) {
         if let Some(met) = &mut self.met {
@@ -438,7 +457,7 @@ impl EventLink {
         }
     }
 
-    /// Sends a burst from `turn` on. Somebody waits, so the link has not been idle since.
+    /// Sends a burst from `turn` on. A packet waits, so the link has not been idle since.
     fn send_burst(&mut self, turn: Time, bursts: &BurstSpec) {
         let mut burst = Vec::new();
         let mut free = turn;
@@ -455,7 +474,7 @@ impl EventLink {
         self.accessed = false;
         self.busy_until = free;
         for (packet, mut sent) in burst {
-            // A burst is handed on when it is over.
+            // All packets of a burst are handed on at its end.
             if sent.harm != Harm::Lost {
                 sent.departure = free;
             }
@@ -463,7 +482,7 @@ impl EventLink {
         }
     }
 
-    /// Notes what becomes of a packet that was sent.
+    /// Stores the fate of a packet that was sent.
     fn track(&mut self, ticket: u32, marked: bool, sent: &Sent) {
         self.served += 1;
         let fate = self.server.fate(sent);
@@ -482,7 +501,7 @@ impl EventLink {
         }
     }
 
-    /// Becomes another link.
+    /// Applies a handover: the link becomes another one.
     fn hand_over(&mut self, handover: &Handover) {
         match handover.waiting {
             Backlog::Kept => {}
@@ -505,7 +524,7 @@ impl EventLink {
             self.server.delay = delay.max(Duration::ZERO);
         }
         if let Some(channel) = &handover.channel {
-            // Of the handovers to come, each has a stream of its own.
+            // Each later handover has a stream of its own.
             let (streams, index) = &self.streams;
             let name = format!("channel, {} to come", self.handovers.len());
             self.server.channel = channel.build(streams.stream(&name, *index));
@@ -528,7 +547,7 @@ impl EventLink {
         }
     }
 
-    /// Whether what waits is within the limit.
+    /// Returns whether the waiting packets are within the limit.
     fn fits(&self) -> bool {
         match self.limit {
             Limit::Unlimited => true,
@@ -541,10 +560,10 @@ impl EventLink {
 const DELIVERED: u8 = 0;
 const DAMAGED: u8 = 1;
 const LOST: u8 = 2;
-/// Beside one of these.
+/// A flag that is added to one of these kinds.
 const MARKED: u8 = 4;
 
-/// The fate that comes at `when`.
+/// Returns the fate that comes at `when`.
 fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
     match kind & !MARKED {
         DELIVERED => Fate::Delivered(when),
@@ -553,7 +572,8 @@ fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
     }
 }
 
-/// A packet that has been sent: when its last bit left, how much later its last try came, and what the channel did.
+/// A packet that has been sent: the time at which its last bit left, the delay of its last try, and
+/// the channel's effect.
 struct Sent {
     departure: Time,
     late: Duration,
@@ -561,7 +581,7 @@ struct Sent {
 }
 
 impl Server {
-    /// Sends a packet from `start` on.
+    /// Sends a packet of `size` bytes from `start` on, with retries.
     #[inline]
     fn serve(&mut self, start: Time, size: u32) -> Sent {
         let (mut begin, mut late) = (start, Duration::ZERO);
@@ -587,7 +607,7 @@ impl Server {
         }
     }
 
-    /// The same of a packet that met the channel before the queue.
+    /// Returns the fate of a packet that met the channel before the queue.
     fn pass(&mut self, start: Time, packet: &Waiting) -> Sent {
         Sent {
             departure: self.pace.send(start, packet.size).1,
@@ -607,7 +627,7 @@ impl Server {
         }
     }
 
-    /// When a packet arrives that was sent.
+    /// Returns the arrival time of a packet that was sent.
     #[inline]
     fn arrival(&mut self, sent: &Sent) -> Time {
         self.change_delay(sent.departure);

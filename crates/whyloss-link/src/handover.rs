@@ -2,62 +2,67 @@
 //!
 //! ```text
 //! at             what waits is sent by the new link, is lost in one bunch, or is sent twice
-//! at … + pause   nothing begins to be sent; who comes waits
+//! at … + pause   no transmission starts; arriving packets wait
 //! from then on   the new rate, the new delay, the new channel, the new limit of the queue
-//! in order       nobody arrives before those that departed ahead of the handover
+//! in order       no packet arrives before one that departed ahead of the handover
 //! ```
 //!
-//! The packet in transmission goes through at the old rate. A bunch that is lost was no full queue's: its cause is the
-//! radio.
+//! The packet in transmission finishes at the old rate. A lost backlog counts as a wireless loss,
+//! because no full queue caused it.
 //!
-//! A bunch is *copied* where the old station forwards what it holds and the new one was fed the same: all of it is sent, then all
-//! of it again in the same order, then what came later. Of n that wait, with b = max(at + pause, end of the transmission under way),
-//! bytes s and the new rate r:
+//! The backlog is *copied* if the old station forwards packets that the new station has received,
+//! too. The link sends all of them, then all of them again in that order, then later packets. With
+//! n waiting packets of sizes s, the new rate r, and b = max(at + pause, end of the transmission
+//! under way):
 //!
 //! ```text
 //! departs        packet k at b + 8/r·(s_1 + … + s_k), its copy 8/r·(s_1 + … + s_n) later
 //! ```
 //!
-//! - There were two buffers, so copies need no room: they are put in beyond the limit, and who comes finds no room until what waits is
-//!   within it again. (A queue where others make room, FQ-CoDel, is cut back to its limit then. It has the order in each flow.)
-//! - Copies come to the link at the handover. What was marked or damaged on its way into the queue is so twice.
-//! - A link copies no packet twice, however soon the next handover is, so that a queue at most doubles.
-//! - Of a packet and its copy, the first that gets through *is* the packet, and the other the copy. The packet is lost if neither does.
+//! - Copies need no room, because there were two buffers. They enter beyond the limit, and new
+//!   packets find no room until the backlog is within it again. FQ-CoDel, which makes room for new
+//!   packets, is cut back to its limit then and keeps the order within each flow.
+//! - Copies arrive at the link at the handover. A packet that was marked or damaged before it
+//!   entered the queue has a marked or damaged copy.
+//! - A link copies no packet twice, even if the next handover is soon. A queue therefore at most
+//!   doubles.
+//! - Of a packet and its copy, the first to arrive counts as the packet and the other as the copy.
+//!   The packet is lost if neither arrives.
 
 use whyloss::{Duration, Rate, Time};
 
 use crate::channel::ChannelSpec;
 use crate::queue::Limit;
 
-/// What a scenario says about a handover.
+/// Describes a handover: the changes of a link at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handover {
-    /// When it is.
+    /// The time of the handover.
     pub at: Time,
-    /// How long nothing is sent.
+    /// The time after `at` during which the link sends nothing.
     pub pause: Duration,
-    /// The rate afterwards; `None`: as before.
+    /// The new rate; `None` keeps the old one.
     pub rate: Option<Rate>,
-    /// The delay afterwards; `None`: as before.
+    /// The new delay; `None` keeps the old one.
     pub delay: Option<Duration>,
-    /// The channel afterwards, which starts in equilibrium; `None`: as before.
+    /// The new channel, which starts in equilibrium; `None` keeps the old one.
     pub channel: Option<ChannelSpec>,
-    /// How much may wait afterwards; what waits already stays. `None`: as before.
+    /// The new queue limit; packets that already wait stay. `None` keeps the old limit.
     pub limit: Option<Limit>,
-    /// What becomes of what waits.
+    /// The fate of the packets that wait.
     pub waiting: Backlog,
-    /// Whether what departs afterwards waits at the far end for what departed before.
+    /// Whether packets sent after the handover wait at the far end for those sent before it.
     pub in_order: bool,
 }
 
-/// What becomes of what waits at a handover.
+/// Says what happens to the packets that wait at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backlog {
-    /// The new link sends it.
+    /// The new link sends the packets.
     #[default]
     Kept,
-    /// It is lost.
+    /// The packets are lost.
     Lost,
-    /// The new link sends it, and then once more.
+    /// The new link sends all waiting packets, and then all of them again.
     Copied,
 }

@@ -1,4 +1,4 @@
-//! Jitter: each packet's delay is longer by a draw of its own.
+//! Jitter: a random extra delay, drawn for each packet.
 //!
 //! ```text
 //! law of the extra J with mean m                  variance
@@ -20,29 +20,29 @@ use crate::random::Random;
 /// The longest extra delay, in seconds.
 const LONGEST: f64 = 3_600.0;
 
-/// How extra delays are distributed.
+/// Names the distribution of the extra delays.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JitterLaw {
-    /// Between nothing and twice the mean.
+    /// The extra delay is uniform between 0 and twice the mean.
     Uniform,
-    /// Exponential.
+    /// The extra delay is exponential with the given mean.
     Exponential,
-    /// Pareto with this shape, above 1.
+    /// The extra delay has a Pareto distribution with this shape, which is above 1.
     Pareto(f64),
 }
 
-/// What a scenario says about a link whose delay varies from packet to packet.
+/// Describes a link whose delay varies from packet to packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JitterSpec {
-    /// The law of the extra delays.
+    /// The distribution of the extra delays.
     pub law: JitterLaw,
     /// The mean of the extra delays.
     pub mean: Duration,
-    /// Whether the packets arrive in the order in which they departed.
+    /// Whether packets arrive in the order of their departure.
     pub in_order: bool,
 }
 
-/// Jitter at work.
+/// The state of a link's jitter.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter {
     pub(crate) spec: JitterSpec,
@@ -54,7 +54,7 @@ impl Jitter {
         Self { spec, random }
     }
 
-    /// The extra delay of the next packet.
+    /// Returns the extra delay of the next packet.
     pub(crate) fn draw(&mut self) -> Duration {
         let mean = self.spec.mean.as_secs_f64();
         let extra = match self.spec.law {

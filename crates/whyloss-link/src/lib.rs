@@ -1,7 +1,7 @@
-//! One link, sans-I/O: a queue, a rate, a delay and a channel, and the truth about each packet.
+//! One link, sans-I/O: a queue, a rate, a delay and a channel, and the true fate of each packet.
 //!
-//! [`Link::offer`] takes the time as an argument and answers with the packet's [`Fate`], so a simulator can drive it in
-//! virtual time and an emulator in real time.
+//! [`Link::offer`] takes the time as an argument and returns the packet's [`Fate`]. A simulator can
+//! therefore drive the link in virtual time, and an emulator in real time.
 //!
 //! ```
 //! use whyloss::{Duration, Rate, Time};

@@ -14,58 +14,60 @@ use crate::queue::{Queue, QueueSpec, Verdict};
 use crate::random::Streams;
 use crate::traced::Opportunities;
 
-/// What a scenario says about a link.
+/// Describes a link in one direction: its rate, delay, queue and channel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSpec {
-    /// How fast bits leave; of a link with a trace its mean.
+    /// The rate at which bits leave; for a link with a trace, the mean rate of the trace.
     pub rate: Rate,
-    /// The recorded opportunities at which packets leave, instead of at the rate. Such a link has
-    /// no changes of delay, and only disciplines that decide as packets arrive.
+    /// The recorded opportunities at which packets leave, which override the rate; `None` without a
+    /// trace. Such a link has no changes of delay, and its queue discipline decides as packets
+    /// arrive.
     pub trace: Option<Opportunities>,
-    /// From the last bit's departure to its arrival.
+    /// The propagation delay, from a bit's departure to its arrival.
     pub delay: Duration,
-    /// Delays that take the place of `delay`, each from its time on, in the order of their times: a
-    /// path that changes. What departs from then on has the new delay, but arrives no sooner than
-    /// what departed before.
+    /// The changes of the delay, as time and new value, in ascending order of time. A packet that
+    /// departs after a change has the new delay, but never overtakes earlier packets.
     pub delay_changes: Vec<(Time, Duration)>,
-    /// Where packets wait.
+    /// The queue in which packets wait.
     pub queue: QueueSpec,
-    /// What corrupts them.
+    /// The channel that corrupts packets.
     pub channel: ChannelSpec,
-    /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do
-    /// both; the default, after transmission, is what a radio does.
+    /// Whether packets are corrupted before the queue and then use none of the link's time. ns-2
+    /// scripts use both orders. The default is after transmission, as on a radio.
     pub channel_before_queue: bool,
-    /// How it sends again what its channel lost; `None`: it does not. Only an
-    /// [`EventLink`](crate::EventLink) does this, and what follows.
+    /// The retransmission of frames that the channel lost; `None` without it. This and the
+    /// following fields need an [`EventLink`](crate::EventLink).
     pub arq: Option<ArqSpec>,
-    /// The chain that draws the rate, whose mean is `rate`.
+    /// The Markov chain that the rate follows, with mean `rate`; `None` for a constant rate.
     pub rates: Option<MarkovRates>,
-    /// How delays vary from packet to packet.
+    /// The distribution of the extra delay per packet; `None` without it.
     pub jitter: Option<JitterSpec>,
-    /// How several packets share one access.
+    /// The aggregation of several packets into one channel access; `None` without it.
     pub bursts: Option<BurstSpec>,
-    /// When the link becomes another one, in the order of time; not together with `delay_changes`,
-    /// nor a rate with `rates`.
+    /// The handovers of the link, in ascending order of time. They exclude `delay_changes`; a
+    /// handover that changes the rate excludes `rates`.
     pub handovers: Vec<Handover>,
 }
 
-/// What becomes of a packet offered to a link.
+/// Says what happens to a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet arrives whole at the far end at this time.
+    /// The packet arrives undamaged at the far end at this time.
     Delivered(Time),
-    /// It arrives at the far end at this time with damaged bits, the first of them at this offset
-    /// from its start. Whoever takes it decides whether it is of use.
+    /// The packet arrives at the far end at this time with damaged bits. The first damaged bit has
+    /// this offset from the packet's start. The receiver decides whether the packet is of use.
     Damaged(Time, u32),
-    /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit
-    /// left.
+    /// The packet is lost for this cause at this time: when it arrives at a full queue, or when its
+    /// last bit leaves.
     Lost(Cause, Time),
-    /// Not known yet. An [`EventLink`](crate::EventLink) takes the packet and tells later.
+    /// The fate is not known yet. An [`EventLink`](crate::EventLink) holds the packet and reports
+    /// its fate later.
     Held,
 }
 
 impl Fate {
-    /// When it is fulfilled: [`Time::MAX`] as long as that is not known.
+    /// Returns the time at which the packet arrives or is lost; [`Time::MAX`] as long as the time
+    /// is not known.
     pub fn when(self) -> Time {
         match self {
             Self::Delivered(when) | Self::Damaged(when, _) | Self::Lost(_, when) => when,
@@ -74,19 +76,19 @@ impl Fate {
     }
 }
 
-/// No packet is so large.
+/// A size that no packet has.
 const NO_SIZE: u32 = u32::MAX;
 
-/// A link at work: what most offers to most links touch, in 40 bytes, and the rest.
+/// A FIFO link at work. The fields that most offers touch take 40 bytes; the others are boxed.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// When the last admitted packet's last bit leaves.
+    /// The time at which the last bit of the last admitted packet leaves.
     busy_until: Time,
-    /// Packets of this size take the short cut.
+    /// The packet size that takes the shortcut.
     size: u32,
-    /// The transmission time of such a packet, …
+    /// The transmission time of a packet of that size.
     transmission: Duration,
-    /// … and that with the delay.
+    /// The transmission time plus the delay.
     crossing: Duration,
     rest: Box<Rest>,
 }
@@ -99,35 +101,35 @@ pub struct Link {
 )]
 struct Rest {
     pace: Pace,
-    /// Delay of the last packet: longer than `settled` while a packet would overtake others.
+    /// The delay of the last packet; longer than `settled` while a packet would overtake others.
     delay: Duration,
-    /// The delay in force.
+    /// The delay of a packet that overtakes no other.
     settled: Duration,
-    /// Changes of it still to come, the last one first.
+    /// The changes of the delay still to come, the last one first.
     delay_changes: Vec<(Time, Duration)>,
-    /// `delay` is that of all departures before this time.
+    /// The time until which `delay` holds for all departures.
     delay_until: Time,
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
     /// Whether packets leave at opportunities.
     traced: bool,
-    /// Whether anything but room decides who enters the queue.
+    /// Whether anything except room decides which packets enter the queue.
     gated: bool,
-    /// Whether it cannot answer at once.
+    /// Whether the link cannot answer at once.
     held: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
     /// The packet last offered, if it was dropped for not being ECN-capable as far as the link
     /// knew.
     pardonable: Option<Pardonable>,
-    /// Whether nothing but a queue is ever in the way.
+    /// Whether only the queue can ever delay or drop a packet.
     steady: bool,
-    /// Whether the second packet of a size in a row that goes the long way opens the short cut.
+    /// Whether the second packet of a size in a row that goes the long way opens the shortcut.
     opens: bool,
 }
 
-/// A packet that a queue dropped and would have marked.
+/// A packet that a queue dropped, but would have marked if it were ECN-capable.
 #[derive(Clone, Copy, Debug)]
 struct Pardonable {
     /// The first bit that was damaged before the queue.
@@ -135,7 +137,8 @@ struct Pardonable {
 }
 
 impl Link {
-    /// The idle link number `index`, whose channel and queue each draw from their own stream.
+    /// Returns the idle link number `index`, whose channel and queue each draw from their own
+    /// stream.
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let pace = Pace::new(spec, streams, index);
@@ -175,8 +178,8 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and says what becomes of it.
-    /// Times never decrease.
+    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and returns its fate. Times
+    /// must not decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
         match self.pass(now, size) {
@@ -185,9 +188,9 @@ impl Link {
         }
     }
 
-    /// What most offers to most links come to: nobody waits and nothing is in the way, so the
-    /// packet arrives at this time. `None`: the link was not offered the packet, and
-    /// [`Self::offer_at_length`] is to do that.
+    /// Returns the arrival time of a packet of `size` bytes in the common case: the queue is empty
+    /// and the link only delays the packet. Returns `None` in all other cases. Then the packet
+    /// counts as not offered, and the caller must use [`Self::offer_at_length`].
     #[inline]
     pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         if self.busy_until > now || self.size != size {
@@ -196,12 +199,12 @@ impl Link {
         let [crossing, transmission] =
             [self.crossing, self.transmission].map(|span| span.as_nanos() as u64);
         let arrival = now.as_nanos().checked_add(crossing)?;
-        // No later than the arrival.
+        // This is no later than the arrival.
         self.busy_until = Time::from_nanos(now.as_nanos() + transmission);
         Some(Time::from_nanos(arrival))
     }
 
-    /// [`Self::offer`] without the short cut.
+    /// Offers a packet as [`Self::offer`] does, but without the shortcut of [`Self::pass`].
     #[inline]
     pub fn offer_at_length(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.gated {
@@ -211,14 +214,15 @@ impl Link {
         }
     }
 
-    /// The same, if nothing but want of room turns packets away before the queue.
+    /// Offers a packet to a link where only a lack of room can refuse it before the queue.
     #[inline]
     fn offer_open(&mut self, now: Time, size: u32) -> Fate {
         self.transmit::<false>(now, size)
     }
 
-    /// [`Self::offer`], if something may turn the packet away before the queue. (One piece of code
-    /// from there to the arrival: RED and what follows it took 380 instructions in five.)
+    /// Does what [`Self::offer`] does when a channel or a discipline may refuse the packet before
+    /// the queue. One function covers the way to the arrival, because RED took more instructions in
+    /// separate functions.
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
@@ -230,7 +234,7 @@ impl Link {
         }
     }
 
-    /// What becomes of a packet that came as far as the queue, with this bit damaged before.
+    /// Decides the fate of a packet that reached the queue, with this bit damaged before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admit(&mut self, now: Time, size: u32, damaged: Option<u32>) -> Fate {
@@ -245,24 +249,25 @@ impl Link {
         }
     }
 
-    /// What becomes of the packet of `size` bytes that was offered at `now`, and lost for
-    /// congestion, if it is ECN-capable: the link marks it and lets it in where its queue has `ecn`
-    /// and dropped it early. `None`: it is lost all the same.
+    /// Reverses the congestion loss of an ECN-capable packet of `size` bytes that was offered at
+    /// `now`. If the queue has `ecn` and dropped the packet early, the link marks it, lets it in
+    /// and returns its new fate. Returns `None` if the packet is lost all the same.
     ///
-    /// Who sends nothing that is ECN-capable never calls this; who does calls it at once.
+    /// Call this immediately after the offer, and only for an ECN-capable packet.
     #[cold]
     pub fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
         let packet = self.rest.pardonable.take()?;
         Some(self.admit(now, size, packet.damaged))
     }
 
-    /// [`Self::transmit`] at the opportunities of a trace.
+    /// Does what [`Self::transmit`] does, at the opportunities of a trace.
     #[inline(never)]
     fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
         self.transmit::<true>(now, size)
     }
 
-    /// The packet's way through the queue, the transmission and what comes after.
+    /// Sends an admitted packet through the queue, the transmission, the channel and the delay, and
+    /// returns its fate.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn transmit<const TRACED: bool>(&mut self, now: Time, size: u32) -> Fate {
@@ -303,56 +308,55 @@ impl Link {
         Fate::Delivered(departure.later(rest.delay))
     }
 
-    /// Lets the packets of the size that was asked about last take the short cut.
+    /// Opens the shortcut for packets of the last size.
     #[cold]
     fn open_short_cut(&mut self, size: u32) {
         let transmission = self.rest.pace.transmission();
         let crossing = transmission + self.rest.delay;
-        // Or the sum would be out of range.
+        // Otherwise the sum would be out of range.
         if crossing < Duration::MAX {
             (self.size, self.transmission, self.crossing) = (size, transmission, crossing);
         }
     }
 
-    /// Never takes [the short cut](Self::pass), so that its gain can be measured. Fates are the
-    /// same.
+    /// Disables [the shortcut](Self::pass), so that its gain can be measured. Fates do not change.
     pub fn close_short_cut(&mut self) {
         (self.size, self.rest.opens) = (NO_SIZE, false);
     }
 
-    /// Whether nothing but packets before it is ever in a packet's way: no channel, no discipline,
-    /// no change of delay.
+    /// Returns whether only earlier packets can delay a packet: the link has no channel, no queue
+    /// discipline and no change of delay.
     pub fn is_steady(&self) -> bool {
         self.rest.steady
     }
 
-    /// Which bits of the packet last offered were damaged, in order, if the channel damages bits
-    /// and the packet came as far as that.
+    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
+    /// The list is empty if the channel damages no bits or the packet did not reach it.
     pub fn damaged_bits(&self) -> &[u32] {
         self.rest.channel.damaged_bits()
     }
 
-    /// Whether the last packet met the bad state of a channel with two, if it came as far as that;
-    /// `None` for other channels.
+    /// Returns whether the last packet met the bad state of a two-state channel. Returns `None` for
+    /// other channels, and if the packet did not reach the channel.
     pub fn channel_is_bad(&self) -> Option<bool> {
         self.rest.channel.is_bad()
     }
 
-    /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is
-    /// refused by the discipline.
+    /// Returns whether a packet of `size` bytes finds room at `now`. If such a packet is refused,
+    /// the discipline refused it.
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
         self.rest.queue.has_room(now, self.busy_until, size)
     }
 
-    /// Packets waiting at `now`, not counting the one in transmission.
+    /// Returns the number of packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
         self.rest.queue.len(now)
     }
 }
 
 impl Rest {
-    /// Whether a packet comes as far as the queue of a link that has sent all before it by `free`,
-    /// and the first bit that was damaged before it.
+    /// Decides whether a packet reaches the queue of a link that has sent all earlier packets by
+    /// `free`. Returns the packet's first bit that was damaged before, or the cause of its loss.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admits(&mut self, now: Time, free: Time, size: u32) -> Result<Option<u32>, Cause> {
@@ -502,7 +506,7 @@ mod tests {
         }
     }
 
-    /// Before the queue or after transmission, the same bits are damaged, and nobody is lost for
+    /// Before the queue or after transmission, the same bits are damaged, and no packet is lost for
     /// it.
     #[test]
     fn damage_is_told_not_acted_on() {
@@ -570,7 +574,7 @@ mod tests {
     }
 
     proptest! {
-        /// The short cut gives what the long way gives.
+        /// The shortcut gives what the long way gives.
         #[test]
         fn a_short_cut_changes_nothing(
             offers in prop::collection::vec((0i64..3_000_000, prop_oneof![Just(1_000u32), Just(40)]), 1..200),

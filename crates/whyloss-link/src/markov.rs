@@ -1,4 +1,4 @@
-//! A rate that a continuous-time Markov chain draws.
+//! A link rate that follows a continuous-time Markov chain.
 //!
 //! ```text
 //! state k       rate r_k for a time of mean m_k, exponentially distributed; then another state, each as likely
@@ -7,7 +7,7 @@
 //! departure     the first time at which the bits of the packet have left, at the rates in force meanwhile
 //! ```
 //!
-//! A rate may be 0: then nothing leaves, and a packet half sent waits.
+//! A rate may be 0. Then nothing leaves, and a packet that is partly sent waits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use whyloss::{Duration, Rate, Time};
 
 use crate::random::Random;
 
-/// Most states.
+/// The highest number of states of a chain.
 pub const MOST_STATES: usize = 64;
 
 /// The shortest mean time in a state.
@@ -25,30 +25,31 @@ pub const SHORTEST: Duration = Duration::from_micros(100);
 /// The longest mean time in a state.
 pub const LONGEST: Duration = Duration::from_secs(1_000_000);
 
-/// The states of a chain: rates, and mean times in them.
+/// The states of a chain, each with its rate and the mean time that the chain stays there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkovRates(Arc<[(Rate, Duration)]>);
 
-/// Why states make no chain.
+/// Explains why states do not form a chain.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MarkovError {
-    /// Too few, or too many.
+    /// There are this many states: fewer than two, or more than [`MOST_STATES`].
     #[error("a chain has 2 to {MOST_STATES} states, found {0}")]
     States(usize),
-    /// A mean time that is too short or too long.
+    /// The mean time of this state, counted from 1, is too short or too long.
     #[error("the mean time in state {0} must be 100 µs to 1 000 000 s")]
     Mean(usize),
-    /// No state sends.
+    /// The rates of all states are 0.
     #[error("no state has a rate above 0")]
     Silent,
 }
 
 impl MarkovRates {
-    /// A chain of these states.
+    /// Builds a chain from its states, each with a rate and the mean time in the state.
     ///
     /// # Errors
-    /// If there are fewer than two or more than [`MOST_STATES`], if a mean time is out of range, or if nothing is ever sent.
+    /// Returns an error if there are fewer than two or more than [`MOST_STATES`], if a mean time is
+    /// out of range, or if all rates are 0.
     pub fn new(states: Vec<(Rate, Duration)>) -> Result<Self, MarkovError> {
         if !(2..=MOST_STATES).contains(&states.len()) {
             return Err(MarkovError::States(states.len()));
@@ -63,7 +64,7 @@ impl MarkovRates {
         Ok(Self(states.into()))
     }
 
-    /// The mean rate, at least 1 bit/s.
+    /// Returns the long-run mean rate, at least 1 bit/s.
     pub fn mean(&self) -> Rate {
         let total: i128 = self
             .0
@@ -78,19 +79,19 @@ impl MarkovRates {
         Rate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX).max(1))
     }
 
-    /// The highest rate.
+    /// Returns the highest rate of any state.
     pub fn highest(&self) -> Rate {
         let rates = self.0.iter().map(|&(rate, _)| rate);
         rates.max().unwrap_or(Rate::from_bps(1))
     }
 }
 
-/// The chain at work.
+/// The state of a chain.
 #[derive(Clone, Debug)]
 pub(crate) struct RateProcess {
     rates: MarkovRates,
     state: usize,
-    /// When the state is left.
+    /// The time at which the chain leaves the state.
     until: Time,
     random: Random,
 }
@@ -113,14 +114,15 @@ impl RateProcess {
         process
     }
 
-    /// When a packet of `size` bytes has left whose first bit leaves at `start` or as soon as the rate allows. Starts never
-    /// decrease.
+    /// Returns when a packet of `size` bytes has left whose first bit leaves at `start` or as soon
+    /// as the rate allows. Starts never decrease.
     pub(crate) fn departure(&mut self, start: Time, size: u32) -> Time {
         while self.until <= start {
             self.change();
         }
         let mut at = start;
-        // In bits times nanoseconds per second, so that a rate times a span is a whole number of them.
+        // The unit is bits times nanoseconds per second, so that a rate times a span is a whole
+        // number.
         let mut left = u128::from(size) * 8 * 1_000_000_000;
         loop {
             let rate = u128::from(self.rates.0[self.state].0.as_bps());
@@ -191,7 +193,8 @@ mod tests {
         assert!((found - 6e6).abs() < 4.0 * sigma, "{found} ± {sigma}");
     }
 
-    /// Whatever the sizes, bits leave at the rates in force: two halves of a packet take as long as the whole.
+    /// Bits leave at the rate of the moment, whatever the packet size: two halves of a packet take
+    /// as long as the whole.
     #[test]
     fn halves_take_as_long_as_the_whole() {
         let rates = chain(&[(8_000, 3), (1_000, 2), (0, 1)]);

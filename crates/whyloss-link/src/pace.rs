@@ -1,4 +1,5 @@
-//! How fast bits leave a link: at a fixed rate, at the opportunities of a trace, or by a law.
+//! The pace at which bits leave a link: a fixed rate, the opportunities of a trace, or a Markov
+//! chain.
 
 use whyloss::{Duration, Rate, Time};
 
@@ -7,12 +8,12 @@ use crate::markov::RateProcess;
 use crate::random::Streams;
 use crate::traced::Replay;
 
-/// The pace of one link.
+/// The pace at which one link sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
-    /// The rate, or the mean of one that varies.
+    /// The fixed rate, or the mean of a rate that varies.
     rate: Rate,
-    /// The size sent last and its transmission time: most packets are of one size.
+    /// The last size sent and its transmission time, kept because most packets have the same size.
     last: (u32, Duration),
     varies: Option<Box<Varying>>,
 }
@@ -24,7 +25,7 @@ enum Varying {
 }
 
 impl Pace {
-    /// The pace of link number `index`; a law draws from a stream of its own.
+    /// Returns the pace of link number `index`; a Markov chain draws from a stream of its own.
     pub(crate) fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         if let Some(trace) = &spec.trace {
             return Self {
@@ -40,7 +41,7 @@ impl Pace {
         }
     }
 
-    /// A pace that does not vary.
+    /// Returns a pace that does not vary.
     pub(crate) fn fixed(rate: Rate) -> Self {
         Self {
             rate,
@@ -49,36 +50,36 @@ impl Pace {
         }
     }
 
-    /// The rate, or the mean of one that varies.
+    /// Returns the rate, or the mean of one that varies.
     pub(crate) fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Whether packets of `size` bytes were asked for last.
+    /// Returns whether `size` is the last size.
     #[inline]
     pub(crate) fn knows(&self, size: u32) -> bool {
         self.last.0 == size
     }
 
-    /// Asks for packets of `size` bytes.
+    /// Computes and keeps the transmission time of packets of `size` bytes.
     #[inline]
     pub(crate) fn look_up(&mut self, size: u32) {
         self.last = (size, self.rate.transmission_time(size));
     }
 
-    /// Returns the transmission time at the rate of a packet of the size asked for last.
+    /// Returns the transmission time of a packet of the last size.
     #[inline]
     pub(crate) fn transmission(&self) -> Duration {
         self.last.1
     }
 
-    /// Whether packets leave at opportunities.
+    /// Returns whether packets leave at opportunities.
     pub(crate) fn is_traced(&self) -> bool {
         matches!(self.varies.as_deref(), Some(Varying::Traced(_)))
     }
 
-    /// Sends a packet of `size` bytes that may begin at `free`. Returns when its first bit leaves
-    /// and when its last one has left. Times never decrease.
+    /// Sends a packet of `size` bytes that may begin at `free`. Returns the times at which its
+    /// first bit leaves and its last bit has left. Times must not decrease.
     #[inline]
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         match self.varies.as_deref_mut() {
@@ -93,7 +94,7 @@ impl Pace {
         }
     }
 
-    /// How long `bytes` bytes take at the rate.
+    /// Returns how long `bytes` bytes take at the rate.
     pub(crate) fn span(&self, bytes: u64) -> Duration {
         let bits = u128::from(bytes) * 8 * 1_000_000_000;
         let nanos = bits / u128::from(self.rate.as_bps()).max(1);

@@ -1,24 +1,25 @@
 //! Named random streams.
 //!
-//! Each random component (a link's channel, a flow's start, a traffic source) draws from its own stream, named by what
-//! it is and which one it is. Schemes compared under one seed therefore meet the same channel errors.
+//! Each random component (a link's channel, a flow's start, a traffic source) draws from its own
+//! stream. The stream's name is the component's kind and index. Schemes compared under one seed
+//! therefore meet the same channel errors.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The streams of one replication.
+/// The random streams of one replication.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     seed: u64,
 }
 
 impl Streams {
-    /// All streams of the replication with this `seed`.
+    /// Returns all streams of the replication with this `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// The stream of component number `index` of kind `name`.
+    /// Returns the stream of component number `index` of kind `name`.
     pub fn stream(&self, name: &str, index: u64) -> Random {
         // FNV-1a over everything that names the stream; the generator's own seeding mixes the bits further.
         let bytes = name
@@ -32,34 +33,38 @@ impl Streams {
     }
 }
 
-/// A value-stable generator (xoshiro256++): the same numbers on every machine and in every version.
+/// A random generator (xoshiro256++) that gives the same numbers on every machine and in every
+/// version.
 #[derive(Clone, Debug)]
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// Uniform in [0, 1).
+    /// Draws a number that is uniform in [0, 1).
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Whether [`Self::uniform`] is below `p`, given `threshold(p)`: the same draw and the same answer, in integers.
+    /// Draws as [`Self::uniform`] does and returns whether the number is below `p`, in integer
+    /// arithmetic. `threshold` is [`Self::threshold`] of `p`.
     #[inline]
     pub fn below_threshold(&mut self, threshold: u64) -> bool {
         self.0.next_u64() >> 11 < threshold
     }
 
-    /// What [`Self::below_threshold`] needs: k/2⁵³ < p if and only if k < ⌈p·2⁵³⌉.
+    /// Returns the integer ⌈p·2⁵³⌉ that [`Self::below_threshold`] needs: k/2⁵³ < p if and only if k
+    /// is below it.
     pub fn threshold(p: f64) -> u64 {
         libm::ceil(p * (1u64 << 53) as f64) as u64
     }
 
-    /// Exponential with the given mean.
+    /// Draws from the exponential distribution with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// Pareto with the given mean and a shape above 1: above mean·(shape − 1)/shape.
+    /// Draws from the Pareto distribution with this mean and a shape above 1. Its minimum is
+    /// mean·(shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let least = mean * (shape - 1.0) / shape;
         least * libm::pow(1.0 - self.uniform(), -1.0 / shape)
@@ -77,13 +82,14 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// Uniform over 0, 1, ..., `n` − 1; 0 if `n` is 0. Multiplies and shifts: the bias is below `n`/2⁶⁴. Draws once.
+    /// Draws uniformly from 0, 1, ..., `n` − 1, with a bias below `n`/2⁶⁴. Returns 0 if `n` is 0.
+    /// Always takes one draw.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Whether an event of probability `p` happens. Draws once, whatever `p` is.
+    /// Draws whether an event of probability `p` happens. Always takes one draw.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p

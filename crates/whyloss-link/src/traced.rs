@@ -1,11 +1,12 @@
 //! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's
 //! packet-delivery files.
 //!
-//! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send
-//! 1500 bytes. Whoever waits then is sent, in order: several small packets share an opportunity, a
-//! large one spans several, and what nobody uses is lost. The last time is the length of the trace,
-//! which then starts again (Netravali et al., "Mahimahi", USENIX ATC 2015, section 2.2.2). mahimahi
-//! counts the 4 bytes by which its device lengthens a packet; here packets are IP packets.
+//! A file has one time in milliseconds on each line, in ascending order. Each time is an
+//! *opportunity* to send 1500 bytes. Packets leave in order: several small packets share an
+//! opportunity, and a large packet spans several. Unused bytes of an opportunity are lost. The last
+//! time is the length of the trace, which then starts again (Netravali et al., "Mahimahi", USENIX
+//! ATC 2015, section 2.2.2). mahimahi counts the 4 bytes that its device adds to each packet; here
+//! packets are IP packets.
 //!
 //! ```text
 //! opportunity i    at ⌊i/n⌋·T + t_(i mod n);  T = t_(n−1)
@@ -17,35 +18,35 @@ use std::sync::Arc;
 use thiserror::Error;
 use whyloss::{Rate, Time};
 
-/// Bytes that an opportunity sends.
+/// The number of bytes that one opportunity can send.
 pub const OPPORTUNITY: u32 = 1_500;
 
-/// Most opportunities of a trace.
+/// The highest number of opportunities in a trace.
 pub const MOST_OPPORTUNITIES: usize = 10_000_000;
 
 /// The opportunities of a trace, shared by all links that replay it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities(Arc<[u32]>);
 
-/// Why a text is no trace.
+/// Explains why a text is not a trace.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpportunityError {
-    /// A line without a time.
+    /// The line with this number, counted from 1, has no time.
     #[error("line {0} is no time in whole milliseconds below 2³²")]
     NoTime(usize),
-    /// A time before the one above it.
+    /// The time on the line with this number is earlier than the one above it.
     #[error("line {0} goes back in time; times must not decrease")]
     Backwards(usize),
-    /// A trace of no length.
+    /// The trace has no length.
     #[error("the trace must have an opportunity later than 0 ms: its last time is its length")]
     NoLength,
-    /// Too much.
+    /// The trace has more than [`MOST_OPPORTUNITIES`] lines.
     #[error("the trace has more than {MOST_OPPORTUNITIES} lines")]
     TooLong,
 }
 
-/// mahimahi's format again.
+/// Writes the trace in mahimahi's format.
 impl fmt::Display for Opportunities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|time| writeln!(f, "{time}"))
@@ -56,7 +57,7 @@ impl Opportunities {
     /// Reads mahimahi's format: a time in milliseconds on each line.
     ///
     /// # Errors
-    /// Names the first line that is wrong.
+    /// Returns an error that names the first invalid line.
     pub fn parse(text: &str) -> Result<Self, OpportunityError> {
         let mut times = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -76,30 +77,29 @@ impl Opportunities {
         }
     }
 
-    /// The mean rate.
+    /// Returns the mean rate of the trace.
     pub fn rate(&self) -> Rate {
         let bits = self.0.len() as u64 * u64::from(OPPORTUNITY) * 8;
         Rate::from_bps(bits * 1_000 / self.period())
     }
 
-    /// T, in milliseconds.
+    /// Returns the period T, in milliseconds.
     fn period(&self) -> u64 {
         u64::from(self.0.last().copied().unwrap_or(1).max(1))
     }
 
-    /// When opportunity number `index` is.
+    /// Returns the time of opportunity number `index`.
     fn at(&self, index: u64) -> Time {
         let n = self.0.len() as u64;
         let millis = (index / n) * self.period() + u64::from(self.0[(index % n) as usize]);
         Time::from_nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// The first opportunity at `now` or later.
+    /// Returns the first opportunity at `now` or later.
     fn first_from(&self, now: Time) -> u64 {
         let millis = now.as_nanos().div_ceil(1_000_000);
         let n = self.0.len() as u64;
-        // A time that is a multiple of T is the end of one round and may be the beginning of the
-        // next.
+        // A multiple of T is the end of one round and may be the beginning of the next.
         let round = millis.saturating_sub(1) / self.period();
         let within = millis - round * self.period();
         let index = self.0.partition_point(|&at| u64::from(at) < within) as u64;
@@ -107,7 +107,7 @@ impl Opportunities {
     }
 }
 
-/// A trace as one link replays it.
+/// The replay of a trace by one link.
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     opportunities: Opportunities,
@@ -125,8 +125,8 @@ impl Replay {
         }
     }
 
-    /// Gives a packet its opportunities from `free` on. Returns when its first and its last byte
-    /// leave.
+    /// Gives a packet its opportunities from `free` on. Returns the times at which its first and
+    /// its last byte leave.
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         if self.left == 0 || self.opportunities.at(self.current) < free {
             let next = self.current + u64::from(self.left == 0);
@@ -179,13 +179,13 @@ mod tests {
             // Both of 5 ms, one after the other.
             (1, 1_500, Some(5)),
             (1, 1_500, Some(5)),
-            // Nobody else may wait.
+            // No other packet may wait.
             (2, 40, None),
             // Two halves share one opportunity, a byte more needs the next: the round begins at 20
             // ms again.
             (6, 750, Some(20)),
             (6, 751, Some(20)),
-            // What is left of it is lost to who comes later.
+            // The rest of the opportunity is lost to later packets.
             (21, 1_499, Some(25)),
             (26, 3_001, Some(45)),
         ];
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(link.offer(millis(0), 1_500), congestion);
         assert_eq!(link.mark_instead(millis(0), 1_500), Some(delivered(4)));
         assert_eq!(link.mark_instead(millis(0), 1_500), None, "once");
-        // Four wait: beyond max, lost whoever it is.
+        // Four wait: beyond max, any packet is lost.
         assert_eq!(link.offer(millis(0), 1_500), congestion);
         assert_eq!(link.mark_instead(millis(0), 1_500), None);
         // Without `ecn` nothing is marked.

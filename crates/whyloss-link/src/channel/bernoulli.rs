@@ -4,7 +4,7 @@ use crate::random::Random;
 
 #[derive(Clone, Debug)]
 pub(super) struct Bernoulli {
-    /// The loss as [`Random::threshold`] has it.
+    /// The loss probability in the integer form of [`Random::threshold`].
     threshold: u64,
     random: Random,
 }

@@ -4,10 +4,11 @@
 //! P(no error in k bits) = e^(−rate·k)          rate   bit errors per bit carried (BER)
 //! ```
 //!
-//! The link's bits are one stream, however it is cut into packets, and errors are a Poisson process along it. An error
-//! damages the bit in whose interval it falls, and two in one bit damage it once: so bits are damaged independently, each
-//! with probability 1 − e^(−rate), and the number of clean bits before the next damaged one is an exponential gap rounded
-//! down. Counting in whole bits keeps positions exact over any length.
+//! The link's bits form one stream across packet boundaries, and errors are a Poisson process along
+//! it. An error damages the bit in whose interval it falls; a second error in that bit has no
+//! effect. Therefore each bit is damaged independently with probability 1 − e^(−rate). The number
+//! of clean bits before the next damaged one is an exponential gap rounded down. Counting whole
+//! bits keeps positions exact over any length.
 
 use crate::random::Random;
 
@@ -15,9 +16,9 @@ use crate::random::Random;
 pub(super) struct BitErrors {
     rate: f64,
     random: Random,
-    /// Clean bits to come before the next damaged one.
+    /// The number of clean bits before the next damaged one.
     clean: u64,
-    /// Which bits of the last packet were damaged, in order.
+    /// The offsets of the damaged bits of the last packet, in ascending order.
     damaged: Vec<u32>,
 }
 
@@ -33,14 +34,14 @@ impl BitErrors {
         errors
     }
 
-    /// Sends a packet of `size` bytes; answers the first of its bits that was damaged.
+    /// Sends a packet of `size` bytes and returns the offset of its first damaged bit.
     pub(super) fn damages(&mut self, size: u32) -> Option<u32> {
         self.damaged.clear();
         let bits = u64::from(size) * 8;
         let mut at = 0;
         while self.clean < bits - at {
             at += self.clean;
-            // More bits than a u32 counts are no packet.
+            // No packet has more bits than a u32 can count.
             self.damaged.push(u32::try_from(at).unwrap_or(u32::MAX));
             at += 1;
             self.clean = self.gap();
@@ -49,12 +50,13 @@ impl BitErrors {
         self.damaged.first().copied()
     }
 
-    /// Which bits of the last packet were damaged, in order.
+    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
     pub(super) fn damaged(&self) -> &[u32] {
         &self.damaged
     }
 
-    /// Draws how many clean bits come before the next damaged one. Without errors: more than are ever sent.
+    /// Draws the number of clean bits before the next damaged one. Without errors, it is more than
+    /// are ever sent.
     fn gap(&mut self) -> u64 {
         if self.rate <= 0.0 {
             return u64::MAX;

@@ -7,10 +7,11 @@
 //!                          weights w and 1 − w, start probabilities 2w/G and 2(1 − w)/G, 2w(1 − w) = 1/(c² + 1 + 1/G)
 //! ```
 //!
-//! Cen, Cosman and Voelker (MMCN 2002, section 6.4) report that about one quarter of wireless loss events are two
-//! packets long and very few are longer. A two-state chain cannot do that: its bursts are geometric, and one quarter of
-//! length two forces one quarter of length three or more. Hence the explicit distribution. A
-//! radio that fades may have good runs with a longer tail than a geometric law's; hence the mixture. The channel starts in
+//! Cen, Cosman and Voelker (MMCN 2002, section 6.4) report that about one quarter of wireless loss
+//! events are two packets long and very few are longer. A two-state chain cannot do that: its
+//! bursts are geometric, and one quarter of length two forces one quarter of length three or more.
+//! Therefore burst lengths have an explicit distribution. The good runs of a fading radio may have
+//! a longer tail than a geometric distribution; the mixture covers those. The channel starts in
 //! equilibrium, so the loss rate holds from the first packet.
 
 use std::sync::Arc;
@@ -19,20 +20,23 @@ use super::ChannelError;
 use super::error::{in_range, probability};
 use crate::random::Random;
 
-/// Bursts of a stated length distribution between good runs that are geometric, or have a longer tail.
+/// Describes a channel with bursts of a stated length distribution. The good runs between them are
+/// geometric or have a longer tail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BurstRenewal {
-    /// The stationary loss rate.
+    /// The stationary loss rate, as a share of packets in [0, 1].
     pub loss: f64,
     /// `lengths[k−1]` is the probability that a burst is `k` packets long.
     pub lengths: Vec<f64>,
-    /// The coefficient of variation of the good runs, standard deviation over mean; `None` is a geometric law's, √(1 − 1/G).
+    /// The coefficient of variation of the good runs: standard deviation over mean. `None` means
+    /// geometric runs, whose coefficient is √(1 − 1/G).
     pub good_run_cv: Option<f64>,
 }
 
 impl BurstRenewal {
-    /// The stand-in for the unavailable CDMA traces of Cen et al. at this `loss` rate (their Table 1: 0.078, 0.031 or
-    /// 0.010): one quarter of bursts two packets long, the others one, and geometric good runs (CEN-27).
+    /// Returns the stand-in for the unavailable CDMA traces of Cen et al. (2002, Table 1) at this
+    /// `loss` rate: 0.078, 0.031 or 0.010. One quarter of the bursts are two packets long, the
+    /// others one; good runs are geometric (CEN-27).
     pub fn cen(loss: f64) -> Self {
         Self {
             loss,
@@ -41,11 +45,12 @@ impl BurstRenewal {
         }
     }
 
-    /// Refuses values that no channel can have.
+    /// Checks that the values describe a possible channel.
     ///
     /// # Errors
-    /// If a probability is none, the lengths' do not sum to 1 (within 1e-9), the loss leaves no room for the good
-    /// packet that parts two bursts, or no mixture has good runs that vary so.
+    /// Returns an error if a probability lies outside [0, 1] or the probabilities of the lengths do
+    /// not sum to 1 (within 1e-9). Also fails if the loss leaves no good packet between two bursts,
+    /// or no mixture reaches `good_run_cv`.
     pub fn check(&self) -> Result<(), ChannelError> {
         probability("loss", self.loss)?;
         in_range(
@@ -82,26 +87,28 @@ impl BurstRenewal {
         Ok(())
     }
 
-    /// Mean burst length B in packets.
+    /// Returns the mean number B of packets in a burst.
     pub fn mean_burst(&self) -> f64 {
         let lengths = self.lengths.iter().zip(1..);
         lengths.map(|(p, k)| f64::from(k) * p).sum()
     }
 
-    /// Mean good run G in packets; infinite without loss.
+    /// Returns the mean length G of a good run in packets; infinite without loss.
     pub fn mean_good_run(&self) -> f64 {
         self.mean_burst() * (1.0 - self.loss) / self.loss
     }
 
-    /// The first packet good, then n − 1 times no burst starts. Either law of good runs has half of the good packets.
+    /// Returns the probability that `n` packets in a row are good: the first packet is good, then n
+    /// − 1 times no burst starts. Each of the two distributions of good runs has half of the good
+    /// packets.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let clear = |start| libm::pow(1.0 - start, f64::from(n) - 1.0);
         let [often, seldom] = self.starts().1;
         (1.0 - self.loss) * f64::midpoint(clear(often), clear(seldom))
     }
 
-    /// The weight of the shorter good runs, and the probabilities that a burst starts after a good packet of a shorter run
-    /// and of a longer one.
+    /// Returns the weight of the shorter good runs. Also returns the probabilities that a burst
+    /// starts after a good packet of a shorter and of a longer run.
     fn starts(&self) -> (f64, [f64; 2]) {
         let mean = self.mean_good_run();
         let Some(cv) = self.good_run_cv else {
@@ -117,9 +124,9 @@ impl BurstRenewal {
 pub(super) struct Bursts {
     /// Probabilities that a burst starts after a good packet of a shorter run, and of a longer one.
     starts: [f64; 2],
-    /// The weight of the shorter runs; `None` if all follow one law.
+    /// The weight of the shorter runs; `None` if all runs follow one distribution.
     mixture: Option<f64>,
-    /// Which law the good run follows.
+    /// The index of the distribution that the current good run follows.
     law: usize,
     /// `P(length ≤ k)` for k = 1, 2, ...
     cumulative: Arc<[f64]>,
@@ -127,12 +134,13 @@ pub(super) struct Bursts {
     random: Random,
 }
 
-/// What the last packet left behind.
+/// The state after the last packet.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// The last packet was good.
     Good,
-    /// It was lost, and so many more of its burst are to come; then one good packet for certain.
+    /// The last packet was lost. Its burst has this many packets left; then one good packet
+    /// follows.
     Burst(u32),
 }
 
@@ -146,8 +154,8 @@ impl Bursts {
                 })
                 .collect()
         };
-        // Equilibrium before the first packet: in a burst with probability `loss`, and then with k packets left, this
-        // one included, with probability P(length ≥ k)/B.
+        // The channel starts in equilibrium. It is in a burst with probability `loss`, and then has
+        // k packets left, this one included, with probability P(length ≥ k)/B.
         let state = if random.chance(spec.loss) {
             let mean = spec.mean_burst();
             let mut at_least = 1.0;
@@ -191,7 +199,7 @@ impl Bursts {
     }
 }
 
-/// An index from 1 on with these cumulative probabilities.
+/// Draws an index from 1 on with these cumulative probabilities.
 fn draw(cumulative: &[f64], random: &mut Random) -> u32 {
     let u = random.uniform();
     let beyond = cumulative.iter().position(|&c| u < c);

@@ -1,69 +1,69 @@
-//! What is wrong with a channel's parameters.
+//! The errors of channel parameters.
 
 use core::ops::RangeInclusive;
 
 use thiserror::Error;
 
-/// Why a channel cannot be what its specification says.
+/// Explains why a channel's specification is invalid.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// A value that its meaning does not allow.
+    /// A value lies outside its permitted range.
     #[error("{name} is {value}; it must be {expected}")]
     OutOfRange {
-        /// The parameter.
+        /// The name of the parameter.
         name: &'static str,
-        /// What it was.
+        /// The value that was given.
         value: f64,
-        /// What it may be.
+        /// The permitted range, in words.
         expected: &'static str,
     },
-    /// Burst lengths whose probabilities are not a distribution.
+    /// The probabilities of the burst lengths do not sum to 1.
     #[error("the burst-length probabilities sum to {sum}; they must sum to 1")]
     BurstLengthSum {
-        /// What they sum to.
+        /// The sum of the probabilities.
         sum: f64,
     },
-    /// More loss than bursts with a good packet between them can make.
+    /// The loss rate is higher than bursts separated by one good packet can reach.
     #[error(
         "loss is {loss}; with this mean burst it must be at most {limit}, since a good packet parts two bursts"
     )]
     TooMuchLoss {
-        /// The loss rate asked for.
+        /// The loss rate asked for, as a share of packets.
         loss: f64,
-        /// The highest loss rate these bursts reach.
+        /// The highest loss rate that these bursts reach, as a share of packets.
         limit: f64,
     },
-    /// A chain that never leaves the state it is in, and so has no loss rate but 0 or 1.
+    /// The chain never leaves its state, so its loss rate must be 0 or 1.
     #[error(
         "stay is 1, so that every packet after a lost one is lost too; then loss must be 0 or 1, and it is {loss}"
     )]
     NeverLeaves {
-        /// The loss rate asked for.
+        /// The loss rate asked for, as a share of packets.
         loss: f64,
     },
-    /// Slots of a channel that damages bits.
+    /// Slots were requested for a channel that damages bits.
     #[error(
         "slots go with channels that lose packets, not with bit errors, which reach every bit of a packet as it is"
     )]
     SlotsOfBits,
-    /// A pattern without a trial.
+    /// The pattern has no trial.
     #[error("the error pattern has no trial; it needs at least one")]
     NoTrial,
-    /// A trial without a packet.
+    /// A trial has no packet.
     #[error(
         "trial {trial} of the error pattern (counted from 1) is empty; it needs at least one packet"
     )]
     EmptyTrial {
-        /// Which trial, counted from 1.
+        /// The number of the trial, counted from 1.
         trial: usize,
     },
-    /// A trial whose packets lack times, or have some that decrease.
+    /// The packets of a trial lack times, or their times decrease.
     #[error(
         "trial {trial} of the error pattern (counted from 1) needs a time for each packet, and times that never decrease"
     )]
     Times {
-        /// Which trial, counted from 1.
+        /// The number of the trial, counted from 1.
         trial: usize,
     },
 }
@@ -85,7 +85,7 @@ pub(super) fn in_range(
     })
 }
 
-/// Refuses what is no probability.
+/// Refuses a `value` that is not a probability.
 pub(super) fn probability(name: &'static str, value: f64) -> Result<(), ChannelError> {
     in_range(name, value, 0.0..=1.0, "a probability, in [0, 1]")
 }

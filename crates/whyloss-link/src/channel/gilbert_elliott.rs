@@ -9,33 +9,36 @@
 //! loss rate = (1 − π_bad)·loss_good + π_bad·loss_bad
 //! ```
 //!
-//! The order of events and the start in the good state are those of ns-2.35's `ErrorModel/MultiState` with packet
-//! transitions, so that one script's numbers can be laid beside ours. Two draws per packet, whatever the probabilities.
+//! The order of events and the start in the good state follow ns-2.35's `ErrorModel/MultiState`
+//! with packet transitions, so that its numbers can be compared with ours. Each packet takes
+//! exactly two draws.
 
 use super::ChannelError;
 use super::error::probability;
 use crate::random::Random;
 
-/// A two-state chain that steps once per packet.
+/// Describes a two-state chain that steps once per packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GilbertElliott {
-    /// Probability that a packet finds the channel bad when the last one found it good.
+    /// The probability that a packet finds the channel bad when the last one found it good.
     pub p_good_to_bad: f64,
-    /// Probability that a packet finds the channel good when the last one found it bad.
+    /// The probability that a packet finds the channel good when the last one found it bad.
     pub p_bad_to_good: f64,
-    /// Probability that a packet is lost in the good state.
+    /// The probability that a packet is lost in the good state.
     pub loss_good: f64,
-    /// Probability that a packet is lost in the bad state.
+    /// The probability that a packet is lost in the bad state.
     pub loss_bad: f64,
 }
 
 impl GilbertElliott {
-    /// The chain that loses every packet in the bad state and none in the good one, from its stationary `loss` rate
-    /// and the probability `stay` that the packet after a lost one is lost too: `p_good_to_bad = loss·(1−stay)/(1−loss)`.
-    /// `stay = loss` is independent loss.
+    /// Returns the chain that loses every packet in the bad state and none in the good state.
+    /// `loss` is its stationary loss rate, and `stay` the probability that the packet after a lost
+    /// one is lost too: `p_good_to_bad = loss·(1−stay)/(1−loss)`. With `stay = loss`, losses are
+    /// independent.
     ///
     /// # Errors
-    /// If either is no probability, if so much loss needs a larger `stay`, or if `stay` is 1 and `loss` neither 0 nor 1.
+    /// Returns an error if either value lies outside [0, 1], if this loss rate needs a larger
+    /// `stay`, or if `stay` is 1 and `loss` is neither 0 nor 1.
     pub fn from_loss_and_stay(loss: f64, stay: f64) -> Result<Self, ChannelError> {
         probability("stay", stay)?;
         // p_good_to_bad ≤ 1 bounds the loss by 1/(2 − stay).
@@ -58,10 +61,10 @@ impl GilbertElliott {
         })
     }
 
-    /// Refuses values that no chain can have.
+    /// Checks that all four values are probabilities.
     ///
     /// # Errors
-    /// Names the value that is no probability.
+    /// Returns an error that names the first value outside [0, 1].
     pub fn check(&self) -> Result<(), ChannelError> {
         probability("p_good_to_bad", self.p_good_to_bad)?;
         probability("p_bad_to_good", self.p_bad_to_good)?;
@@ -69,12 +72,14 @@ impl GilbertElliott {
         probability("loss_bad", self.loss_bad)
     }
 
-    /// The stationary share of packets lost; of the good state alone if the chain never leaves it.
+    /// Returns the stationary share of lost packets, in [0, 1]. If the chain never leaves the good
+    /// state, this is `loss_good`.
     pub fn loss_rate(&self) -> f64 {
         1.0 - self.clear_run(1)
     }
 
-    /// The stationary probability of `n` good packets in a row: `π·(D·P)ⁿ⁻¹·D·1` with D the diagonal of survival.
+    /// Returns the stationary probability of `n` good packets in a row: `π·(D·P)ⁿ⁻¹·D·1` with D the
+    /// diagonal of survival.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let (enter, leave) = (self.p_good_to_bad, self.p_bad_to_good);
         let bad = if enter > 0.0 {

@@ -1,8 +1,9 @@
 //! Channels: the error model of a link.
 //!
-//! A channel is asked about each packet at the time its last bit leaves (a corrupted packet has used the link's time),
-//! in the order of departure. It never looks at anything but that time, the packet's size and its own random stream.
-//! [`ChannelSpec`] is what a scenario says, [`Channel`] the state machine at work. To choose:
+//! A channel decides about each packet at the time when the packet's last bit leaves, in the order
+//! of departure. A corrupted packet has therefore used the link's time. The decision depends only
+//! on that time, the packet's size and the channel's own random stream. [`ChannelSpec`] describes a
+//! channel, and [`Channel`] is the state machine at work. To choose a channel:
 //!
 //! | channel | indexed by | losses |
 //! |---|---|---|
@@ -12,7 +13,7 @@
 //! | [`BurstRenewal`] | packet | bursts of a stated length distribution between good runs that are geometric or vary more |
 //! | [`ErrorPattern`] | packet | a recorded pattern, such as the trials of [`cdma`] |
 //! | [`TimedPattern`] | time | a recorded pattern whose packets have times |
-//! | [`ChannelSpec::BitErrors`] | bit | none: it damages bits, and whoever receives the packet decides |
+//! | [`ChannelSpec::BitErrors`] | bit | none: it damages bits, and the receiver decides |
 
 mod bernoulli;
 mod bit_errors;
@@ -44,58 +45,58 @@ pub use timed_pattern::TimedPattern;
 
 use crate::random::Random;
 
-/// What a scenario says about a channel; [`ChannelSpec::build`] makes the state machine.
+/// Describes a channel; [`ChannelSpec::build`] makes the state machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum ChannelSpec {
-    /// Corrupts nothing.
+    /// No channel: every packet arrives undamaged.
     #[default]
     None,
-    /// Each packet is lost independently.
+    /// Loses each packet independently.
     Bernoulli {
-        /// Probability of loss, in [0, 1].
+        /// The probability of loss, in [0, 1].
         loss: f64,
     },
-    /// A two-state chain that steps once per packet.
+    /// Loses packets by a two-state chain that steps once per packet.
     GilbertElliott(GilbertElliott),
-    /// A two-state process in continuous time.
+    /// Loses packets by a two-state process in continuous time.
     TimedGilbertElliott(TimedGilbertElliott),
-    /// Bursts of a stated length distribution between geometric good runs.
+    /// Loses packets in bursts of a stated length distribution between good runs.
     BurstRenewal(BurstRenewal),
-    /// Bits are damaged independently; exponential gaps between them (ELA-12).
+    /// Damages bits independently, with exponential gaps between them (ELA-12).
     BitErrors {
-        /// Bit errors per bit (BER), in [0, 1]: k bits are clean with probability e^(−rate·k).
+        /// The bit error rate (BER), in [0, 1]: k bits are clean with probability e^(−rate·k).
         rate: f64,
     },
-    /// A recorded pattern of lost and good packets.
+    /// Replays a recorded pattern of lost and good packets, one entry per packet.
     Pattern {
         /// The recording, shared by all channels that replay it.
         pattern: ErrorPattern,
-        /// Where to go on at the end of a trial.
+        /// The place at which the replay continues after the end of a trial.
         next: NextTrial,
     },
-    /// A recorded pattern whose packets have times.
+    /// Replays a recorded pattern by time.
     TimedPattern {
         /// The recording, shared by all channels that replay it.
         pattern: TimedPattern,
-        /// Where to go on at the end of a trial.
+        /// The place at which the replay continues after the end of a trial.
         next: NextTrial,
     },
-    /// A packet takes several slots of another channel and is lost if any of them is lost (CEN-27 (5): a 762-byte
-    /// packet travels as two coded 381-byte packets).
+    /// Sends each packet in several slots of another channel, and loses it if any slot is lost. In
+    /// CEN-27 (5), a 762-byte packet travels as two coded 381-byte packets.
     Slots {
         /// The channel of the slots.
         channel: Box<ChannelSpec>,
-        /// Slots a packet takes, at least 1.
+        /// The number of slots per packet, at least 1.
         per_packet: u32,
     },
 }
 
 impl ChannelSpec {
-    /// Refuses values that no channel can have.
+    /// Checks that the values describe a possible channel.
     ///
     /// # Errors
-    /// [`ChannelError`], which says what is wrong and what would be right.
+    /// Returns a [`ChannelError`] that names the invalid value and its permitted range.
     pub fn check(&self) -> Result<(), ChannelError> {
         match self {
             // A pattern checks itself when it is made.
@@ -125,17 +126,19 @@ impl ChannelSpec {
         }
     }
 
-    /// Whether it damages packets that it does not lose.
+    /// Returns whether the channel can damage a packet without losing it.
     pub fn damages(&self) -> bool {
         matches!(self, Self::BitErrors { .. })
     }
 
-    /// The stationary share of packets lost; `None` where it depends on when packets come or how long they are.
+    /// Returns the stationary share of lost packets, in [0, 1]. Returns `None` if the share depends
+    /// on the times or sizes of packets.
     pub fn loss_rate(&self) -> Option<f64> {
         self.clear_run(1).map(|clear| 1.0 - clear)
     }
 
-    /// The stationary probability that `n` packets in a row are good; `None` where it depends on when packets come.
+    /// Returns the stationary probability that `n` packets in a row are good; `None` where it
+    /// depends on when packets come.
     fn clear_run(&self, n: u32) -> Option<f64> {
         match self {
             Self::None => Some(1.0),
@@ -156,7 +159,8 @@ impl ChannelSpec {
         }
     }
 
-    /// The channel, drawing from `random`. Never panics, but means something only if [`ChannelSpec::check`] passes.
+    /// Builds the channel, which draws from `random`. Never panics, but the channel is meaningful
+    /// only if [`ChannelSpec::check`] passes.
     pub fn build(&self, random: Random) -> Channel {
         Channel(match self {
             Self::None => Machine::None,
@@ -179,7 +183,7 @@ impl ChannelSpec {
     }
 }
 
-/// A channel at work; made by [`ChannelSpec::build`].
+/// A channel at work, made by [`ChannelSpec::build`].
 #[derive(Clone, Debug)]
 pub struct Channel(Machine);
 
@@ -196,19 +200,21 @@ enum Machine {
     Slots(Box<Channel>, u32),
 }
 
-/// What a channel does to a packet.
+/// Says what a channel does to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
-    /// Nothing.
+    /// The channel leaves the packet as it is.
     None,
-    /// Some of its bits are damaged, the first at this offset; [`Channel::damaged_bits`] has all.
+    /// The packet arrives with damaged bits, the first at this offset in bits.
+    /// [`Channel::damaged_bits`] has all of them.
     Damaged(u32),
     /// The packet is lost.
     Lost,
 }
 
 impl Channel {
-    /// What becomes of the packet of `size` bytes whose last bit leaves at `at`. Times never decrease.
+    /// Decides the fate of a packet of `size` bytes whose last bit leaves at `at`. Times must not
+    /// decrease.
     #[inline]
     pub fn harms(&mut self, at: Time, size: u32) -> Harm {
         // Most links have no channel, and most of the others this one: they need no call.
@@ -225,7 +231,8 @@ impl Channel {
         }
     }
 
-    /// Which bits of the last packet were damaged, in order. Only [`ChannelSpec::BitErrors`] can tell.
+    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
+    /// Only [`ChannelSpec::BitErrors`] has any.
     pub fn damaged_bits(&self) -> &[u32] {
         match &self.0 {
             Machine::Bits(errors) => errors.damaged(),
@@ -233,7 +240,7 @@ impl Channel {
         }
     }
 
-    /// Whether the last packet met the bad state of a channel with two; `None` for the others.
+    /// Returns whether the last packet met the bad state; `None` for channels without two states.
     pub fn is_bad(&self) -> Option<bool> {
         match &self.0 {
             Machine::Chain(chain) => Some(chain.is_bad()),

@@ -1,8 +1,9 @@
 //! Error patterns: recorded sequences of lost and good packets, replayed (CEN-25, CEN-27).
 //!
-//! A pattern is a set of trials, as 100 random runs of one radio simulation give. Each channel starts at a packet drawn
-//! uniformly from all trials and reads on, one entry per packet, so that the pattern's loss rate holds from the first
-//! packet. The recording is shared between the channels and runs that replay it; a channel holds only its place.
+//! A pattern is a set of trials, for example 100 random runs of one radio simulation. Each channel
+//! starts at a packet drawn uniformly from all trials, so that the pattern's loss rate holds from
+//! the first packet. Then it reads one entry per packet. All channels and runs share the recording;
+//! a channel holds only its position.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::random::Random;
 /// A recorded pattern of lost and good packets, in one or more trials. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPattern {
-    /// One bit per packet, set if it was lost; trials back to back.
+    /// One bit per packet, set if the packet was lost. Trials follow each other without a gap.
     bits: Arc<[u64]>,
-    /// Where each trial ends.
+    /// The index of the first packet after each trial.
     ends: Arc<[u64]>,
 }
 
-/// Where a channel goes on when it has replayed a trial to its end.
+/// Says where a channel continues after the end of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NextTrial {
     /// At the start of a trial drawn at random.
@@ -29,10 +30,11 @@ pub enum NextTrial {
 }
 
 impl ErrorPattern {
-    /// The pattern of these trials; `true` is a lost packet.
+    /// Builds a pattern from one sequence of packets per trial; `true` is a lost packet.
     ///
     /// # Errors
-    /// [`ChannelError::NoTrial`] or [`ChannelError::EmptyTrial`].
+    /// Returns [`ChannelError::NoTrial`] if there is no trial, or [`ChannelError::EmptyTrial`] if a
+    /// trial has no packet.
     pub fn new<T: AsRef<[bool]>>(
         trials: impl IntoIterator<Item = T>,
     ) -> Result<Self, ChannelError> {
@@ -61,7 +63,7 @@ impl ErrorPattern {
         })
     }
 
-    /// The trials, each a sequence of packets; `true` is a lost one.
+    /// Returns the trials, each a sequence of packets; `true` is a lost one.
     pub fn trials(&self) -> impl Iterator<Item = impl Iterator<Item = bool> + '_> + '_ {
         (0..self.ends.len()).map(|trial| {
             let (start, end) = self.bounds(trial);
@@ -69,18 +71,18 @@ impl ErrorPattern {
         })
     }
 
-    /// Share of all recorded packets that were lost.
+    /// Returns the share of all recorded packets that were lost, in [0, 1].
     pub fn loss_rate(&self) -> f64 {
         let lost: u32 = self.bits.iter().map(|word| word.count_ones()).sum();
         f64::from(lost) / self.len() as f64
     }
 
-    /// Number of recorded packets in all trials.
+    /// Returns the number of recorded packets in all trials.
     fn len(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// The first packet of a trial and the one after its last.
+    /// Returns the first packet of a trial and the one after its last.
     fn bounds(&self, trial: usize) -> (u64, u64) {
         let start = trial.checked_sub(1).map_or(0, |before| self.ends[before]);
         (start, self.ends[trial])
@@ -91,12 +93,13 @@ impl ErrorPattern {
         self.bits[(at / 64) as usize] >> (at % 64) & 1 != 0
     }
 
-    /// Share of the places from which `n` packets in a row are good, each trial wrapping round.
+    /// Returns the share of positions from which `n` packets in a row are good; each trial wraps
+    /// round.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let mut clear = 0_u64;
         for (start, end) in (0..self.ends.len()).map(|trial| self.bounds(trial)) {
             let len = end - start;
-            // Twice round the trial sees every run across its end.
+            // Going round the trial twice covers every run across its end.
             let mut run = 0_u64;
             for i in 0..2 * len {
                 run = if self.lost(start + i % len) {

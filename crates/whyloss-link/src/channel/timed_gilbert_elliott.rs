@@ -7,9 +7,9 @@
 //! loss rate = (1 − π_bad)·loss_good + π_bad·loss_bad
 //! ```
 //!
-//! The sojourns are drawn, from a stream of their own, rather than the state at each packet's time: the fades are then a
-//! function of time alone, so that schemes compared under one seed meet the same ones whenever they send. The
-//! channel starts in equilibrium at time 0.
+//! The channel draws the sojourns from a stream of their own, not the state at each packet's time.
+//! Fades are then a function of time alone, and all schemes compared under one seed meet the same
+//! fades. The channel starts in equilibrium at time 0.
 
 use whyloss::{Duration, Time};
 
@@ -17,28 +17,29 @@ use super::ChannelError;
 use super::error::{in_range, probability};
 use crate::random::{Random, Streams};
 
-/// After so many mean cycles without a packet the state is drawn afresh: nothing is left of the old one, and a sparse
-/// flow over a fast channel costs no time.
+/// The number of mean cycles without a packet after which the state is drawn afresh. The old state
+/// has no influence by then, and a sparse flow over a fast channel costs no time.
 const FORGOTTEN: f64 = 10_000.0;
 
-/// A two-state process in continuous time.
+/// Describes a two-state Markov process in continuous time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedGilbertElliott {
-    /// Mean time in the good state.
+    /// The mean time in the good state.
     pub mean_good: Duration,
-    /// Mean time in the bad state.
+    /// The mean time in the bad state.
     pub mean_bad: Duration,
-    /// Probability that a packet is lost in the good state.
+    /// The probability that a packet is lost in the good state.
     pub loss_good: f64,
-    /// Probability that a packet is lost in the bad state.
+    /// The probability that a packet is lost in the bad state.
     pub loss_bad: f64,
 }
 
 impl TimedGilbertElliott {
-    /// Refuses values that no process can have.
+    /// Checks that both means are positive and both losses are probabilities.
     ///
     /// # Errors
-    /// Names the mean that is not positive or the value that is no probability.
+    /// Returns an error that names the first mean that is not positive, or the first loss outside
+    /// [0, 1].
     pub fn check(&self) -> Result<(), ChannelError> {
         let mean = |name, mean: Duration| {
             in_range(
@@ -54,7 +55,8 @@ impl TimedGilbertElliott {
         probability("loss_bad", self.loss_bad)
     }
 
-    /// The stationary share of packets lost, if they do not follow the channel.
+    /// Returns the stationary share of lost packets, in [0, 1], for packets whose times are
+    /// independent of the channel.
     pub fn loss_rate(&self) -> f64 {
         let bad = self.bad_share();
         (1.0 - bad) * self.loss_good + bad * self.loss_bad
@@ -70,7 +72,7 @@ impl TimedGilbertElliott {
 pub(super) struct Process {
     spec: TimedGilbertElliott,
     bad: bool,
-    /// When the state ends.
+    /// The time at which the current state ends.
     until: Time,
     sojourns: Random,
     losses: Random,
@@ -118,7 +120,8 @@ impl Process {
         }
     }
 
-    /// The equilibrium at `at`; what is left of an exponential sojourn is distributed as the whole.
+    /// Draws the state from the equilibrium at `at`. The rest of an exponential sojourn has the
+    /// distribution of the whole.
     fn draw_afresh(&mut self, at: Time) {
         self.bad = self.sojourns.chance(self.spec.bad_share());
         self.until = at + self.sojourn();

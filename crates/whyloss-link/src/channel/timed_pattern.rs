@@ -1,4 +1,4 @@
-//! A recording replayed by time: a packet meets what the recorded packet closest before it met.
+//! A recording replayed by time: a packet has the fate of the last recorded packet before it.
 //!
 //! ```text
 //! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T
@@ -16,22 +16,22 @@ use super::pattern::NextTrial;
 use super::{ChannelError, ErrorPattern};
 use crate::random::Random;
 
-/// A recorded pattern whose packets have times. Cheap to clone.
+/// A recorded pattern whose packets have times. Clones share the recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimedPattern {
     lost: Arc<[Vec<bool>]>,
-    /// Nanoseconds since the trial's first packet.
+    /// The time of each packet in nanoseconds since the trial's first packet.
     times: Arc<[Vec<u64>]>,
-    /// Where each trial ends on a line of all trials, ns.
+    /// The end of each trial in nanoseconds, with all trials laid end to end.
     ends: Arc<[u64]>,
     loss: f64,
 }
 
 impl TimedPattern {
-    /// Joins the packets of `pattern` with their times, trial by trial, ns.
+    /// Joins the packets of `pattern` with their times in nanoseconds, one sequence per trial.
     ///
     /// # Errors
-    /// [`ChannelError::Times`] if a trial lacks a time, or times decrease.
+    /// Returns [`ChannelError::Times`] if a packet lacks a time, or the times of a trial decrease.
     pub fn new<'t>(
         pattern: &ErrorPattern,
         times: impl IntoIterator<Item = &'t [i64]>,
@@ -69,7 +69,7 @@ impl TimedPattern {
         })
     }
 
-    /// Share of the recorded time in which packets are lost.
+    /// Returns the share of the recorded time, in [0, 1], in which packets are lost.
     pub fn loss_rate(&self) -> f64 {
         self.loss
     }
@@ -85,7 +85,8 @@ pub(super) struct TimedReplay {
     pattern: TimedPattern,
     next: NextTrial,
     trial: usize,
-    /// When the trial begins, ns of the channel's time; before its first packet at the start.
+    /// The start of the trial in nanoseconds of the channel's time; at first, this lies before the
+    /// first packet.
     since: i128,
     random: Random,
 }
@@ -119,7 +120,7 @@ impl TimedReplay {
             match self.next {
                 NextTrial::Same => self.since += within / length * length,
                 NextTrial::Random => {
-                    // A long silence need not be walked through.
+                    // Skips a long silence instead of walking through it.
                     let all = i128::from(self.pattern.ends.last().copied().unwrap_or(1));
                     self.since += if within > 1_000 * all {
                         within - within % length

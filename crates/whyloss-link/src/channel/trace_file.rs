@@ -17,38 +17,38 @@ use thiserror::Error;
 
 use super::{ChannelError, ErrorPattern};
 
-/// The largest text that is read, in bytes: a hundred times the 100 trials of 590 packets of each of the paper's three
-/// levels, and then some.
+/// The largest text that [`parse`] reads, in bytes. It has room for over a hundred times the
+/// paper's recordings: three levels of 100 trials of 590 packets.
 pub const MAX_BYTES: usize = 1 << 26;
 
-/// Why a text is no error pattern.
+/// Explains why a text is not an error pattern.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TraceFileError {
-    /// A character that has no meaning here.
+    /// The text contains an unexpected character.
     #[error(
         "line {line}, column {column}: found {found}; expected 0 (good), 1 (lost), a space, # (comment) or the end of the line"
     )]
     Unexpected {
-        /// Line, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// Byte in the line, counted from 1.
+        /// The byte in the line, counted from 1.
         column: usize,
-        /// What stands there.
+        /// The character found there.
         found: Found,
     },
-    /// No packet at all.
+    /// The text contains no packet.
     #[error("found no packet; expected at least one 0 (good) or 1 (lost)")]
     NoPacket,
-    /// More text than is read.
+    /// The text is longer than [`MAX_BYTES`].
     #[error("the text has {bytes} bytes; at most {MAX_BYTES} are read")]
     TooLong {
-        /// How many there are.
+        /// The length of the text in bytes.
         bytes: usize,
     },
 }
 
-/// A byte that should not be there.
+/// Shows an unexpected byte of a file in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found(pub u8);
 
@@ -61,10 +61,10 @@ impl fmt::Display for Found {
     }
 }
 
-/// Reads an error pattern.
+/// Reads an error pattern from text.
 ///
 /// # Errors
-/// [`TraceFileError`], with the place and what was expected there.
+/// Returns a [`TraceFileError`] with the position of the fault and what was expected there.
 pub fn parse(text: &[u8]) -> Result<ErrorPattern, TraceFileError> {
     if text.len() > MAX_BYTES {
         return Err(TraceFileError::TooLong { bytes: text.len() });
@@ -101,11 +101,11 @@ pub fn parse(text: &[u8]) -> Result<ErrorPattern, TraceFileError> {
             in_trial = true;
         }
     }
-    // No trial is made empty, so this is the only way to fail.
+    // No trial is empty here, so only this error is possible.
     ErrorPattern::new(trials).map_err(|_: ChannelError| TraceFileError::NoPacket)
 }
 
-/// Writes an error pattern so that [`parse`] reads it back: 80 packets to a line.
+/// Returns the pattern as text that [`parse`] reads back, with 80 packets per line.
 pub fn to_text(pattern: &ErrorPattern) -> String {
     let mut text = String::new();
     for (i, trial) in pattern.trials().enumerate() {

@@ -591,8 +591,8 @@ fn a_bunch_is_copied_by_hand() {
 }
 
 proptest! {
-    /// Every packet is given back once, and once more if it was said that it will; nobody twice
-    /// over. One link that copies at some of its handovers, and loses at others.
+    /// Every packet is given back once, and once more if it was announced as copied; no packet
+    /// comes back more often. One link that copies at some of its handovers, and loses at others.
     #[test]
     fn every_packet_comes_back_once_and_its_copy_once(
         gaps in prop::collection::vec((0u64..2_000, 0u32..3, prop::sample::select(vec![40u32, 1_000])), 1..150),

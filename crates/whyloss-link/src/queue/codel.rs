@@ -18,14 +18,14 @@ use std::collections::VecDeque;
 
 use whyloss::{Duration, Time};
 
-/// What a scenario says about CoDel.
+/// Describes a CoDel queue (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelSpec {
-    /// The sojourn that is acceptable for good.
+    /// The sojourn time that is acceptable for any length of time.
     pub target: Duration,
-    /// How long a longer one is excused; about the longest round trip.
+    /// The time for which a longer sojourn is excused. Choose about the longest round-trip time.
     pub interval: Duration,
-    /// Whether an ECN-capable packet is marked where it would have been dropped, and leaves.
+    /// Whether the queue marks an ECN-capable packet instead of dropping it.
     pub ecn: bool,
 }
 
@@ -42,25 +42,25 @@ impl Default for CodelSpec {
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// What the owner of the link knows the packet by.
+    /// The number by which the owner of the link knows the packet.
     pub ticket: u32,
-    /// Bytes on the wire.
+    /// The size on the wire, in bytes.
     pub size: u32,
-    /// The flow that it belongs to.
+    /// The flow of the packet.
     pub flow: u32,
-    /// When it came.
+    /// The time at which the packet arrived.
     pub since: Time,
-    /// The first of its bits that a channel before the queue damaged.
+    /// The offset of the first bit that a channel before the queue damaged.
     pub damaged: Option<u32>,
-    /// Whether it may be marked, …
+    /// Whether the packet is ECN-capable.
     pub capable: bool,
-    /// … and was, here.
+    /// Whether this queue marked the packet.
     pub marked: bool,
-    /// Whether it is one of a packet and its copy.
+    /// Whether the packet has a copy or is one.
     pub copied: bool,
 }
 
-/// Packets in the order in which they came, and their bytes.
+/// A line of packets in the order of arrival, and their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     packets: VecDeque<Waiting>,
@@ -79,7 +79,8 @@ impl Line {
         Some(packet)
     }
 
-    /// Adds a copy of each packet that has none, which comes at `now`; the packet's ticket is told to `copied`.
+    /// Adds a copy of each packet that has none, with the arrival time `now`. Passes each ticket to
+    /// `copied`.
     pub(crate) fn copy(&mut self, now: Time, mut copied: impl FnMut(u32)) {
         for index in 0..self.packets.len() {
             let packet = &mut self.packets[index];
@@ -105,16 +106,16 @@ impl Line {
     }
 }
 
-/// CoDel at work on one line.
+/// The state of CoDel on one line.
 #[derive(Clone, Debug)]
 pub(crate) struct Codel {
     spec: CodelSpec,
-    /// When the excuse ends, while the sojourn is above.
+    /// The time at which the excuse ends, while the sojourn is above the target.
     excused_until: Option<Time>,
     dropping: bool,
     next_drop: Time,
     count: u32,
-    /// `count` when the spell began.
+    /// The value of `count` when the spell began.
     began_with: u32,
     largest: u32,
 }
@@ -132,12 +133,13 @@ impl Codel {
         }
     }
 
-    /// A packet of this size has come.
+    /// Records the size of a packet that has come.
     pub(crate) fn saw(&mut self, size: u32) {
         self.largest = self.largest.max(size);
     }
 
-    /// No packet is dropped earlier than this, if the next one leaves at `turn`.
+    /// Returns the earliest time at which a packet may be dropped, if the next one leaves at
+    /// `turn`.
     pub(crate) fn drops_from(&self, turn: Time) -> Time {
         let earliest = if self.dropping {
             self.next_drop
@@ -147,7 +149,7 @@ impl Codel {
         turn.max(earliest)
     }
 
-    /// A packet of this size comes, finds nobody waiting, and leaves at once: it has not waited, and leaves nobody behind.
+    /// Records a packet of this size that finds an empty queue and leaves at once.
     #[inline]
     pub(crate) fn pass(&mut self, size: u32) {
         self.saw(size);
@@ -155,7 +157,7 @@ impl Codel {
         self.dropping = false;
     }
 
-    /// The packet that leaves the line at `now`; those that do not are told to `dropped`.
+    /// Returns the packet that leaves the line at `now`, and passes dropped packets to `dropped`.
     pub(crate) fn leave(
         &mut self,
         now: Time,
@@ -194,7 +196,8 @@ impl Codel {
         packet
     }
 
-    /// Marks the packet that would be dropped, if both allow it: then it leaves, and the spell goes on as after a drop.
+    /// Marks the packet that would be dropped, if queue and packet allow it. The packet then
+    /// leaves, and the spell continues as after a drop.
     fn marks(&self, packet: &mut Option<Waiting>) -> bool {
         match packet {
             Some(packet) if self.spec.ecn && packet.capable => {
@@ -205,7 +208,7 @@ impl Codel {
         }
     }
 
-    /// The first packet of the line, and whether it may be dropped.
+    /// Returns the first packet of the line, and whether it may be dropped.
     fn first(&mut self, now: Time, line: &mut Line) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.excused_until = None;
@@ -227,7 +230,7 @@ impl Codel {
         (Some(packet), may_drop)
     }
 
-    /// The control law: when the drop after that of `last` is due.
+    /// Returns when the drop after that of `last` is due: the RFC's control law.
     fn after(&self, last: Time) -> Time {
         let interval = self.spec.interval.as_nanos() as f64;
         let nanos = libm::round(interval / libm::sqrt(f64::from(self.count.max(1))));
@@ -289,7 +292,8 @@ mod tests {
         assert_eq!(found, [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464]);
     }
 
-    /// Marks come when drops would, and nobody is dropped; packets that are not ECN-capable are, and without `ecn` all.
+    /// Marks come when drops would, and no ECN-capable packet is dropped. Others are dropped, and
+    /// without `ecn` all are.
     #[test]
     fn marks_by_hand() {
         let spec = CodelSpec {

@@ -1,7 +1,7 @@
-//! DropTail: a line of waiting packets that refuses what finds no room.
+//! DropTail: a line of waiting packets that refuses a packet that finds no room.
 //!
-//! At a fixed rate there is no gap between two of them ([`DropTail::enter`]). At the opportunities
-//! of a trace each starts at a time of its own ([`DropTail::enter_at`]).
+//! At a fixed rate, packets follow each other without a gap ([`DropTail::enter`]). At the
+//! opportunities of a trace, each packet starts at a time of its own ([`DropTail::enter_at`]).
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::Limit;
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
     limit: Limit,
-    /// When the first packet starts transmission.
+    /// The time at which the first packet starts transmission.
     start: Time,
     /// The packets at the front.
     front: Run,
@@ -23,21 +23,22 @@ pub(super) struct DropTail {
     behind: VecDeque<Run>,
     packets: u32,
     bytes: u64,
-    /// When the last packet starts that came with a time of its own.
+    /// The start of the last packet that came with a time of its own.
     last_start: Time,
 }
 
-/// Packets of one size in a row.
+/// A run of consecutive packets of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     count: u32,
     size: u32,
-    /// From the start of each to the next: its transmission time where there are no gaps.
+    /// The time from the start of each packet to the next: its transmission time if there are no
+    /// gaps.
     transmission: Duration,
 }
 
 impl DropTail {
-    /// An empty line.
+    /// Returns a queue without packets.
     pub(super) fn new(limit: Limit) -> Self {
         Self {
             limit,
@@ -50,19 +51,19 @@ impl DropTail {
         }
     }
 
-    /// Packets that wait, as of the last time asked about.
+    /// Returns the number of packets that wait, as of the last time asked about.
     pub(super) fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Bytes that wait, as of the last time asked about.
+    /// Returns the number of bytes that wait, as of the last time asked about.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`, at a
-    /// link that has sent all before it by `free`; `None` if there is no room. Times never
-    /// decrease.
+    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`;
+    /// `None` if there is no room. The link will have sent all earlier packets by `free`. Times
+    /// must not decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn enter(
@@ -127,7 +128,7 @@ impl DropTail {
         }
     }
 
-    /// Whether a packet of `size` bytes would find room, as of the last time asked about.
+    /// Returns whether a packet of `size` bytes would find room, as of the last time asked about.
     #[inline]
     pub(super) fn has_room(&self, size: u32) -> bool {
         match self.limit {
@@ -137,7 +138,7 @@ impl DropTail {
         }
     }
 
-    /// Lets go of every packet that has started transmission by `now`.
+    /// Removes every packet that has started transmission by `now`.
     #[inline]
     pub(super) fn start_due(&mut self, now: Time) {
         while self.packets > 0 && self.start <= now {
@@ -151,7 +152,7 @@ impl DropTail {
         }
     }
 
-    /// The packets behind those that were at the front are there now.
+    /// Moves the packets behind the front to the front.
     #[cold]
     #[inline(never)]
     fn bring_forward(&mut self) {

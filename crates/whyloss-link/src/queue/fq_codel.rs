@@ -18,15 +18,15 @@ use whyloss::Time;
 
 use super::codel::{Codel, CodelSpec, Line, Waiting};
 
-/// Queues that flows are spread over.
+/// The number of queues that flows are spread over.
 pub const QUEUES: u32 = 1_024;
 
-/// What a scenario says about FQ-CoDel, beside the limit.
+/// Describes an FQ-CoDel queue (RFC 8290), except for its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqCodelSpec {
-    /// CoDel in each queue.
+    /// The CoDel parameters of each queue.
     pub codel: CodelSpec,
-    /// Bytes that a flow may send before the next has its turn.
+    /// The number of bytes that a flow may send before the next flow has its turn.
     pub quantum: u32,
 }
 
@@ -39,11 +39,11 @@ impl Default for FqCodelSpec {
     }
 }
 
-/// FQ-CoDel at work.
+/// The state of FQ-CoDel.
 #[derive(Clone, Debug)]
 pub(crate) struct FqCodel {
     spec: FqCodelSpec,
-    /// By number; a queue comes into being with its first packet.
+    /// The queues by number. A queue is made when its first packet arrives.
     queues: Vec<FlowQueue>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -101,7 +101,8 @@ impl FqCodel {
         }
     }
 
-    /// The first packet of the flow that holds most bytes, the first of several.
+    /// Removes and returns the first packet of the flow that holds the most bytes; of several
+    /// flows, the first.
     pub(crate) fn pop_from_fattest(&mut self) -> Option<Waiting> {
         let fattest = self.queues.iter().enumerate().rev();
         let (at, _) = fattest.max_by_key(|(_, queue)| queue.line.bytes())?;

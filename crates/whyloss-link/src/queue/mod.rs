@@ -1,12 +1,11 @@
-//! The queue of a link: first in, first out, with a limit, and a discipline that says who is
-//! refused.
+//! The queue of a link: first in, first out, with a limit and a discipline that decides which
+//! packets are refused.
 //!
-//! A FIFO link serves packets in the order they came at a known rate, so the moment a packet will
-//! start transmission is known when it is admitted: a packet waits until then, and no event is
-//! needed to take it out. [DropTail](Discipline::DropTail) refuses what finds no room;
-//! [RED](RedSpec) and [PIE](PieSpec) refuse some packets before that. [CoDel](CodelSpec) and
-//! [FQ-CoDel](FqCodelSpec) decide as packets leave: only an [`EventLink`](crate::EventLink) can
-//! have them.
+//! A FIFO link serves packets in their order at a known rate. The start of a packet's transmission
+//! is therefore known when the packet is admitted. No event is needed to take it out of the queue.
+//! [DropTail](Discipline::DropTail) refuses what finds no room; [RED](RedSpec) and [PIE](PieSpec)
+//! refuse some packets before that. [CoDel](CodelSpec) and [FQ-CoDel](FqCodelSpec) decide as
+//! packets leave: only an [`EventLink`](crate::EventLink) can have them.
 
 mod codel;
 mod drop_tail;
@@ -30,7 +29,7 @@ pub use red::RedSpec;
 
 use crate::random::Random;
 
-/// How much may wait, *not* counting the packet in transmission.
+/// Limits the packets that may wait, *not* counting the packet in transmission.
 ///
 /// ns-2's DropTail refuses the packet that would bring its queue *to* `limit_`, so its
 /// `queue-limit` of n is `Packets(n - 1)` here. Its RED admits that packet: there n is
@@ -39,35 +38,36 @@ use crate::random::Random;
 /// A packet that finds the link idle does not wait, so no limit applies to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
-    /// No bound.
+    /// Any number of packets may wait.
     #[default]
     Unlimited,
-    /// So many packets.
+    /// At most this many packets may wait.
     Packets(u32),
-    /// So many bytes on the wire, headers included: a packet enters if those that wait and it come
-    /// to no more than that. A small packet may find room where a larger one, refused before it,
-    /// did not.
+    /// At most this many bytes on the wire may wait, headers included. A packet enters if the
+    /// waiting bytes and its own do not exceed the limit. A small packet may therefore find room
+    /// where a larger one was refused.
     Bytes(u64),
 }
 
-/// Who is refused.
+/// Names the rule by which a queue refuses packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Discipline {
-    /// What finds no room.
+    /// Refuses a packet that finds no room.
     #[default]
     DropTail,
-    /// What finds no room, and before that packets drawn at random by the mean queue.
+    /// Also drops packets at random, with a probability that grows with the mean queue.
     Red(RedSpec),
-    /// The same, by a probability that follows the delay.
+    /// Also drops packets at random, with a probability that follows the queueing delay.
     Pie(PieSpec),
-    /// What has waited for too long too long; the packet that leaves pays.
+    /// Drops packets as they leave, when the queueing delay has been above its target for an
+    /// interval.
     Codel(CodelSpec),
-    /// The same in a queue for each flow.
+    /// Runs CoDel in a queue for each flow.
     FqCodel(FqCodelSpec),
 }
 
 impl Discipline {
-    /// Whether it marks ECN-capable packets.
+    /// Returns whether the discipline marks ECN-capable packets.
     pub fn marks(&self) -> bool {
         match self {
             Self::DropTail => false,
@@ -79,28 +79,28 @@ impl Discipline {
     }
 }
 
-/// What a discipline that decides as packets arrive makes of one.
+/// Says what a discipline decides about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may enter, if there is room.
+    /// The packet enters if there is room.
     Admit,
-    /// It is dropped.
+    /// The packet is dropped.
     Drop,
-    /// It is marked and may enter, if it is ECN-capable; else it is dropped.
+    /// An ECN-capable packet is marked and enters if there is room; another packet is dropped.
     Mark,
 }
 
-/// What a scenario says about a queue.
+/// Describes the queue of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueSpec {
-    /// How much may wait.
+    /// The limit on waiting packets.
     pub limit: Limit,
-    /// Who is refused.
+    /// The rule by which the queue refuses packets.
     pub discipline: Discipline,
 }
 
 impl QueueSpec {
-    /// A DropTail queue with this limit.
+    /// Returns a DropTail queue with this limit.
     pub const fn drop_tail(limit: Limit) -> Self {
         Self {
             limit,
@@ -109,7 +109,7 @@ impl QueueSpec {
     }
 }
 
-/// A queue at work.
+/// The queue of a link at work.
 #[derive(Clone, Debug)]
 pub struct Queue {
     line: DropTail,
@@ -119,7 +119,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty queue of a link with this rate and delay; RED and PIE draw from `random`.
+    /// Returns an empty queue of a link with this rate and delay; RED and PIE draw from `random`.
     /// Disciplines that decide as packets leave are DropTail here.
     pub fn new(spec: &QueueSpec, rate: Rate, delay: Duration, random: Random) -> Self {
         Self {
@@ -140,8 +140,8 @@ impl Queue {
         self.early.is_some()
     }
 
-    /// Returns the discipline's verdict on a packet of `size` bytes that arrives at `now`, at a
-    /// link that has sent all before it by `free`. Times never decrease.
+    /// Returns the discipline's verdict on a packet of `size` bytes that arrives at `now`. The link
+    /// will have sent all earlier packets by `free`. Times must not decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
@@ -153,9 +153,9 @@ impl Queue {
         early.judges(now, free, waiting, size, room)
     }
 
-    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`, at a
-    /// link that has sent all before it by `free`; `None` if there is no room. Times never
-    /// decrease.
+    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`;
+    /// `None` if there is no room. The link will have sent all earlier packets by `free`. Times
+    /// must not decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn enter(
@@ -168,14 +168,14 @@ impl Queue {
         self.line.enter(now, free, size, transmission)
     }
 
-    /// Packets waiting at `now`.
+    /// Returns the number of packets waiting at `now`.
     pub fn len(&mut self, now: Time) -> usize {
         self.line.start_due(now);
         self.line.packets() as usize
     }
 
-    /// Whether a packet of `size` bytes finds room at `now`, at a link that has sent all before it
-    /// by `free`.
+    /// Returns whether a packet of `size` bytes finds room at `now`, at a link that has sent all
+    /// before it by `free`.
     #[inline]
     pub(crate) fn has_room(&mut self, now: Time, free: Time, size: u32) -> bool {
         self.line.start_due(now);
@@ -188,7 +188,7 @@ impl Queue {
     }
 }
 
-/// A discipline that decides as a packet arrives.
+/// The state of a discipline that decides when a packet arrives.
 #[derive(Clone, Debug)]
 pub(crate) enum Early {
     Red(Red),
@@ -196,7 +196,7 @@ pub(crate) enum Early {
 }
 
 impl Early {
-    /// The discipline of a link with this rate and delay, if it decides then.
+    /// Returns the discipline of a link with this rate and delay, if it decides then.
     pub(crate) fn new(
         discipline: &Discipline,
         rate: Rate,
@@ -211,9 +211,9 @@ impl Early {
         Some(Box::new(early))
     }
 
-    /// What it makes of a packet of `size` bytes that arrives at `now` at a link which has sent all
-    /// before it by `free`, while so many packets and bytes wait, and there is room or not. Times
-    /// never decrease.
+    /// Returns the verdict on a packet of `size` bytes that arrives at `now`. The link will have
+    /// sent all earlier packets by `free`. So many packets and bytes wait, and there is `room` or
+    /// not.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
@@ -234,7 +234,7 @@ impl Early {
     }
 }
 
-/// Whose turn it is to be sent, where that is decided when the link is free.
+/// The queue of a link that decides which packet is next when the link is free.
 #[derive(Clone, Debug)]
 pub(crate) enum Turns {
     Fifo(Line),
@@ -253,7 +253,7 @@ impl Turns {
         }
     }
 
-    /// Packets that wait.
+    /// Returns the number of packets that wait.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.len(),
@@ -261,7 +261,7 @@ impl Turns {
         }
     }
 
-    /// Bytes that wait.
+    /// Returns the number of bytes that wait.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.bytes(),
@@ -269,12 +269,13 @@ impl Turns {
         }
     }
 
-    /// No packet is dropped earlier than this, if the next one leaves at `turn`.
+    /// Returns the earliest time at which a packet may be dropped, if the next one leaves at
+    /// `turn`.
     pub(crate) fn drops_from(&self, turn: Time) -> Time {
         match self {
             Self::Fifo(_) => Time::MAX,
             Self::Codel(_, codel) => codel.drops_from(turn),
-            // One of many lines, and which is not looked for.
+            // The packet may be in any of many lines, so this does not look for it.
             Self::FqCodel(_) => turn,
         }
     }
@@ -291,8 +292,8 @@ impl Turns {
         }
     }
 
-    /// Lets a packet of this size leave at once that finds nobody waiting, if that is all there is
-    /// to it.
+    /// Lets a packet of this size that finds an empty queue leave at once, if the discipline allows
+    /// it. Returns whether it left.
     #[inline]
     pub(crate) fn pass(&mut self, size: u32) -> bool {
         match self {
@@ -305,12 +306,12 @@ impl Turns {
         }
     }
 
-    /// Whether somebody else makes room for a packet that finds none.
+    /// Returns whether another packet makes room for one that finds none.
     pub(crate) fn makes_room(&self) -> bool {
         matches!(self, Self::FqCodel(_))
     }
 
-    /// The packet that makes room.
+    /// Removes and returns the packet that makes room.
     pub(crate) fn make_room(&mut self) -> Option<Waiting> {
         match self {
             Self::Fifo(_) | Self::Codel(..) => None,
@@ -318,7 +319,7 @@ impl Turns {
         }
     }
 
-    /// Takes a packet that waits out of the queue, in whatever order suits the queue.
+    /// Removes and returns a waiting packet, in an order that suits the queue.
     pub(crate) fn give_up(&mut self) -> Option<Waiting> {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.pop(),
@@ -326,8 +327,8 @@ impl Turns {
         }
     }
 
-    /// Adds a copy of each packet that waits and has none, which comes at `now`, behind the others
-    /// of its line; the packets' tickets are told to `copied`.
+    /// Adds a copy of each waiting packet that has none, at the end of its line, with the arrival
+    /// time `now`. Passes each ticket to `copied`.
     pub(crate) fn copy(&mut self, now: Time, copied: impl FnMut(u32)) {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.copy(now, copied),
@@ -335,8 +336,8 @@ impl Turns {
         }
     }
 
-    /// The packet that is sent from `now` on; those that its discipline drops are told to
-    /// `dropped`.
+    /// Returns the packet that is sent from `now` on, and passes packets that the discipline drops
+    /// to `dropped`.
     pub(crate) fn leave(&mut self, now: Time, dropped: impl FnMut(Waiting)) -> Option<Waiting> {
         match self {
             Self::Fifo(line) => line.pop(),

@@ -23,21 +23,21 @@ use whyloss::{Duration, Time};
 use super::Verdict;
 use crate::random::Random;
 
-/// How often the probability changes.
+/// The interval between two changes of the probability.
 const UPDATE: Duration = Duration::from_millis(15);
 const MAX_BURST: Duration = Duration::from_millis(150);
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 const MEAN_PACKET: u64 = 1_500;
-/// From this probability on packets are dropped, ECN-capable or not (`mark_ecnth`, section 5.1).
+/// The probability from which ECN-capable packets are dropped, too (`mark_ecnth`, section 5.1).
 const MARKS_BELOW: f64 = 0.1;
 
-/// What a scenario says about PIE.
+/// Describes a PIE queue (RFC 8033).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieSpec {
-    /// The delay that it aims at.
+    /// The queueing delay that the controller aims at.
     pub target: Duration,
-    /// Whether an ECN-capable packet is marked where it would have been dropped early.
+    /// Whether the queue marks an ECN-capable packet instead of dropping it early.
     pub ecn: bool,
 }
 
@@ -50,13 +50,13 @@ impl Default for PieSpec {
     }
 }
 
-/// PIE at work.
+/// The state of PIE.
 #[derive(Clone, Debug)]
 pub(crate) struct Pie {
     target: f64,
     ecn: bool,
     probability: f64,
-    /// The delay at the last update, in seconds.
+    /// The queueing delay at the last update, in seconds.
     delay: f64,
     burst: Duration,
     accumulated: f64,
@@ -78,8 +78,9 @@ impl Pie {
         }
     }
 
-    /// What becomes of a packet that arrives at `now` at a link which has sent all before it by
-    /// `free`, while `bytes` wait. Draws only where chance decides. A mark counts as a drop.
+    /// Returns the verdict on a packet that arrives at `now` while `bytes` bytes wait. The link
+    /// will have sent all earlier packets by `free`. Draws only where chance decides. A mark counts
+    /// as a drop.
     pub(crate) fn judges(&mut self, now: Time, free: Time, bytes: u64, room: bool) -> Verdict {
         while self.next_update <= now {
             let waits = (free - self.next_update).max(Duration::ZERO);
@@ -96,7 +97,7 @@ impl Pie {
         }
     }
 
-    /// Whether it is this packet's turn.
+    /// Draws whether this packet is dropped.
     fn draws(&mut self, bytes: u64) -> bool {
         if self.burst > Duration::ZERO {
             return false;

@@ -14,11 +14,12 @@
 //!                                                     at an arrival, at least 0.5 s after the last change
 //! ```
 //!
-//! The packet is dropped with probability p_a if avg ≥ min, and for certain if it finds no room. Two exceptions are
-//! ns-2's: the first arrival after avg has passed min is let in and sets count to 1, and nobody is refused while no
-//! more than one packet (byte mode: nothing) waits. In byte mode queue and thresholds are bytes (a threshold of one
-//! packet is one mean packet), count is ⌊bytes since the last drop/mean packet⌋, and p_a is scaled by size/mean packet
-//! unless it is 1. A threshold, w and bottom that are not given are
+//! The packet is dropped with probability p_a if avg ≥ min, and for certain if it finds no room.
+//! Two exceptions are ns-2's. The first arrival after avg has passed min is let in and sets count
+//! to 1. No packet is refused while at most one packet waits (byte mode: none). In byte mode, queue
+//! and thresholds are in bytes; a threshold of one packet is one mean packet. count is then ⌊bytes
+//! since the last drop/mean packet⌋, and p_a is scaled by size/mean packet unless it is 1. A
+//! threshold, w and bottom that are not given are
 //!
 //! ```text
 //! min            max(5, C·target delay/2) packets     max = 3·min
@@ -34,55 +35,65 @@
 //!
 //! # Marks
 //!
-//! With `ecn`, an ECN-capable packet that would have been dropped by chance is marked instead while avg < max (RFC 3168 §7:
-//! beyond, packets should be dropped). So the gentle branch drops, as adaptive RED's does. ns-2 with `setbit_` marks while p_b <
-//! `mark_p_`, 0.1, which is the same where max_p is 0.1; ns-3 marks in its gentle branch, too.
+//! With `ecn`, an ECN-capable packet that would have been dropped by chance is marked instead while
+//! avg < max (RFC 3168 §7: beyond, packets should be dropped). Therefore the gentle branch drops,
+//! as that of adaptive RED does. ns-2 with `setbit_` marks while p_b < `mark_p_` = 0.1, which is
+//! equal if max_p is 0.1. ns-3 also marks in its gentle branch.
 
 use whyloss::{Duration, Rate, Time};
 
 use super::Verdict;
 use crate::random::Random;
 
-/// What adaptive RED adds to max_p at most; also no more than a quarter of it ("alpha_").
+/// The highest increase of max_p in adaptive RED; it is also at most a quarter of max_p (ns-2's
+/// `alpha_`).
 const INCREASE: f64 = 0.01;
-/// What adaptive RED multiplies max_p by ("beta_").
+/// The factor by which adaptive RED decreases max_p (ns-2's `beta_`).
 const DECREASE: f64 = 0.9;
-/// The largest max_p that adaptive RED still increases ("top_").
+/// The highest max_p that adaptive RED still increases (ns-2's `top_`).
 const TOP: f64 = 0.5;
 /// The share of max − min by which the target range stays away from both.
 const MARGIN: f64 = 0.4;
-/// The least time between two changes of max_p ("interval_").
+/// The shortest time between two changes of max_p (ns-2's `interval_`).
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// What a scenario says about a RED queue. The defaults are ns-2.35's, but for `mean_packet` (500 bytes there) and
-/// `bytes` (true there).
+/// Describes a RED queue. The defaults are those of ns-2.35, except for `mean_packet` (500 bytes in
+/// ns-2) and `bytes` (true in ns-2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent choices, not one state"
 )]
 pub struct RedSpec {
-    /// The mean queue, in packets of `mean_packet`, from which packets are dropped ("thresh_"); `None`: automatic.
+    /// The mean queue from which RED drops packets at random, in packets of `mean_packet` bytes
+    /// (ns-2's `thresh_`). `None` means automatic.
     pub min: Option<f64>,
-    /// The mean queue from which all are, or with `gentle` from twice of which ("maxthresh_"); `None`: 3 × `min`.
+    /// The mean queue from which RED drops every packet, in packets of `mean_packet` bytes (ns-2's
+    /// `maxthresh_`). With `gentle`, RED drops every packet from twice this value on. `None` means
+    /// 3 × `min`.
     pub max: Option<f64>,
-    /// The drop probability just below `max`; adaptive RED starts with it (1/"linterm_").
+    /// The drop probability just below `max` (ns-2: 1/`linterm_`). Adaptive RED starts with it.
     pub max_p: f64,
-    /// The gain w of the mean queue ("q_weight_"); `None`: automatic.
+    /// The gain w of the moving average of the queue, in (0, 1] (ns-2's `q_weight_`). `None` means
+    /// automatic.
     pub weight: Option<f64>,
     /// Whether the drop probability grows to 1 from `max` to twice `max` instead of jumping there.
     pub gentle: bool,
-    /// Whether no packet is drawn before 1/p have passed since the last drop.
+    /// Whether at least 1/p packets pass between two random drops, where p is the drop probability
+    /// (ns-2's `wait_`).
     pub wait: bool,
     /// Whether max_p adapts to keep the mean queue between the thresholds.
     pub adaptive: bool,
     /// The queueing delay that the automatic thresholds aim at.
     pub target_delay: Duration,
-    /// Whether queue and drops are counted in bytes, so that a small packet is dropped less often.
+    /// Whether the queue and drops are counted in bytes instead of packets, so that small packets
+    /// are dropped less often.
     pub bytes: bool,
-    /// Bytes of the packets that the automatic values and the idle correction assume.
+    /// The packet size, in bytes, that automatic values and the mean queue during idle times
+    /// assume.
     pub mean_packet: u32,
-    /// Whether an ECN-capable packet is marked where it would have been dropped early ("setbit_").
+    /// Whether the queue marks an ECN-capable packet instead of dropping it early (ns-2's
+    /// `setbit_`).
     pub ecn: bool,
 }
 
@@ -105,20 +116,21 @@ impl Default for RedSpec {
 }
 
 impl RedSpec {
-    /// The thresholds at a link of this rate, in packets of `mean_packet`.
+    /// Returns the thresholds `(min, max)` at a link of this rate, in packets of `mean_packet`
+    /// bytes.
     pub fn thresholds(&self, rate: Rate) -> (f64, f64) {
         let target = self.target_delay.as_secs_f64() * self.capacity(rate);
         let min = self.min.unwrap_or((target / 2.0).max(5.0));
         (min, self.max.unwrap_or(3.0 * min))
     }
 
-    /// C.
+    /// Returns the capacity C, in packets per second.
     fn capacity(&self, rate: Rate) -> f64 {
         rate.as_bps().max(1) as f64 / (8.0 * f64::from(self.mean_packet.max(1)))
     }
 }
 
-/// RED at work.
+/// The state of RED.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     spec: RedSpec,
@@ -126,13 +138,13 @@ pub(crate) struct Red {
     min: f64,
     max: f64,
     weight: f64,
-    /// The smallest max_p that is still decreased; `None`: max_p is fixed.
+    /// The lowest max_p that adaptation still decreases; `None` if max_p is fixed.
     bottom: Option<f64>,
-    /// C, in packets per second.
+    /// The capacity C of the link, in packets per second.
     capacity: f64,
     average: f64,
     max_p: f64,
-    /// Packets and bytes since the last drop.
+    /// The packets and bytes since the last drop.
     count: u64,
     count_bytes: u64,
     /// Whether the last arrival found the mean queue above `min`.
@@ -220,7 +232,8 @@ impl Red {
         }
     }
 
-    /// Moves the mean queue towards what waits, as if m more packets had found it empty while the link was idle.
+    /// Updates the mean queue with the current length, as if m more packets had found it empty
+    /// while the link was idle.
     fn average(&mut self, now: Time, free: Time, length: u64) {
         let mut keep = 1.0 - self.weight;
         if now > free {
@@ -242,7 +255,7 @@ impl Red {
         }
     }
 
-    /// p_b: by the mean queue alone.
+    /// Returns p_b, the drop probability by the mean queue alone.
     fn probability(&self) -> f64 {
         if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)
@@ -254,7 +267,7 @@ impl Red {
         }
     }
 
-    /// p_a: spread so that the gaps between drops are uniform, not geometric.
+    /// Returns p_a, which makes the gaps between drops uniform instead of geometric.
     fn spread(&self, p: f64, size: u32) -> f64 {
         let count = if self.spec.bytes {
             self.count_bytes / u64::from(self.spec.mean_packet)
@@ -460,8 +473,9 @@ mod tests {
         }
     }
 
-    /// At a standing queue the share of marks is the share of drops of the same RED, packet for packet, and so its closed form:
-    /// gaps uniform over 1 … 1/p_b − 1. From max on nobody is marked, nor at a full queue.
+    /// At a standing queue the share of marks is the share of drops of the same RED, packet for
+    /// packet, and so its closed form: gaps uniform over 1 … 1/p_b − 1. From max on, and at a full
+    /// queue, no packet is marked.
     #[test]
     fn marks_take_the_place_of_drops_below_max() {
         let spec = RedSpec {

@@ -5,35 +5,37 @@
 //! Commun. 36, 1988), that of memory 8 the code of IS-95 and cdma2000. A block starts in state 0 and ends there after
 //! `memory` zero bits of tail.
 //!
-//! The decoder is made for speed in plain Rust: it works on 16 blocks at a time, one to a lane, with 8-bit path metrics, so
-//! that each operation is one over a row of lanes. A state is the last `memory` bits, the newest lowest, so states j and
-//! j + S/2 lead to 2j and 2j + 1; since both generators have both end taps, the four branches of such a butterfly carry
-//! one pair of code bits and its complement. Metrics count the soft values of the code bits that a path contradicts. Any
-//! state can be reached from any other in `memory` steps, so two metrics differ by at most `2·memory·soft_max`; with
-//! `2·(memory + 2)·soft_max < 255` nothing saturates but paths from a wrong start, which lie beyond that difference
-//! anyway, and decoding is exact.
+//! The decoder gets its speed from plain Rust that works on 16 blocks at a time, one per lane. Path
+//! metrics have 8 bits, and each operation covers a row of lanes. A state is the last `memory`
+//! bits, the newest lowest, so states j and j + S/2 lead to 2j and 2j + 1. Both generators have
+//! both end taps, so the four branches of such a butterfly carry one pair of code bits and its
+//! complement. Metrics count the soft values of the code bits that a path contradicts. Any state
+//! can be reached from any other in `memory` steps, so two metrics differ by at most
+//! `2·memory·soft_max`. With `2·(memory + 2)·soft_max < 255`, only paths from a wrong start
+//! saturate. These lie beyond that difference in any case, so decoding is exact.
 
-/// Blocks decoded at a time.
+/// The number of blocks that are decoded at a time.
 pub(super) const LANES: usize = 16;
 
-/// A number for each block.
+/// One number for each block.
 type Row<T> = [T; LANES];
 
 /// A rate-1/2 code.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     memory: usize,
-    /// Both code bits (as 0..4) for each register content, the newest bit lowest.
+    /// Both code bits, as 0..4, for each content of the register; the newest bit is the lowest.
     outputs: Vec<u8>,
     /// The code bits on the branch from each state j < S/2 with input 0, which fills the register with 2j.
     butterflies: Vec<u8>,
 }
 
 impl Code {
-    /// The code with these generators, written as usual: the highest bit, set in both, is the current input's tap.
+    /// Returns the code with these generators, written as usual: the highest bit, set in both, is
+    /// the current input's tap.
     pub(super) fn new(generators: [u32; 2]) -> Self {
         let memory = generators[0].max(1).ilog2() as usize;
-        // Our register has the newest bit lowest.
+        // The register here has the newest bit lowest.
         let taps = generators.map(|g| g.reverse_bits() >> (31 - memory));
         let output = |register: u32| {
             let [first, second] = taps.map(|taps| ((register & taps).count_ones() & 1) as u8);
@@ -46,17 +48,17 @@ impl Code {
         }
     }
 
-    /// Tail bits per block.
+    /// Returns the number of tail bits per block.
     pub(super) fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The largest soft value, in absolute terms, that the decoder takes.
+    /// Returns the largest soft value, in absolute terms, that the decoder takes.
     pub(super) fn soft_max(&self) -> i8 {
         (254 / (2 * (self.memory + 2))) as i8
     }
 
-    /// The code bits of `info` and its tail, two per bit.
+    /// Returns the code bits of `info` and its tail, two per bit.
     pub(super) fn encode(&self, info: &[bool]) -> Vec<bool> {
         let mut register = 0;
         let tail = core::iter::repeat_n(&false, self.memory);
@@ -68,11 +70,12 @@ impl Code {
         pairs.collect()
     }
 
-    /// Which blocks are certain to be decoded rightly, whatever they carry: `soft` are their soft values, two rows per
-    /// bit, positive where they favour the bit that was sent.
+    /// Returns which blocks are certain to be decoded correctly, whatever they carry. `soft` holds
+    /// their soft values, two rows per bit, positive where they favour the bit that was sent.
     ///
-    /// The code is linear and the channel symmetric, so we may think of the all-zero block. It survives if at no time
-    /// another path into state 0 is as good as the one that never left it. Costs no decisions and no trace back.
+    /// The code is linear and the channel symmetric, so the all-zero block stands for all. It
+    /// survives if no other path into state 0 is ever as good as the path that never left it. The
+    /// check needs no decisions and no trace back.
     pub(super) fn survivors(&self, soft: &[Row<i8>]) -> Row<bool> {
         let mut paths = Paths::new(self);
         let mut beaten = [0_u8; LANES];
@@ -88,12 +91,13 @@ impl Code {
         beaten.map(|beaten| beaten == 0)
     }
 
-    /// The most likely information bits of each block; `soft` are two rows per bit, positive where they favour a zero.
+    /// Returns the most likely information bits of each block; `soft` are two rows per bit,
+    /// positive where they favour a zero.
     pub(super) fn decode(&self, soft: &[Row<i8>]) -> Row<Vec<bool>> {
         let states = 1 << self.memory;
         let steps = soft.len() / 2;
         let mut paths = Paths::new(self);
-        // Per step and state, whether its best path came from the state in the higher half.
+        // For each step and state, whether its best path came from the state in the higher half.
         let mut from_high = vec![[0_u8; LANES]; steps * states];
         for (pair, from_high) in soft.chunks_exact(2).zip(from_high.chunks_exact_mut(states)) {
             paths.step(self, &[pair[0], pair[1]], |state, [low, high]| {
@@ -126,7 +130,7 @@ struct Paths {
 
 impl Paths {
     fn new(code: &Code) -> Self {
-        // More than any path from state 0 can cost when it first gets elsewhere.
+        // Higher than the cost of any path when it first leaves state 0.
         let reach = 2 * code.memory as u8 * code.soft_max() as u8 + 1;
         let mut metrics = vec![[reach; LANES]; 1 << code.memory];
         metrics[0] = [0; LANES];
@@ -137,8 +141,9 @@ impl Paths {
         }
     }
 
-    /// Extends all paths by one bit and tells `decide` for each state its two best paths' metrics: the one that came
-    /// from the lower half of the states and the one from the higher half. A tie goes to the lower.
+    /// Extends all paths by one bit. Passes the metrics of each state's two best paths to `decide`:
+    /// the path from the lower half of the states and the one from the higher half. A tie goes to
+    /// the lower half.
     #[inline]
     fn step(
         &mut self,
@@ -185,7 +190,7 @@ impl Paths {
     }
 }
 
-// Rows go by value, so that the compiler need not ask whether they overlap.
+// Rows are passed by value, so that the compiler knows that they do not overlap.
 
 #[inline]
 fn add(a: Row<u8>, b: Row<u8>) -> Row<u8> {
@@ -205,7 +210,7 @@ fn min([a, b]: [Row<u8>; 2]) -> Row<u8> {
     least
 }
 
-/// What each pair of code bits costs, the first bit lowest.
+/// Returns the cost of each pair of code bits, the first bit lowest.
 #[inline]
 fn pair_costs(soft: &[Row<i8>; 2]) -> [Row<u8>; 4] {
     let mut costs = [[0; LANES]; 4];

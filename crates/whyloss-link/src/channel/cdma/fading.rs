@@ -6,24 +6,24 @@
 //! g(t) = Σ_l |α_l(t)|²,  E g = 1                                      (maximal-ratio combining)
 //! ```
 //!
-//! Method (Smith's, in time): white complex noise passes a symmetric filter whose response is the square root of
-//! Clarke's spectrum, `S(f) ∝ 1/√(f_D² − f²)`, ten Doppler periods to each side; the correlation then meets Bessel's
-//! function within 0.01 over two periods (tested). The values are
-//! thus exactly normal and stationary from the first symbol, which a sum of sinusoids is not: few sinusoids make deep
-//! fades too rare. About 16 filtered values per Doppler period; cubic interpolation doubles them, and a second one
-//! gives the power at each symbol.
+//! Method (of Smith, in time): white complex noise passes a symmetric filter of ten Doppler periods
+//! to each side. Its response is the square root of Clarke's spectrum, `S(f) ∝ 1/√(f_D² − f²)`. The
+//! correlation then meets Bessel's function within 0.01 over two periods (tested). The values are
+//! exactly normal and stationary from the first symbol. A sum of a few sinusoids would make deep
+//! fades too rare. About 16 filtered values per Doppler period; cubic interpolation doubles them,
+//! and a second one gives the power at each symbol.
 
 use super::noise::Normal;
 use crate::random::Random;
 
-/// Most paths that can be told apart here.
+/// The highest number of paths.
 pub(super) const MAX_PATHS: u32 = 8;
-/// Doppler periods the filter looks to each side.
+/// The half width of the filter, in Doppler periods.
 const PERIODS: f64 = 10.0;
-/// Filtered values per Doppler period, at least.
+/// The lowest number of filtered values per Doppler period.
 const PER_PERIOD: f64 = 16.0;
 
-/// Real and imaginary parts of four paths: what a vector register holds twice.
+/// The real and imaginary parts of four paths, which fill two vector registers.
 type Group = [f32; 8];
 
 pub(super) struct Fading {
@@ -35,7 +35,7 @@ pub(super) struct Fading {
     /// The last four filtered values per group, oldest first.
     filtered: Vec<[Group; 4]>,
     paths: usize,
-    /// Power at the last four nodes; nodes lie `spacing` symbols apart, two per filtered value.
+    /// The power at the last four nodes; nodes lie `spacing` symbols apart, two per filtered value.
     nodes: [f32; 4],
     /// The power at the node between this filtered value and the last, still to come.
     midpoint: Option<f32>,
@@ -46,7 +46,7 @@ pub(super) struct Fading {
 }
 
 impl Fading {
-    /// Fading of `paths` paths, with `doppler` Doppler periods per symbol.
+    /// Returns the fading of `paths` paths, with `doppler` Doppler periods per symbol.
     pub(super) fn new(paths: usize, doppler: f64, normal: &Normal, random: &mut Random) -> Self {
         let spacing = (0.5 / (PER_PERIOD * doppler)).clamp(1.0, 1e6) as usize;
         // Doppler periods per filtered value.
@@ -78,7 +78,7 @@ impl Fading {
         fading
     }
 
-    /// The combined power at each of the next symbols.
+    /// Writes the combined power at each of the next symbols.
     pub(super) fn powers(&mut self, normal: &Normal, random: &mut Random, out: &mut [f32]) {
         let mut filled = 0;
         while filled < out.len() {
@@ -94,7 +94,8 @@ impl Fading {
         }
     }
 
-    /// The powers from the second of the four nodes up to the third, by the cubic through all four.
+    /// Computes the powers from the second of the four nodes up to the third, by the cubic through
+    /// all four.
     fn draw_span(&mut self) {
         let [p, q, r, s] = self.nodes;
         // Lagrange's cubic at −1, 0, 1, 2.
@@ -108,12 +109,14 @@ impl Fading {
         }
     }
 
-    /// Moves on by one node: at a filtered value and half-way to the next in turn.
+    /// Moves on by one node. Nodes lie alternately at a filtered value and half-way to the next
+    /// one.
     fn next_node(&mut self, normal: &Normal, random: &mut Random) {
         let power = if let Some(power) = self.midpoint.take() {
             power
         } else {
-            // The values at hand are those at −1, 0, 1, 2: this node is at 0, the next one at 1/2.
+            // The current values are those at −1, 0, 1, 2; this node is at 0, and the next one at
+            // 1/2.
             let here = self.power(|[_, value, _, _]| value);
             self.midpoint = Some(self.power(|[a, b, c, d]| 0.0625 * (9.0 * (b + c) - (a + d))));
             self.filter_next(normal, random);
@@ -123,7 +126,8 @@ impl Fading {
         self.nodes[3] = power;
     }
 
-    /// Σ over the paths of the squared magnitude of `value` of the four filtered values.
+    /// Returns the sum over the paths of the squared magnitude of `value` of the four filtered
+    /// values.
     fn power(&self, value: impl Fn([f32; 4]) -> f32) -> f32 {
         let parts = self
             .filtered
@@ -132,7 +136,7 @@ impl Fading {
         parts.take(2 * self.paths).map(value).map(|x| x * x).sum()
     }
 
-    /// The next value of every path.
+    /// Computes the next filtered value of every path.
     fn filter_next(&mut self, normal: &Normal, random: &mut Random) {
         self.push_noise(normal, random);
         for (white, filtered) in self.white.iter().zip(&mut self.filtered) {
@@ -161,12 +165,12 @@ impl Fading {
     }
 }
 
-/// Half of the symmetric filter, from its centre on, with the given sum of squares over the whole; `step` is Doppler
-/// periods per filtered value.
+/// Returns half of the symmetric filter, from its centre on. `energy` is the sum of squares over
+/// the whole filter, and `step` the Doppler periods per filtered value.
 ///
-/// Clarke's spectrum is cut into bins a twentieth of f_D wide; a bin's share is the difference of `asin(f/f_D)/π` at its
-/// edges, and the response is the cosine series of the shares' square roots. Binning, unlike a window on the response,
-/// keeps the spectrum's edges at ±f_D sharp.
+/// Clarke's spectrum is cut into bins a twentieth of f_D wide. A bin's share is the difference of
+/// `asin(f/f_D)/π` at its edges. The response is the cosine series of the shares' square roots.
+/// Binning, unlike a window on the response, keeps the spectrum's edges at ±f_D sharp.
 fn filter(step: f64, energy: f64) -> Vec<f32> {
     let reach = libm::ceil(PERIODS / step);
     let bins = 2.0 * reach;

@@ -3,13 +3,15 @@
 //! Neighbours in the code are sent as far apart as the rectangle has rows. Cells beyond the block stay empty and are not
 //! sent.
 
-/// Columns of the smallest square that holds `len` bits: neither neighbours in the code nor on the air stay close.
+/// Returns the number of columns of the smallest square that holds `len` bits. In a square,
+/// neighbours in the code are far apart on the air, and vice versa.
 pub(super) fn square(len: usize) -> usize {
     let side = len.isqrt();
     if side * side < len { side + 1 } else { side }
 }
 
-/// The place on the air of each code bit of a block of `len` bits, in a rectangle of so many columns (at least 1).
+/// Returns the place on the air of each code bit of a block of `len` bits, in a rectangle of
+/// `columns` columns (at least 1).
 pub(super) fn places(len: usize, columns: usize) -> Vec<u32> {
     let mut places = vec![0; len];
     let sent = (0..columns).flat_map(|column| (column..len).step_by(columns));

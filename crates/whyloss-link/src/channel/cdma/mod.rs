@@ -1,9 +1,10 @@
 //! The CDMA radio channel of Cen, Cosman and Voelker (MMCN 2002, section 5.2, Table 1), from its physics.
 //!
-//! Their error patterns came from a simulation "based on" Zhao, Cosman and Milstein, *Tradeoffs of source coding, channel
-//! coding and spreading in CDMA systems* (MILCOM 2000): convolutional code, interleaver, direct-sequence spreading,
-//! frequency-selective Rayleigh fading. Neither text nor traces being at hand, this is a simulation of the same chain
-//! with the same parameters. Nothing in it was fitted to Table 1.
+//! Their error patterns came from a simulation "based on" Zhao, Cosman and Milstein, *Tradeoffs of
+//! source coding, channel coding and spreading in CDMA systems* (MILCOM 2000): convolutional code,
+//! interleaver, direct-sequence spreading, frequency-selective Rayleigh fading. Neither that paper
+//! nor its traces are available, so this module simulates the same chain with the same parameters.
+//! No parameter was fitted to Table 1.
 //!
 //! ```text
 //! information bits → rate-1/2 convolutional code, zero tail per packet → block interleaver over 2 or 3 packets
@@ -19,7 +20,7 @@
 //! multipath, L equal paths and L RAKE fingers, Eng and Milstein 1995). Perfect channel estimates, no power control, no
 //! shadowing.
 //!
-//! What the paper leaves open, and what [`Parameters::cen`] reads:
+//! The paper leaves these points open; [`Parameters::cen`] takes these readings:
 //!
 //! | open | reading taken | why |
 //! |---|---|---|
@@ -32,12 +33,14 @@
 //! | trellis | tail per packet | packets are decoded and judged one by one |
 //! | interleaver | nearly square block | only its size is given |
 //!
-//! These readings together do not give Table 1: they lose 74, 77 and 59 % of packets, against 7.8, 3.1 and 1.0 %. No
-//! reading tried alone does either. With E_b per code bit and an interleaver of 32 columns the bit error rates come out as
-//! 7.1e-5, 2.9e-5 and 1.1e-5 (8.7e-5, 2.8e-5, 7.1e-6), the losses as 2.6, 1.5 and 0.5 %; with E_b on each path and memory 4
-//! the high level's losses and bursts come out near (9.7 %; 27 % of bursts of length two, 5 % longer). The example `cdma_readings` prints
-//! them all. Until the original parameters turn up, [`BurstRenewal::cen`](super::BurstRenewal::cen) is the stand-in that
-//! meets the stated rates, and this channel shows what its physics does to packets.
+//! These readings together do not give Table 1: they lose 74, 77 and 59 % of packets, against 7.8,
+//! 3.1 and 1.0 %. No reading tried alone does either. With E_b per code bit and an interleaver of
+//! 32 columns, the bit error rates are 7.1e-5, 2.9e-5 and 1.1e-5 (the paper: 8.7e-5, 2.8e-5,
+//! 7.1e-6), and the losses 2.6, 1.5 and 0.5 %. With E_b on each path and memory 4, the losses and
+//! bursts of the high level are near (9.7 %; 27 % of bursts of length two, 5 % longer). The example
+//! `cdma_readings` prints them all. Until the original parameters turn up,
+//! [`BurstRenewal::cen`](super::BurstRenewal::cen) is the stand-in that meets the stated rates, and
+//! this channel shows what its physics does to packets.
 
 mod convolutional;
 mod fading;
@@ -53,99 +56,100 @@ use fading::Fading;
 use noise::Normal;
 use receiver::Receiver;
 
-/// A CDMA channel: see the module for its model.
+/// Describes a CDMA channel; the module documents the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// N: chips per code bit.
+    /// The spreading gain N, in chips per code bit.
     pub spreading_gain: u32,
-    /// K: users on the air, this one included.
+    /// The number K of users on the air, this one included.
     pub users: u32,
-    /// L: paths of equal mean power that the receiver tells apart.
+    /// The number L of paths that the receiver resolves, all of equal mean power.
     pub paths: u32,
-    /// E_b/N₀ in decibel, in the mean over fading.
+    /// The energy per bit over the noise density, E_b/N₀, in decibels, averaged over fading.
     pub eb_n0_db: f64,
-    /// What E_b is spent on.
+    /// The kind of bit that has the energy E_b.
     pub energy: Energy,
-    /// Where E_b is received.
+    /// Whether the receiver gets the energy E_b on all paths together or on each path.
     pub received: Received,
-    /// What interferes.
+    /// The sources of interference at the receiver.
     pub interference: Interference,
-    /// f_D·T: Doppler periods per code bit.
+    /// The Doppler frequency times the duration of a code bit, f_D·T, which has no unit.
     pub doppler: f64,
-    /// The rate-1/2 code.
+    /// The convolutional code of the packets.
     pub code: Convolution,
-    /// Packets that are interleaved together.
+    /// The number of packets that are interleaved together.
     pub interleaver_packets: u32,
-    /// Columns of the interleaver's rectangle; `None` for the smallest square.
+    /// The number of columns of the interleaver's rectangle; `None` for the smallest square.
     pub interleaver_columns: Option<u32>,
-    /// Information bytes in a packet.
+    /// The packet size in information bytes.
     pub packet_bytes: u32,
 }
 
-/// The three channels of Table 1, by their loss.
+/// Names the three channels of Cen et al.'s Table 1 by their loss rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Spreading gain 16, interleaver of 2 packets (the paper: 7.8 % of packets lost, bit error rate 8.7e-5).
+    /// A spreading gain of 16 and an interleaver of 2 packets (the paper: 7.8 % of packets lost,
+    /// bit error rate 8.7e-5).
     High,
-    /// Spreading gain 16, interleaver of 3 packets (3.1 %, 2.8e-5).
+    /// A spreading gain of 16 and an interleaver of 3 packets (3.1 %, 2.8e-5).
     Medium,
-    /// Spreading gain 32, interleaver of 2 packets (1.0 %, 7.1e-6).
+    /// A spreading gain of 32 and an interleaver of 2 packets (1.0 %, 7.1e-6).
     Low,
 }
 
-/// What E_b is the energy of.
+/// Says which kind of bit has the energy per bit E_b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Energy {
-    /// An information bit: a code bit has half of it.
+    /// E_b is the energy of an information bit; a code bit has half of it.
     PerInformationBit,
-    /// A code bit.
+    /// E_b is the energy of a code bit.
     PerCodeBit,
 }
 
-/// Where E_b is received.
+/// Says on which paths the receiver gets the energy per bit E_b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// On all paths together.
+    /// E_b is received on all paths together.
     OnAllPaths,
-    /// On each path, so that L paths together receive L times as much.
+    /// E_b is received on each path, so that L paths together receive L times as much.
     OnEachPath,
 }
 
-/// What disturbs a path besides thermal noise.
+/// Lists what disturbs a path besides thermal noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interference {
-    /// Nothing.
+    /// Only thermal noise disturbs a path.
     None,
-    /// The other users.
+    /// The signals of the other users.
     OtherUsers,
-    /// The other users, and this user's signal on the other paths.
+    /// The signals of the other users, and this user's signal on the other paths.
     OtherUsersAndOwnPaths,
 }
 
-/// A rate-1/2 convolutional code, by its memory.
+/// Names a convolutional code of rate 1/2 by its memory, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convolution {
-    /// (23, 35) octal, free distance 7.
+    /// The code (23, 35) in octal, with free distance 7.
     Memory4,
-    /// (133, 171) octal, free distance 10.
+    /// The code (133, 171) in octal, with free distance 10.
     Memory6,
-    /// (753, 561) octal, free distance 12: IS-95 and cdma2000.
+    /// The code (753, 561) in octal, with free distance 12, which IS-95 and cdma2000 use.
     Memory8,
 }
 
-/// What became of the packets of one run.
+/// The fate of each packet in one run of the radio, and the counts of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// Per slot, whether its packet was lost.
+    /// Whether the packet of each slot was lost.
     pub lost: Vec<bool>,
-    /// Information bits decoded wrongly.
+    /// The number of information bits that were decoded wrongly.
     pub bit_errors: u64,
-    /// Information bits sent.
+    /// The number of information bits sent.
     pub bits: u64,
 }
 
 impl Parameters {
-    /// The channel of Cen et al. at one of the levels of their Table 1 (CEN-25, CEN-26).
+    /// Returns the channel of Cen et al. at one of the levels of their Table 1 (CEN-25, CEN-26).
     pub const fn cen(level: Level) -> Self {
         let (spreading_gain, interleaver_packets) = match level {
             Level::High => (16, 2),
@@ -168,13 +172,14 @@ impl Parameters {
         }
     }
 
-    /// Slots of 381 bytes at 150 kbit/s in the 12 s of one of the paper's 100 trials.
+    /// The number of slots in one of the paper's 100 trials: 12 s of 381-byte packets at 150
+    /// kbit/s.
     pub const CEN_SLOTS: usize = 590;
 
-    /// Refuses values that no channel can have.
+    /// Checks that the values describe a possible channel.
     ///
     /// # Errors
-    /// Names the value and what it may be.
+    /// Returns an error that names the invalid value and its permitted range.
     pub fn check(&self) -> Result<(), ChannelError> {
         let count = |name, value: u32, max: u32, expected| {
             in_range(name, f64::from(value), 1.0..=f64::from(max), expected)
@@ -209,16 +214,16 @@ impl Parameters {
         )
     }
 
-    /// Sends packets in `slots` consecutive slots over fading that starts in equilibrium.
+    /// Simulates packets in `slots` consecutive slots over fading that starts in equilibrium.
     ///
     /// # Errors
-    /// As [`Parameters::check`].
+    /// Returns the errors of [`Parameters::check`].
     pub fn trial(&self, slots: usize, random: Random) -> Result<Trial, ChannelError> {
         self.check()?;
         Ok(self.run(slots, random))
     }
 
-    /// σ²: the variance of noise and interference on a path, for code bits of unit energy.
+    /// Returns σ², the variance of noise and interference on a path, for code bits of unit energy.
     fn variance(&self) -> f64 {
         let rate = match self.energy {
             Energy::PerInformationBit => 0.5,
@@ -277,7 +282,7 @@ impl Parameters {
     }
 }
 
-/// From combined power and noise to the soft values of a decoder.
+/// Converts combined power and noise into the soft values of a decoder.
 struct Quantiser {
     deviation: f32,
     scale: f32,
@@ -285,7 +290,8 @@ struct Quantiser {
 }
 
 impl Quantiser {
-    /// Uniform steps up to `max`, reached at twice the mean amplitude.
+    /// Returns a quantiser with uniform steps up to `max`, which is reached at twice the mean
+    /// amplitude.
     fn new(variance: f64, max: i8) -> Self {
         Self {
             deviation: libm::sqrt(variance) as f32,
@@ -294,9 +300,10 @@ impl Quantiser {
         }
     }
 
-    /// The RAKE's output for each code bit, positive where right, rounded to the decoder's integers.
+    /// Writes the RAKE's output for each code bit, positive where correct, rounded to the decoder's
+    /// integers.
     fn soft_values(&self, powers: &[f32], noise: &[f32], out: &mut [i8]) {
-        // Adding 1.5·2²³ leaves the integer nearest to a small number in the low bits.
+        // After adding 1.5·2²³, the low bits hold the integer nearest to a small number.
         const ROUND: f32 = 12_582_912.0;
         for ((out, &power), &noise) in out.iter_mut().zip(powers).zip(noise) {
             // IEEE square roots are exact to the last bit everywhere.
@@ -306,7 +313,8 @@ impl Quantiser {
     }
 }
 
-/// g + √g·noise: maximal-ratio combining of paths with combined power g and the same noise on each.
+/// Returns g + √g·noise: maximal-ratio combining of paths with combined power g and equal noise on
+/// each.
 #[inline]
 fn rake_output(power: f32, noise: f32) -> f32 {
     power + power.sqrt() * noise

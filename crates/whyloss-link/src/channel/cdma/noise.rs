@@ -1,27 +1,28 @@
 //! Normal random numbers, fast: the ziggurat of Marsaglia and Tsang (J. Stat. Softw. 5(8), 2000).
 //!
-//! 256 layers of equal area `V` cover `f(x) = exp(−x²/2)`, x > 0; a draw picks a layer and a point of its width, and is
-//! accepted at once if it lies under the layer above (98.9 %). Half a word per draw: 8 bits for the layer and, apart
-//! from them, 24 for the place with its sign. Numbers come as `f32`, finer than any soft decision made of them.
+//! 256 layers of equal area `V` cover `f(x) = exp(−x²/2)`, x > 0. A draw picks a layer and a point
+//! of its width, and accepts the point at once if it lies under the layer above (98.9 %). It takes
+//! half a word: 8 bits for the layer, and 24 others for the point with its sign. Numbers are `f32`,
+//! finer than any soft decision made from them.
 
 use crate::random::Random;
 
 const LAYERS: usize = 256;
-/// Where the tail begins, for 256 layers.
+/// The start of the tail, for 256 layers.
 const R: f64 = 3.654_152_885_361_009;
 /// The area of each layer, the lowest one with the tail.
 const V: f64 = 0.004_928_673_233_992_336;
-/// The places in half a layer.
+/// The number of places in half a layer.
 const PLACES: f64 = 8_388_608.0;
 
 pub(super) struct Normal {
-    /// Right edge of each layer, from the lowest (whose edge stands for its area) to the top.
+    /// The right edge of each layer, from the lowest (whose edge stands for its area) to the top.
     edges: [f64; LAYERS + 1],
-    /// f at the edges.
+    /// The density f at the edges.
     heights: [f64; LAYERS + 1],
     /// Edge over places: what a place is worth.
     width: [f32; LAYERS],
-    /// Places below this lie under the layer above.
+    /// The places below this lie under the layer above.
     inside: [i32; LAYERS],
 }
 
@@ -63,7 +64,7 @@ impl Normal {
         self.outside(layer, place, random)
     }
 
-    /// The rare rest: the tail and the wedges between a layer and the curve.
+    /// Handles the rare cases: the tail, and the wedges between a layer and the curve.
     #[cold]
     fn outside(&self, mut layer: usize, mut place: i32, random: &mut Random) -> f32 {
         loop {
@@ -88,12 +89,12 @@ impl Normal {
     }
 }
 
-/// `exp(−x²/2)`.
+/// Returns `exp(−x²/2)`, the density up to a factor.
 fn density(x: f64) -> f64 {
     libm::exp(-0.5 * x * x)
 }
 
-/// A normal number beyond R (Marsaglia 1964).
+/// Returns a normal number beyond R (Marsaglia 1964).
 fn tail(random: &mut Random) -> f64 {
     loop {
         let x = random.exponential(1.0 / R);

@@ -1,13 +1,14 @@
 //! Decoding packets, sixteen at a time, and counting their wrong bits.
 //!
-//! Most packets arrive so well that no error is possible whatever they carry; only the others are given random bits,
-//! encoded and decoded. That changes nothing but the work: the code is linear and the channel symmetric.
+//! Most packets arrive so well that no content could be decoded wrongly. Only the other packets get
+//! random bits that are encoded and decoded. The result is the same, because the code is linear and
+//! the channel symmetric.
 
 use super::Trial;
 use super::convolutional::{Code, LANES};
 use crate::random::Random;
 
-/// Packets waiting for their decoder to fill, a lane each.
+/// The packets that wait until the decoder is full, one per lane.
 struct Batch {
     soft: Vec<[i8; LANES]>,
     slots: Vec<usize>,
@@ -36,7 +37,7 @@ impl Batch {
 
 pub(super) struct Receiver {
     code: Code,
-    /// Information bits per packet.
+    /// The number of information bits per packet.
     bits: usize,
     arrived: Batch,
     doubtful: Batch,
@@ -69,7 +70,7 @@ impl Receiver {
         }
     }
 
-    /// Decodes what still waits.
+    /// Decodes the packets that still wait.
     pub(super) fn finish(mut self, random: &mut Random) -> Trial {
         self.sift(random);
         self.decode(random);
