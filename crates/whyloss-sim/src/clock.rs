@@ -1,14 +1,14 @@
-//! A receiver's clock that stamps late, by exponential noise: what interrupts, batches and
-//! schedulers do to arrival times.
+//! A receiver's clock that stamps arrivals late by exponential noise, as interrupts, batches and
+//! schedulers do.
 //!
 //! ```text
 //! stamp_i = max(stamp_(i−1), arrival_i + e_i)      e_i exponential, independent; stamps never go back
 //! ```
 //!
-//! In a simulator packets arrive to the nanosecond, which flatters every rule that looks at
-//! inter-arrival times. Only the classifier hears the noise: transport, truth and measurement keep
-//! the exact time. A flow without it pays nothing, since the noise is a classifier from outside
-//! that hears the same arrivals later.
+//! In a simulator, arrival times are exact to the nanosecond, which favours every rule that looks
+//! at inter-arrival times. Only the classifier sees the noise; transport, truth and measurement
+//! keep the exact time. The noise is a classifier from outside that sees the same arrivals later,
+//! so a flow without noise costs nothing more.
 
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time};
@@ -16,7 +16,7 @@ use whyloss_link::Random;
 
 use crate::decider::{Decider, OutsideReceiver, ReceiverDecider};
 
-/// The stamps of a noisy clock.
+/// A clock whose stamps are late by exponential noise.
 #[derive(Clone, Debug)]
 pub struct NoisyClock {
     mean: Duration,
@@ -25,7 +25,7 @@ pub struct NoisyClock {
 }
 
 impl NoisyClock {
-    /// A clock that stamps `mean` late on average.
+    /// Returns a clock whose stamps are late by `mean` on average, with draws from `random`.
     pub fn new(mean: Duration, random: Random) -> Self {
         Self {
             mean,
@@ -34,7 +34,7 @@ impl NoisyClock {
         }
     }
 
-    /// Returns the clock's stamp for an event at `now`.
+    /// Returns the clock's stamp for an event at `now`. Stamps never decrease.
     pub fn stamp(&mut self, now: Time) -> Time {
         let noise = self.random.exponential(self.mean.as_nanos() as f64);
         self.latest = self.latest.max(now + Duration::from_nanos(noise as i64));
@@ -42,7 +42,7 @@ impl NoisyClock {
     }
 }
 
-/// A receiver classifier that hears of arrivals by a noisy clock.
+/// A receiver classifier that gets arrivals with the stamps of a noisy clock.
 struct Noisy {
     clock: NoisyClock,
     classifier: Box<dyn ReceiverClassifier + Send + Sync>,
@@ -56,7 +56,8 @@ impl ReceiverClassifier for Noisy {
     }
 }
 
-/// The decider with its arrivals stamped by `clock`; what asks the truth looks at no clock.
+/// Returns the decider with its arrivals stamped by `clock`. References that know the truth read no
+/// clock and stay as they are.
 pub(crate) fn noisy(decider: ReceiverDecider, clock: NoisyClock) -> ReceiverDecider {
     let exact = match decider {
         Decider::Classifier(classifier) => OutsideReceiver::new(move || classifier.clone()),

@@ -1,15 +1,14 @@
-//! Deciders of the causes of a flow's losses in a run: any classifier, or a reference that only the
-//! truth can give.
+//! Deciders of the causes of a flow's losses: any classifier, or a reference that knows the truth.
 //!
-//! The oracle is told the true cause, the erring one gets it wrong with given probabilities.
-//! Neither is a classifier: what they say depends on what the path knows, so they live here, and
-//! hosts that score verdicts answer for them. By name they stand beside the classifiers, in one
-//! registry for receivers and one for senders.
+//! The oracle learns the true cause; the erring reference reports it wrongly with given
+//! probabilities. Neither is a classifier, because their answers depend on what the path knows.
+//! Therefore they live here, and the hosts that score verdicts answer for them. One registry for
+//! receivers and one for senders list them beside the classifiers.
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 4: a loss differentiation algorithm is judged between
-//! *omniscient* TFRC, told every true cause (Mc = Mw = 0), and *unaware* TFRC, to which every loss
-//! is congestion (Mc = 0, Mw = 1). The erring one has Mc and Mw by decree, for the relations
-//! between them, throughput and congestion that the section states (CEN-14). MAR-4
+//! Cen, Cosman & Voelker (MMCN 2002, section 4) judge a loss differentiation algorithm between two
+//! extremes. *Omniscient* TFRC knows every true cause (Mc = Mw = 0); *unaware* TFRC takes every
+//! loss for congestion (Mc = 0, Mw = 1). The erring reference has set values of Mc and Mw, to
+//! measure their relation to throughput and congestion that the section states (CEN-14). MAR-4
 //! (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks
 //! up; [`Lookup`] has the choices, and each paper's experiments name theirs.
 
@@ -23,26 +22,26 @@ use whyloss::{Cause, receiver, sender};
 
 use crate::registry::{Labelled, Own};
 
-/// Decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the
-/// references. `O` is what an oracle has to be told about its job.
+/// Decides the causes of a flow's losses: a classifier `C`, a classifier `X` from outside, or a
+/// reference. `O` holds the settings of the oracle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider<C, O, X> {
-    /// Every loss is congestion. (The unaware classifier, without one: flows of this kind come by
-    /// the ten thousand.)
+    /// Every loss is congestion. This equals the unaware classifier, but takes no memory, because
+    /// scenarios may have ten thousand such flows.
     Unaware,
-    /// Any other classifier, which sees what an end host sees.
+    /// A classifier, which sees only what an end host sees.
     Classifier(Box<C>),
     /// A classifier from outside. A scenario file names it if a
     /// [`Registry`](crate::registry::Registry) does.
     Outside(X),
-    /// The oracle: the true cause.
+    /// The oracle, which reports the true cause.
     Oracle(O),
-    /// The true cause, given wrongly with probability `mc` (congestion called wireless) or `mw`
-    /// (wireless called congestion).
+    /// Reports the true cause, but wrongly with probability `mc` for congestion losses and `mw` for
+    /// wireless losses.
     Erring {
-        /// Probability of calling a congestion loss wireless.
+        /// The probability of calling a congestion loss wireless, in [0, 1].
         mc: f64,
-        /// Probability of calling a wireless loss congestion.
+        /// The probability of calling a wireless loss congestion, in [0, 1].
         mw: f64,
     },
 }
@@ -59,11 +58,11 @@ pub type OutsideReceiver = Outside<dyn receiver::ReceiverClassifier + Send + Syn
 /// A sender classifier from outside.
 pub type OutsideSender = Outside<dyn sender::SenderClassifier + Send + Sync>;
 
-/// Makes classifiers from outside, one for each run of each flow: a copy starts anew.
+/// Makes classifiers from outside, one for each run of each flow. A clone starts without history.
 pub struct Outside<T: ?Sized> {
     make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
     made: Option<Box<T>>,
-    /// Its description, if a registry built it.
+    /// The description of the classifier, if a registry built it.
     label: Arc<str>,
 }
 
@@ -77,12 +76,12 @@ impl<T: ?Sized> Outside<T> {
         }
     }
 
-    /// A new one.
+    /// Returns a new instance in its initial state.
     pub(crate) fn make(&self) -> Box<T> {
         (self.make)()
     }
 
-    /// The classifier of this run.
+    /// Returns the classifier of this run.
     pub(crate) fn classifier(&mut self) -> &mut T {
         self.made.get_or_insert_with(|| (self.make)())
     }
@@ -111,7 +110,7 @@ impl<T: ?Sized> fmt::Debug for Outside<T> {
     }
 }
 
-/// Two are the same if they are made by the same.
+/// Two deciders are equal if they share the function that makes them.
 impl<T: ?Sized> PartialEq for Outside<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
@@ -119,8 +118,9 @@ impl<T: ?Sized> PartialEq for Outside<T> {
 }
 
 impl ReceiverDecider {
-    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. A
-    /// reference that learns the truth of each packet answers nothing here.
+    /// Updates the classifier with an arrival that has `missing` packets directly before it.
+    /// Returns the verdict on them. A reference that learns the truth of each packet returns `None`
+    /// here.
     pub fn hear(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         match self {
             Self::Classifier(classifier) => classifier.on_arrival(arrival, missing),
@@ -132,12 +132,12 @@ impl ReceiverDecider {
 }
 
 impl<C: Unaware, O, X> Decider<C, O, X> {
-    /// Makes what a transport without a classifier does: every loss is congestion.
+    /// Returns the decider of a transport without a classifier: every loss is congestion.
     pub fn unaware() -> Self {
         Self::Unaware
     }
 
-    /// Decides as this classifier does.
+    /// Returns a decider that uses this classifier.
     pub fn of(classifier: C) -> Self {
         if classifier == C::unaware() {
             Self::Unaware
@@ -146,8 +146,8 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
         }
     }
 
-    /// The cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0, 1), draws
-    /// errors.
+    /// Returns the cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0,
+    /// 1), draws errors.
     pub(crate) fn err(mc: f64, mw: f64, truth: Cause, uniform: f64) -> Cause {
         let (rate, wrong) = match truth {
             Cause::Congestion => (mc, Cause::Wireless),
@@ -171,7 +171,7 @@ impl From<OutsideSender> for SenderDecider {
 
 /// A family of classifiers that has an unaware one.
 pub trait Unaware: PartialEq {
-    /// Makes it.
+    /// Returns the unaware classifier of the family.
     fn unaware() -> Self;
 }
 
@@ -194,16 +194,16 @@ pub struct Family<C: 'static, O: 'static, X: 'static> {
     references: &'static [Entry<Decider<C, O, X>>],
 }
 
-/// A registry's description of its own line.
+/// One line of a registry: the description of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Line {
-    /// Name in scenarios and commands.
+    /// The name in scenarios and commands.
     pub id: &'static str,
-    /// Name in its paper.
+    /// The name in its paper.
     pub name: &'static str,
-    /// Its summary, in a line.
+    /// A summary of one line.
     pub summary: &'static str,
-    /// Who described it, and where.
+    /// The authors and the publication that describe the algorithm.
     pub source: &'static str,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
@@ -222,22 +222,22 @@ impl<C> From<&Entry<C>> for Line {
 }
 
 impl<C: Unaware, O, X> Family<C, O, X> {
-    /// Every line: the classifiers in their order, then the references.
+    /// Returns every line: the classifiers in their order, then the references.
     pub fn lines(&self) -> impl Iterator<Item = Line> + Clone {
         let classifiers = self.classifiers.iter().map(Line::from);
         classifiers.chain(self.references.iter().map(Line::from))
     }
 
-    /// Finds the line of that id.
+    /// Finds the line with this id.
     pub fn find(&self, id: &str) -> Option<Line> {
         self.lines().find(|line| line.id == id)
     }
 
-    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if
-    /// there is no such line.
+    /// Builds the algorithm with this id, with `overrides` instead of the defaults. Returns `None`
+    /// if no line has this id.
     ///
     /// # Errors
-    /// As [`Entry::build`].
+    /// Returns the errors of [`Entry::build`].
     pub fn build(
         &self,
         id: &str,
@@ -272,23 +272,23 @@ impl<'a, C: Unaware, O, X> Known<'a, C, O, X> {
         }
     }
 
-    /// Returns every line: the family's, then those from outside.
+    /// Returns every entry: first those of the family, then those from outside.
     pub fn lines(&self) -> impl Iterator<Item = Line> + Clone + use<'a, C, O, X> {
         self.family.lines().chain(self.own.iter().map(Own::line))
     }
 
-    /// Finds the line of that id.
+    /// Finds the line with this id.
     pub fn find(&self, id: &str) -> Option<Line> {
         self.lines().find(|line| line.id == id)
     }
 }
 
 impl<C: Unaware, O, X: Labelled> Known<'_, C, O, X> {
-    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if
-    /// there is no such line.
+    /// Builds the algorithm with this id, with `overrides` instead of the defaults. Returns `None`
+    /// if no line has this id.
     ///
     /// # Errors
-    /// As [`Entry::build`].
+    /// Returns the errors of [`Entry::build`].
     pub fn build(
         &self,
         id: &str,

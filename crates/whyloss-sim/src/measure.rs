@@ -15,7 +15,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The measurement window of a scenario.
+    /// Returns the measurement window of a scenario.
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self {
             from: scenario.measure_from,
@@ -33,52 +33,55 @@ impl Window {
     }
 }
 
-/// The counts of one run.
+/// Holds the counts of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Length of the measurement window.
+    /// The length of the measurement window.
     pub window: Duration,
-    /// One per flow of the scenario, in its order.
+    /// The results of the flows, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// One per link of the scenario, in its order.
+    /// The results of the links, in the order of the scenario.
     pub links: Vec<LinkResult>,
-    /// Events the engine handled, inside the window and out.
+    /// The number of events that the engine handled, inside the window and outside.
     pub events: u64,
 }
 
-/// The measures of one flow inside the window.
+/// Holds the measures of one flow inside the window. It dereferences to its counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
     /// The flow's name in the scenario.
     pub name: String,
-    /// Warm-up or cross traffic.
+    /// Whether the flow is warm-up or cross traffic.
     pub background: bool,
     /// Data packets that left the source, retransmissions included.
     pub sent: u64,
-    /// Data packets that the sink took, duplicates included.
+    /// The number of data packets that the sink took, duplicates included.
     pub received: u64,
-    /// Packets received with damaged bits, all beyond the flow's coverage.
+    /// The number of packets received with damaged bits, all beyond the flow's coverage.
     pub damaged: u64,
-    /// Packets received that some queue had marked (ECN).
+    /// The number of packets received that a queue had marked (ECN).
     pub marked: u64,
-    /// Bytes of the packets received, headers included.
+    /// The bytes of the packets received, headers included.
     pub received_bytes: u64,
-    /// Data packets that the sink took for the first time (TCP: goodput).
+    /// The number of data packets that the sink took for the first time (TCP: goodput).
     pub delivered: u64,
-    /// Bytes that hosts from outside gave to the application at the sink, in order and once; 0 for
-    /// every other transport.
+    /// The bytes that hosts from outside gave to the application at the sink, in order and once. 0
+    /// for every other transport.
     pub application_bytes: u64,
-    /// Data packets lost, by cause. Those that the sink dropped for damage are lost to the channel.
+    /// The number of data packets lost, by cause. Packets that the sink dropped for damage count as
+    /// lost to the channel.
     pub lost: ByCause,
-    /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it.
-    /// None of an on/off source.
+    /// The verdicts on lost packets. The verdict on a loss event counts for every packet lost in
+    /// it. An on/off source has none.
     pub packets: Confusion,
-    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender
-    /// (TCP, IFTP). An event counts as congestion when any of its packets was lost to it.
+    /// The verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the
+    /// sender (TCP, IFTP). The true cause of an event is congestion if any of its packets was lost
+    /// to congestion.
     pub gaps: Confusion,
-    /// Recoveries that began without a timeout, by the verdict (TCP, IFTP).
+    /// The number of recoveries that began without a timeout, by their verdict (TCP, IFTP).
     pub recoveries: ByCause,
-    /// Timeouts: the retransmission timer (TCP), the same without retransmission (IFTP).
+    /// The number of timeouts of the retransmission timer (TCP), or of IFTP's timer, which
+    /// retransmits nothing.
     pub timeouts: u64,
     /// How long transfers took; `None` of a flow that has none.
     pub transfers: Option<Box<TransferResult>>,
@@ -87,8 +90,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    /// Bits per second that reached the sink, headers and duplicates included, over a window of
-    /// this length.
+    /// Returns the rate in bits per second that reached the sink over a window of this length,
+    /// headers and duplicates included.
     pub fn throughput_bps(&self, window: Duration) -> f64 {
         self.received_bytes as f64 * 8.0 / window.as_secs_f64()
     }
@@ -97,9 +100,9 @@ impl FlowResult {
 /// A count for each cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByCause {
-    /// Lost to full queues.
+    /// The number of losses by congestion.
     pub congestion: u64,
-    /// Lost to a channel.
+    /// The number of losses by a wireless channel.
     pub wireless: u64,
 }
 
@@ -112,29 +115,30 @@ impl ByCause {
     }
 }
 
-/// The measures of one link inside the window.
+/// Holds the measures of one link inside the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkResult {
     /// The link's name in the scenario.
     pub name: String,
-    /// Packets that arrived at the far end.
+    /// The number of packets that arrived at the far end.
     pub delivered: u64,
-    /// Delivered packets in which this link damaged bits.
+    /// The number of delivered packets in which this link damaged bits.
     pub damaged: u64,
-    /// Delivered packets that this link's queue marked (ECN) instead of dropping them.
+    /// The number of delivered packets that this link's queue marked (ECN) instead of dropping
+    /// them.
     pub marked: u64,
-    /// The bytes of those that arrived.
+    /// The bytes of the packets that arrived.
     pub delivered_bytes: u64,
-    /// Packets lost, by cause.
+    /// The number of packets lost, by cause.
     pub lost: ByCause,
-    /// Bytes of the packets that the channel corrupted after their transmission.
+    /// The bytes of the packets that the channel corrupted after their transmission.
     pub corrupted_bytes: u64,
-    /// The link's rate.
+    /// The rate of the link, or the mean of a varying one.
     pub rate: Rate,
 }
 
 impl LinkResult {
-    /// The share of a window of this length that the link spent sending.
+    /// Returns the share of a window of this length, in [0, 1], that the link spent sending.
     pub fn utilisation(&self, window: Duration) -> f64 {
         let bits = (self.delivered_bytes + self.corrupted_bytes) as f64 * 8.0;
         bits / (self.rate.as_bps() as f64 * window.as_secs_f64())

@@ -1,12 +1,12 @@
-//! Watching a run: what the engine tells.
+//! Interfaces for watching a run.
 //!
-//! A [`Watch`] is told of every [`Event`] of a flow or at a link, in the order of their times
-//! ([`Simulation::watch`](crate::Simulation::watch)). No time lies behind the end of the run.
+//! A [`Watch`] receives every [`Event`] of a flow or a link in the order of their times
+//! ([`Simulation::watch`](crate::Simulation::watch)). No time lies after the end of the run.
 //!
-//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`], and the
-//! engine is compiled for it ([`Simulation::observe`](crate::Simulation::observe)). The less it
-//! asks for, the more the engine may work out ahead of time, and the faster it is; what it tells is
-//! the same. A run without a watch pays nothing.
+//! For more speed, an [`Observer`] says what it needs, and in which [`Order`]. The engine is
+//! compiled for it ([`Simulation::observe`](crate::Simulation::observe)). The less an observer asks
+//! for, the more the engine computes ahead of time, and the faster the run. The contents of events
+//! do not change. A run without a watch costs nothing more.
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
@@ -15,7 +15,7 @@ use whyloss_link::Fate;
 use crate::host::tcp;
 use crate::packet::Packet;
 
-/// The order in which an observer must be told, from the cheapest to the dearest.
+/// Says in which order an observer needs events, from the cheapest to the most expensive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
     /// Events at one place (a link, a source or a sink) come in the order of their times; a
@@ -24,13 +24,13 @@ pub enum Order {
     /// Events of one flow come in the order of their times, at whichever end they happen; so do
     /// events of one link.
     Flow,
-    /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain)
-    /// is used.
+    /// All events of the run come in the order of their times, from the [plain
+    /// engine](crate::Simulation::plain).
     Run,
 }
 
 impl Order {
-    /// The order that serves both.
+    /// Returns the cheapest order that satisfies both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         if self as u8 >= other as u8 {
@@ -41,134 +41,133 @@ impl Order {
     }
 }
 
-/// The state of a source with congestion control; a value that it lacks is `None`.
+/// The state of a source with congestion control. A value that the source lacks is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SourceState {
     /// The congestion window in bytes.
     pub cwnd: Option<u64>,
     /// The slow start threshold in bytes.
     pub ssthresh: Option<u64>,
-    /// Bytes sent, since the last timeout if there was one, and not acknowledged cumulatively.
+    /// The bytes sent since the last timeout, if there was one, that are not acknowledged
+    /// cumulatively.
     pub in_flight: Option<u64>,
-    /// Bytes per second at which packets may leave.
+    /// The rate, in bytes per second, at which packets may leave.
     pub rate: Option<f64>,
-    /// The latest round-trip time measured.
+    /// The latest measured round-trip time.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// The retransmission timeout in force, back-off included.
+    /// The current retransmission timeout, back-off included.
     pub rto: Option<Duration>,
-    /// The first packet not acknowledged: nothing is said about the loss of an earlier one any
-    /// more.
+    /// The number of the first packet not acknowledged. No verdict on an earlier packet can follow.
     pub una: u64,
 }
 
-/// Something that happens to a flow or at a link, as a [`Watch`] is told of it.
+/// An event of a flow or a link, as a [`Watch`] receives it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// A source sent a data packet.
     Sent {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When the packet left.
+        /// The time at which the packet left.
         at: Time,
-        /// The packet.
+        /// The packet that was sent.
         packet: &'a Packet,
     },
     /// A packet reached the near end of a link.
     Offered {
-        /// Index of the link.
+        /// The index of the link in the scenario.
         link: usize,
-        /// When the packet came.
+        /// The time at which the packet reached the link.
         at: Time,
-        /// The packet as it came.
+        /// The packet as it reached the link.
         packet: &'a Packet,
-        /// Packets that waited then; zero unless [`Observer::QUEUE_LENGTH`].
+        /// The number of packets that waited then; zero unless [`Observer::QUEUE_LENGTH`].
         waiting: usize,
-        /// Fate of the packet.
+        /// The fate of the packet.
         fate: Fate,
-        /// Whether the link's queue marks the packet (ECN), which arrives.
+        /// Whether the link's queue marks the packet (ECN) and lets it pass.
         marked: bool,
     },
     /// A data packet reached its sink, which took it.
     Arrived {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When it arrived.
+        /// The time of the arrival.
         at: Time,
-        /// The packet.
+        /// The packet that arrived.
         packet: &'a Packet,
-        /// The sink's classifier, which has heard of the packet.
+        /// The sink's classifier, after it has seen the packet.
         classifier: Option<&'a Classifier>,
     },
     /// A data packet reached its sink, which dropped it for damage within its coverage.
     Dropped {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When it arrived.
+        /// The time of the arrival.
         at: Time,
-        /// The packet.
+        /// The packet that was dropped.
         packet: &'a Packet,
     },
     /// A classifier gave a cause to a lost packet.
     Judged {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When the verdict was given.
+        /// The time of the verdict.
         at: Time,
         /// The number of the packet.
         sequence: u64,
-        /// Why it was lost.
+        /// The true cause of the loss.
         truth: Cause,
-        /// The classifier's answer.
+        /// The cause that the classifier named.
         verdict: Cause,
     },
-    /// A source with congestion control took an answer or was woken, and has sent all that it then
-    /// may. An observer is told of it only if [`Observer::STATES`].
+    /// A source with congestion control took an answer or was woken, and has sent all packets that
+    /// it may send then. Only observers with [`Observer::STATES`] receive this event.
     Acted {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When the source acted.
+        /// The time at which the source acted.
         at: Time,
-        /// The source afterwards.
+        /// The state of the source afterwards.
         state: &'a SourceState,
     },
-    /// A TCP source took an acknowledgement or was woken by its timer. An observer is told of it
-    /// only if
-    /// [`Observer::SOURCES`].
+    /// A TCP source took an acknowledgement or was woken by its timer. Only observers with
+    /// [`Observer::SOURCES`] receive this event.
     Reacted {
-        /// Index of the flow.
+        /// The index of the flow in the scenario.
         flow: usize,
-        /// When the source was reached.
+        /// The time at which the source took the acknowledgement or was woken.
         at: Time,
-        /// The source, which sends only afterwards.
+        /// The source before it sends anything.
         sender: &'a tcp::Sender,
     },
 }
 
-/// Watches a run.
+/// Watches a run by receiving its events.
 pub trait Watch {
-    /// Is told of an event.
+    /// Receives an event, in the order of [`Observer::ORDER`].
     fn on(&mut self, event: &Event<'_>);
 }
 
-/// Says what it needs beside watching, so that the engine made for it does no more.
+/// Watches a run and says what it needs, so that the engine compiled for it does no more.
 pub trait Observer: Watch {
-    /// The order in which it must be told.
+    /// The order in which the observer needs events.
     const ORDER: Order = Order::Flow;
 
-    /// Whether it wants to hear of [`Event::Offered`], which keeps packets from taking a link's
-    /// short cut.
+    /// Whether the observer needs [`Event::Offered`], which keeps packets from taking a link's
+    /// shortcut.
     const LINKS: bool = true;
 
-    /// Whether [`Event::Offered`] needs the length of the queue, which costs a look at it.
+    /// Whether [`Event::Offered`] must have the length of the queue, which takes time to find.
     const QUEUE_LENGTH: bool = false;
 
-    /// Whether it wants to hear of [`Event::Reacted`].
+    /// Whether the observer needs [`Event::Reacted`].
     const SOURCES: bool = true;
 
-    /// Whether it wants to hear of [`Event::Acted`], for which the state of the source is gathered.
+    /// Whether the observer needs [`Event::Acted`], for which the state of the source is collected.
     const STATES: bool = false;
 }
 
@@ -184,7 +183,7 @@ impl Observer for () {
     const SOURCES: bool = false;
 }
 
-/// Both watch.
+/// Passes every event to both.
 impl<A: Watch, B: Watch> Watch for (A, B) {
     #[inline(always)]
     #[expect(
@@ -205,7 +204,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const STATES: bool = A::STATES || B::STATES;
 }
 
-/// Watches if it is there.
+/// Passes events on if there is a watcher.
 impl<A: Watch> Watch for Option<A> {
     fn on(&mut self, event: &Event<'_>) {
         if let Some(watch) = self {
@@ -214,14 +213,14 @@ impl<A: Watch> Watch for Option<A> {
     }
 }
 
-/// The one behind the reference watches.
+/// Passes events to the watcher behind the reference.
 impl<W: Watch + ?Sized> Watch for &mut W {
     fn on(&mut self, event: &Event<'_>) {
         (**self).on(event);
     }
 }
 
-/// Hears everything: one engine, compiled once, serves all.
+/// Receives every event. All watchers share one compiled engine.
 impl Observer for &mut dyn Watch {
     const QUEUE_LENGTH: bool = true;
     const STATES: bool = true;

@@ -1,14 +1,15 @@
-//! The files that runs write: how they come to be, their names, and what can go wrong.
+//! The files that runs write: their creation, their names and their errors.
 //!
-//! Everything is written through [`Whole`], [`write()`] or, where it is read meanwhile,
-//! [`replace_file`]: no symbolic link is followed, and a file is there whole or not at all. What a
-//! run writes into its directory it [notes](note), so that the next run there can remove it.
+//! All files are written through [`Whole`], [`write()`] or, for files that are read meanwhile,
+//! [`replace_file`]. These follow no symbolic link, and `Whole` and `write()` leave no partial
+//! file. A run [notes](note) its files in their directory, so that the next run there can remove
+//! them.
 //!
-//! A link or flow gives its name to its files. Letters, digits, `-` and `_` stand for themselves;
-//! `->`, which is in every default name of a link, becomes `-to-`; every other byte becomes `%` and
-//! two hexadecimal digits. A name that meets an earlier one that way, or differs from it in case
-//! alone (not every file system tells case apart), gets `~` and its index. So no two names share a
-//! file, and none leaves its directory.
+//! Files are named after their link or flow. Letters, digits, `-` and `_` stand for themselves;
+//! `->`, which is in every default name of a link, becomes `-to-`. Every other byte becomes `%` and
+//! two hexadecimal digits. A name that would collide with an earlier one, or differs from it only
+//! in case, gets `~` and its index. Therefore no two names share a file, and no file leaves its
+//! directory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,18 +17,18 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// A file that could not be written.
+/// The error of a file that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write `{}`: {source}", path.display())]
 pub struct OutputError {
-    /// The file or directory.
+    /// The path of the file or directory.
     pub path: PathBuf,
-    /// The system's error.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
 impl OutputError {
-    /// The system's error about this path.
+    /// Combines a path and the error of the operating system.
     pub fn new(path: &Path, source: io::Error) -> Self {
         Self {
             path: path.to_owned(),
@@ -45,8 +46,8 @@ const WRITTEN: &str = ".whyloss-files";
 /// No list of ours is longer, in bytes.
 const LONGEST_LIST: u64 = 16 << 20;
 
-/// A file that takes its name when it is whole: it is written under another name beside, and
-/// renamed by [`Self::finish`]. Without that, it vanishes when it is dropped.
+/// A file that gets its name when it is complete. It is written under a temporary name in the same
+/// directory and renamed by [`Self::finish`]. If it is dropped before, it is removed.
 ///
 /// A symbolic link at either name is never followed: the other name must be new, and a rename
 /// replaces a link itself.
@@ -59,10 +60,11 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Begins a file that replaces what is at `path`, if that is a file or a symbolic link.
+    /// Begins a file that will replace the file or symbolic link at `path`, if there is one.
     ///
     /// # Errors
-    /// If something else is there, such as a device, or nothing can be written beside it.
+    /// Returns an error if `path` is something else, such as a device, or its directory is not
+    /// writable.
     pub fn create(path: &Path) -> io::Result<Self> {
         if let Ok(there) = path.symlink_metadata()
             && !there.is_file()
@@ -89,20 +91,20 @@ impl Whole {
         })
     }
 
-    /// Gives the file its name.
+    /// Renames the complete file to its final name.
     ///
     /// # Errors
-    /// If it cannot be renamed; then it is gone.
+    /// Returns an error if the file cannot be renamed; then it is removed.
     pub fn finish(mut self) -> io::Result<()> {
         fs::rename(&self.unfinished, &self.path)?;
         self.is_named = true;
         Ok(())
     }
 
-    /// Has the contents on the disk, then gives the file its name.
+    /// Writes the contents to the disk (`fsync`), then renames the file to its final name.
     ///
     /// # Errors
-    /// If either fails; then it is gone.
+    /// Returns an error if either step fails; then the file is removed.
     pub fn finish_on_disk(self) -> io::Result<()> {
         self.file.sync_all()?;
         let directory = match self.path.parent() {
@@ -138,20 +140,20 @@ fn create_new(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
 
-/// Writes a file, whole or not at all; see [`Whole`].
+/// Writes a complete file or none; see [`Whole`].
 ///
 /// # Errors
-/// If it cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     let mut file = Whole::create(path)?;
     file.write_all(contents)?;
     file.finish()
 }
 
-/// Opens a file to be locked, made if it is not there, and never through a symbolic link.
+/// Opens a file for locking, and creates it if it is missing. Follows no symbolic link.
 ///
 /// # Errors
-/// If it cannot be opened, or is no plain file.
+/// Returns an error if the file cannot be opened or is not a regular file.
 pub fn lock_file(path: &Path) -> io::Result<File> {
     match create_new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -193,18 +195,19 @@ fn same_owner(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-/// Makes a directory, and those it lies in; one that is there stays as it is.
+/// Creates a directory and its parents. An existing directory stays as it is.
 ///
 /// # Errors
-/// If it cannot be made.
+/// Returns an error if a directory cannot be created.
 pub fn create_directory(path: &Path) -> Result<(), OutputError> {
     fs::create_dir_all(path).map_err(|error| OutputError::new(path, error))
 }
 
-/// Makes a directory in another, or takes the one that is there, unless that is a symbolic link.
+/// Creates the directory `name` in `directory` and returns its path. An existing directory is used
+/// unless it is a symbolic link.
 ///
 /// # Errors
-/// If it cannot be made, or a link is there.
+/// Returns an error if the directory cannot be created or is a symbolic link.
 pub fn create_below(directory: &Path, name: &str) -> Result<PathBuf, OutputError> {
     let path = directory.join(name);
     create_directory(directory)?;
@@ -216,10 +219,10 @@ pub fn create_below(directory: &Path, name: &str) -> Result<PathBuf, OutputError
     Ok(path)
 }
 
-/// Tries whether something can be written into a directory.
+/// Checks that files can be written into a directory.
 ///
 /// # Errors
-/// If nothing can.
+/// Returns an error if no file can be written there.
 pub fn probe(directory: &Path) -> Result<(), OutputError> {
     trial(directory)
         .map(drop)
@@ -233,20 +236,19 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 
 /// Removes what earlier runs wrote into a directory.
 ///
-/// Runs note the names of their files and directories ([`note`]). A noted directory is renewed
-/// itself if it has a note of its own, and removed if that leaves it empty. A file that is not
-/// noted stays. If the note belongs to another user, all files stay: it could name files that are
-/// not ours.
+/// Runs note the names of their files and directories ([`note`]). A noted directory with a note of
+/// its own is renewed too, and removed if it is then empty. A file that is not noted stays. If the
+/// note belongs to another user, all files stay, because it could name files that are not ours.
 ///
 /// # Errors
-/// If nothing can be written there, or something cannot be removed.
+/// Returns an error if the directory is not writable, or a file cannot be removed.
 pub fn renew(directory: &Path) -> Result<(), OutputError> {
     trial(directory)
         .and_then(|ours| clear(directory, &ours))
         .map_err(|error| OutputError::new(directory, error))
 }
 
-/// Whether runs write into a directory of that name without noting it.
+/// Returns whether runs write into a directory of that name without noting it.
 fn is_seed(name: &str) -> bool {
     let seed = name.strip_prefix("seed-");
     seed.is_some_and(|seed| seed.bytes().all(|byte| byte.is_ascii_digit()))
@@ -255,7 +257,7 @@ fn is_seed(name: &str) -> bool {
 /// Returns whether [`renew`] of `directory` would remove `path`, or files in it.
 ///
 /// # Errors
-/// If one of the two is not there, or a list cannot be read.
+/// Returns an error if `directory` or `path` does not exist, or a note cannot be read.
 pub fn is_noted(directory: &Path, path: &Path) -> io::Result<bool> {
     let (mut at, path) = (directory.canonicalize()?, path.canonicalize()?);
     let Ok(below) = path.strip_prefix(&at) else {
@@ -305,7 +307,7 @@ fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
     fs::remove_file(list)
 }
 
-/// The name that an unfinished file was to have, if the process that wrote it is gone.
+/// Returns the name that an unfinished file was to have, if the process that wrote it is gone.
 fn unfinished(name: &str) -> Option<&str> {
     let rest = name.strip_prefix('.')?.strip_suffix(UNFINISHED)?;
     let (name, process) = rest.rsplit_once('.')?;
@@ -324,10 +326,11 @@ fn noted(list: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names.lines().filter(plain).map(str::to_owned).collect())
 }
 
-/// Notes that a run writes files of these names into a directory, for the next run to remove.
+/// Notes the names of the files that a run writes into a directory, so that the next run can remove
+/// them.
 ///
 /// # Errors
-/// If the list cannot be written.
+/// Returns an error if the note cannot be written.
 pub fn note<'a>(
     directory: &Path,
     names: impl IntoIterator<Item = &'a str>,
@@ -353,15 +356,14 @@ pub fn note<'a>(
     write(&list, text.as_bytes()).map_err(|error| OutputError::new(&list, error))
 }
 
-/// Creates a file for writing, in place of a regular one that is there; it has its name at once,
-/// for what is read while it is written. A device or pipe is opened as it is.
+/// Creates a file for writing, in place of a regular file of that name. Others can read it by its
+/// name while it is written. Opens a device or a pipe without replacing it.
 ///
-/// Follows no symbolic link, since a link in a directory that others write to could lead anywhere.
-/// The new file is made aside and renamed: a link that appears meanwhile is replaced, and what it
-/// leads to stays as it is.
+/// Never follows a symbolic link, because a link in a shared directory could lead anywhere: renames
+/// a new file over the name, which replaces a link that appears meanwhile and spares its target.
 ///
 /// # Errors
-/// If the path is a symbolic link, or the operating system refuses.
+/// Returns an error if the path is a symbolic link, or the operating system refuses.
 pub fn replace_file(path: &Path) -> io::Result<File> {
     let link = || io::Error::other("it is a symbolic link, which is not followed");
     match path.symlink_metadata() {

@@ -8,45 +8,45 @@ use whyloss_link::Ecn;
 use crate::host::outside::Datagram;
 use crate::host::tcp;
 
-/// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
+/// The size of an acknowledgement or a feedback packet on the wire in bytes, headers included.
 pub(crate) const ANSWER_SIZE: u32 = 40;
 
-/// A packet under way: small, `Copy`, and without a header it does not need.
+/// A packet under way, kept small and `Copy`, with only the fields that its protocol needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Where it is on its route: an index into the network's table of hops.
+    /// The place on its route: an index into the network's table of hops.
     pub(crate) hop: u32,
-    /// Index of its flow.
+    /// The index of the packet's flow.
     pub flow: u32,
-    /// Bytes on the wire.
+    /// The size on the wire, in bytes.
     pub size: u32,
-    /// The first of its bits that some link damaged; [`Self::WHOLE`] if none was.
+    /// The offset of the first damaged bit; [`Self::WHOLE`] if no bit is damaged.
     pub first_damaged: u32,
-    /// Its ECN field in the IP header.
+    /// The ECN field of the IP header.
     pub ecn: Ecn,
     /// TCP's ECN flag: CWR in a segment, ECE in an acknowledgement.
     pub ecn_flag: bool,
-    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). The
-    /// packet's own fate is told; a copy takes time and room, and may be of use to its sink, but is
-    /// neither delivered data nor a loss.
+    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). A
+    /// copy takes time and room, and its sink may use it, but it counts neither as delivered data
+    /// nor as a loss.
     pub copy: bool,
-    /// When it was sent.
+    /// The time at which the packet was sent.
     pub sent: Time,
-    /// Its contents.
+    /// The contents of the packet.
     pub payload: Payload,
 }
 
 impl Packet {
-    /// No bit is damaged.
+    /// The value of `first_damaged` when no bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
 
-    /// Whether ECN has nothing to do with it, nor damage, and it is no copy.
+    /// Returns whether ECN has nothing to do with it, nor damage, and it is no copy.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag && !self.copy
     }
 
-    /// Whether any of its bits is damaged.
+    /// Returns whether any bit of the packet is damaged.
     #[inline]
     pub fn is_damaged(&self) -> bool {
         self.first_damaged != Self::WHOLE
@@ -56,27 +56,27 @@ impl Packet {
 /// The contents of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// A packet of a source without congestion control: its number.
+    /// A packet of a source without congestion control, with its number.
     Datagram(u64),
-    /// TFRC data.
+    /// A data packet of TFRC.
     TfrcData(tfrc::Data),
-    /// TFRC feedback.
+    /// A feedback packet of TFRC.
     TfrcFeedback(tfrc::Feedback),
-    /// IFTP data.
+    /// A data packet of IFTP.
     IftpData(iftp::Data),
-    /// An IFTP acknowledgement.
+    /// An acknowledgement of IFTP.
     IftpAck(iftp::Ack),
-    /// A TCP segment.
+    /// A segment of TCP with data.
     Segment(tcp::Segment),
-    /// A TCP acknowledgement.
+    /// An acknowledgement of TCP without data.
     Ack(tcp::Ack),
     /// A datagram of a host from outside.
     Outside(Datagram),
 }
 
 impl Payload {
-    /// Bytes on the wire, if that is the payload's business; else all data of a flow is of one
-    /// size, and so are its answers.
+    /// Returns the size on the wire in bytes, if it depends on the payload. Otherwise all data
+    /// packets of a flow have one size, and all its answers another.
     #[inline]
     pub(crate) fn size(&self) -> Option<u32> {
         match self {
@@ -85,7 +85,7 @@ impl Payload {
         }
     }
 
-    /// The sequence number, in packets, if this is data on its way from source to sink.
+    /// Returns the sequence number, in packets, if this is data on its way from source to sink.
     #[inline]
     pub fn sequence(&self) -> Option<u64> {
         match self {

@@ -1,10 +1,10 @@
-//! Algorithms from outside this repository, by name: a program registers them, and scenario files
-//! take them like ours.
+//! Algorithms from outside this repository: a program registers them by name, and scenario files
+//! can use them like built-in ones.
 //!
-//! A [`Registry`] is handed to whatever reads a scenario
-//! ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)); nothing is global, so that two
+//! A [`Registry`] is passed to the function that reads a scenario
+//! ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)). Nothing is global, so two
 //! readers in one process may know different names. Built-in algorithms stay enums and cost nothing
-//! more; one from outside costs a virtual call for each event.
+//! more; an algorithm from outside costs a virtual call per event.
 //!
 //! ```
 //! use whyloss::receiver::{Arrival, ReceiverClassifier};
@@ -73,15 +73,15 @@ use crate::decider::{
 /// Builds what a line names, with the given values instead of the defaults.
 type Build<X> = dyn Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync;
 
-/// A named algorithm from outside: what it says about itself, and what builds it.
+/// A named algorithm from outside, with its description and its constructor.
 pub struct Own<X> {
     line: Line,
     build: Arc<Build<X>>,
 }
 
 impl<X> Own<X> {
-    /// Puts a line and its constructor together. The constructor gets the values that a scenario
-    /// gives, each in its range; the others are to be at their defaults.
+    /// Combines a line and its constructor. The constructor gets the values that a scenario sets,
+    /// each in its range; it uses defaults for the others.
     pub fn new(
         line: Line,
         build: impl Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync + 'static,
@@ -90,18 +90,18 @@ impl<X> Own<X> {
         Self { line, build }
     }
 
-    /// Returns what it says about itself.
+    /// Returns the description of the algorithm.
     pub fn line(&self) -> Line {
         self.line
     }
 }
 
 impl<X: Labelled> Own<X> {
-    /// Builds it, and labels it with all that its behaviour depends on: its name, its values and
-    /// the registry's `version`.
+    /// Builds the algorithm and labels it with all that its behaviour depends on: its name, its
+    /// values and the registry's `version`.
     ///
     /// # Errors
-    /// As [`Entry::build`].
+    /// Returns the errors of [`Entry::build`].
     pub fn build(&self, overrides: &[(&str, f64)], version: &str) -> Result<X, ParameterError> {
         let label = format!("{} {overrides:?} {version:?}", self.line.id);
         Ok((self.build)(overrides)?.labelled(&label.into()))
@@ -127,10 +127,10 @@ impl<X> fmt::Debug for Own<X> {
     }
 }
 
-/// Something that can say what it is. A sweep tells runs apart by what the parts of their scenarios
-/// say.
+/// An algorithm with a label. A sweep distinguishes runs by the labels of the parts of their
+/// scenarios.
 pub trait Labelled: Sized {
-    /// Gives it a label.
+    /// Returns the algorithm with this label.
     #[must_use]
     fn labelled(self, label: &Arc<str>) -> Self;
 }
@@ -146,7 +146,7 @@ pub struct OutsideController {
 }
 
 impl OutsideController {
-    /// Takes what makes a controller at its start.
+    /// Wraps `make`, which makes a controller at the start of a flow.
     pub fn new<C: Controller + Clone + Send + Sync + 'static>(
         make: impl Fn(&Start) -> C + Send + Sync + 'static,
     ) -> Self {
@@ -156,7 +156,7 @@ impl OutsideController {
         }
     }
 
-    /// Makes a controller.
+    /// Creates a controller for a flow.
     pub(crate) fn make(&self, start: &Start) -> Box<dyn Boxed> {
         (self.make)(start)
     }
@@ -177,7 +177,7 @@ impl fmt::Debug for OutsideController {
     }
 }
 
-/// Two are the same if they are made by the same.
+/// Two controllers are equal if they share the function that makes them.
 impl PartialEq for OutsideController {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
@@ -186,7 +186,7 @@ impl PartialEq for OutsideController {
 
 /// A controller behind a pointer, which can be copied as its sender can.
 pub(crate) trait Boxed: Controller + Send + Sync {
-    /// Copies it.
+    /// Returns a copy of the controller.
     fn boxed(&self) -> Box<dyn Boxed>;
     /// Returns the controller itself, for those that need to know which one it is.
     fn as_any(&self) -> &dyn std::any::Any;
@@ -210,12 +210,12 @@ pub struct OutsideScheme {
     pub(crate) classifier: SenderDecider,
 }
 
-/// The controller of a scheme: one of ours, or one from outside.
+/// The controller of a scheme: a built-in one, or one from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchemeController {
-    /// One of ours.
+    /// A built-in controller.
     Ours(ControllerKind),
-    /// One from outside.
+    /// A controller from outside.
     Outside(OutsideController),
 }
 
@@ -232,7 +232,7 @@ impl From<OutsideController> for SchemeController {
 }
 
 impl OutsideScheme {
-    /// Puts the three together; controller and classifier are each one of ours or one from outside.
+    /// Combines the three; controller and classifier may each be built in or from outside.
     pub fn new(
         controller: impl Into<SchemeController>,
         wireless: WirelessPolicy,
@@ -275,7 +275,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Makes one that knows what is built in, and nothing else.
+    /// Returns a registry of only the built-in algorithms.
     pub fn new() -> Self {
         Self::default()
     }
@@ -308,8 +308,9 @@ impl Registry {
         self
     }
 
-    /// Sets what tells these algorithms from earlier ones of the same names. A sweep goes on from
-    /// the rows that it finds, so a program changes its version with its algorithms.
+    /// Sets the version that distinguishes these algorithms from earlier ones of the same names. A
+    /// sweep continues from the rows that it finds, so a program must change its version with its
+    /// algorithms.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -340,20 +341,20 @@ impl Registry {
         real.chain(ideal).chain(self.schemes.iter().map(Own::line))
     }
 
-    /// The controllers from outside, and what tells their versions apart.
+    /// Returns the controllers from outside, and what tells their versions apart.
     pub(crate) fn own_controllers(&self) -> (&[Own<OutsideController>], &str) {
         (&self.controllers, &self.version)
     }
 
-    /// The schemes from outside, and what tells their versions apart.
+    /// Returns the schemes from outside, and what tells their versions apart.
     pub(crate) fn own_schemes(&self) -> (&[Own<OutsideScheme>], &str) {
         (&self.schemes, &self.version)
     }
 
-    /// Checks that every name can be used.
+    /// Checks that every name and parameter can be used.
     ///
     /// # Errors
-    /// The first name or parameter that cannot.
+    /// Returns the first name or parameter that cannot be used.
     pub fn check(&self) -> Result<(), RegistryError> {
         check("receiver classifier", &self.receivers().lines())?;
         check("sender classifier", &self.senders().lines())?;
@@ -392,29 +393,29 @@ fn check(
     Ok(())
 }
 
-/// Why a registry is of no use.
+/// Explains why a registry is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// A name that a scenario file cannot hold.
+    /// A scenario file cannot contain the name.
     Name {
-        /// The kind that it names.
+        /// The kind of algorithm, such as a classifier.
         kind: &'static str,
-        /// The name.
+        /// The name that was given.
         id: String,
     },
-    /// A name that something else of the kind has.
+    /// Another algorithm of the kind has the name.
     Taken {
-        /// The kind that it names.
+        /// The kind of algorithm, such as a classifier.
         kind: &'static str,
-        /// The name.
+        /// The name that was given.
         id: String,
     },
-    /// A parameter without a name of its own, or with a default that it does not allow.
+    /// A parameter has no name of its own, or its default is outside its range.
     Parameter {
-        /// Whose parameter it is.
+        /// The name of the algorithm.
         id: String,
-        /// The parameter.
+        /// The name of the parameter.
         parameter: String,
     },
 }

@@ -20,12 +20,14 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Escapes tabs and line ends as well: a name cannot pretend to be another line or column.
+/// Escapes what [`printable`] does, and tabs and line ends, so that a name cannot imitate another
+/// line or column.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// Whether a character acts on a terminal, or on the order in which others are read (UAX 9).
+/// Returns whether a character acts on a terminal, or on the order in which others are read (UAX
+/// 9).
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -58,17 +60,17 @@ pub fn defused(field: &str) -> Cow<'_, str> {
     }
 }
 
-/// Writes text [`printable`]: nothing that passes reaches a terminal as a command. Bytes that are
-/// no UTF-8 become `�`.
+/// Writes text in [`printable`] form, so that no control sequence reaches a terminal. Bytes that
+/// are not UTF-8 become `�`.
 #[derive(Debug)]
 pub struct Printable<W> {
     to: W,
-    /// The beginning of a character whose other bytes are still to come.
+    /// The first bytes of a character whose other bytes have not come yet.
     begun: Vec<u8>,
 }
 
 impl<W: Write> Printable<W> {
-    /// Writes to `to`.
+    /// Returns a writer that escapes text on its way to `to`.
     pub fn new(to: W) -> Self {
         Self {
             to,

@@ -1,14 +1,14 @@
-//! Counts by bucket, in pages that come into being with their first count: a flow's delays lie
-//! close together, so that few of the buckets that there could be are ever counted. The first
-//! values are kept as they are: of many flows each has few.
+//! Counts by bucket, in pages that are allocated at their first count. A flow's delays lie close
+//! together, so few of the possible buckets are ever used. The first values are kept unchanged,
+//! because most flows of a large scenario have few.
 
 /// Buckets of a page.
 const PAGE: usize = 64;
 
-/// Values without pages, at most.
+/// The highest number of values without pages.
 const FEW: usize = 1024;
 
-/// No page: beyond all counts.
+/// The number of a page without counts.
 const NONE: u16 = u16::MAX;
 
 /// How many values fell into each bucket.

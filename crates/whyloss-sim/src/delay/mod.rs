@@ -1,4 +1,4 @@
-//! How long packets take: an observer that measures the delay and the jitter of every flow over the
+//! Packet delays: an observer that measures the delay and the jitter of every flow over the
 //! measurement window.
 //!
 //! ```text
@@ -6,12 +6,12 @@
 //! jitter   of those delays: variance (ms²), standard deviation (ms), and that of RFC 3550 §6.4.1
 //! ```
 //!
-//! So TCP's delay counts from when a segment was *first* sent, and retransmissions lengthen it; a
-//! further copy of what has arrived is not counted (ElAarag et al. 2008, §5.3). A packet that never
-//! arrives has no delay. ElAarag et al. call the variance jitter, and give it in milliseconds: here
-//! are both, the variance and its root.
+//! Therefore TCP's delay counts from the *first* departure of a segment, and retransmissions
+//! lengthen it. Further copies of a segment that has arrived do not count (ElAarag et al. 2008,
+//! §5.3). A packet that never arrives has no delay. ElAarag et al. call the variance jitter, and
+//! give it in milliseconds; this module has both the variance and its root.
 //!
-//! A packet belongs to the window if it arrives in it, whenever it left.
+//! A packet belongs to the window in which it arrives, whenever it left.
 
 mod histogram;
 mod origins;
@@ -28,9 +28,9 @@ pub(crate) use self::origins::Origins;
 pub use self::summary::DelaySummary;
 
 /// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each
-/// of its first 1,024 delays; with more of them 256 bytes for every 64 buckets in which it has some
-/// (those from 100 to 200 ms are 1024), and 380 more up to a second. TCP takes a time stamp per
-/// segment of the window, too.
+/// of its first 1,024 delays. With more delays, it takes 256 bytes for every 64 buckets in use, and
+/// 380 bytes more up to a second. The range from 100 to 200 ms has 1024 buckets. TCP also takes a
+/// time stamp per segment of the window.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,
@@ -45,7 +45,7 @@ struct FlowDelays {
 }
 
 impl FlowDelays {
-    /// Takes the delay of the packet that arrived next.
+    /// Records the delay of the packet that arrived next.
     #[inline(never)]
     fn record(&mut self, delay: Duration) {
         self.summary.record(delay);
@@ -53,7 +53,7 @@ impl FlowDelays {
 }
 
 impl Delays {
-    /// An observer of one run of this scenario.
+    /// Returns an observer of one run of this scenario.
     pub fn new(scenario: &Scenario) -> Self {
         Self {
             window: Window::of(scenario),

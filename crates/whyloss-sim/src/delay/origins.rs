@@ -1,19 +1,19 @@
-//! When each segment of a TCP flow left first, until it arrives.
+//! The time of the first departure of each segment of a TCP flow, kept until the segment arrives.
 
 use whyloss::Time;
 
 use crate::host::tcp::Segment;
 
-/// The first departures of all segments from the first one on that has not arrived: no more than
-/// the sender's window. Segments leave for the first time in the order of their numbers. Where only
-/// part of a run is told, segments that were not seen to leave have no departure.
+/// The first departures of all segments from the first one on that has not arrived: at most the
+/// sender's window. Segments leave for the first time in the order of their numbers. If an observer
+/// sees only part of a run, segments whose departure it missed have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
     /// One past the highest segment that has arrived.
     beyond: u64,
-    /// The segments below that which have not.
+    /// The segments below `beyond` that have not arrived.
     missing: Vec<u64>,
-    /// No segment below this one is asked for.
+    /// The lowest segment that may still be looked up.
     floor: u64,
     /// The departure of segment s is at s modulo its length, a power of two.
     departures: Vec<Time>,
@@ -33,7 +33,8 @@ impl Origins {
         }
     }
 
-    /// A segment arrived that left at `sent`: when it left first, unless it has arrived before.
+    /// Records the arrival of a segment that left at `sent`. Returns the time of its first
+    /// departure, unless it has arrived before.
     #[inline(always)]
     pub(crate) fn arrived(&mut self, segment: &Segment, sent: Time) -> Option<Time> {
         if segment.sequence != self.beyond || segment.retransmission {
@@ -43,7 +44,7 @@ impl Origins {
         Some(sent)
     }
 
-    /// Takes a packet that is not the next, or is a retransmission.
+    /// Handles a packet that is not the next, or is a retransmission.
     #[cold]
     #[inline(never)]
     fn arrived_in_disorder(&mut self, sequence: u64) -> Option<Time> {
@@ -61,7 +62,7 @@ impl Origins {
         Some(self.departures[self.place(sequence)])
     }
 
-    /// All segments before this one have arrived.
+    /// Returns the first segment that has not arrived.
     pub(crate) fn next(&self) -> u64 {
         self.missing.first().copied().unwrap_or(self.beyond)
     }
@@ -71,8 +72,7 @@ impl Origins {
         sequence as usize & self.departures.len().wrapping_sub(1)
     }
 
-    /// Makes room for the departure of the segment that leaves next, and for as many more as there
-    /// are before it.
+    /// Makes room for the next segment's departure, and for as many more as are kept already.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {

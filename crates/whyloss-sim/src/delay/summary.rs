@@ -14,29 +14,29 @@ use whyloss::Duration;
 
 use super::histogram::Histogram;
 
-/// The delays of one flow.
+/// Summarises the delays of one flow in fixed memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelaySummary {
     count: u64,
-    /// In ms.
+    /// The mean delay, in ms.
     mean: f64,
-    /// Σ(dᵢ − mean)², in ms².
+    /// The sum Σ(dᵢ − mean)², in ms².
     squares: f64,
-    /// In ms; without a delay more than any, …
+    /// The lowest delay, in ms; infinite without a delay.
     least: f64,
-    /// … and less.
+    /// The highest delay, in ms; minus infinity without a delay.
     most: f64,
-    /// In ms.
+    /// The last delay, in ms.
     last: f64,
-    /// J, in ms.
+    /// The jitter J of RFC 3550, in ms.
     jitter: f64,
-    /// How many delays fell into each bucket. (Counted here, since every packet of a run does:
-    /// `hdrhistogram`, whose buckets these are, takes three times as long.)
+    /// The number of delays in each bucket. The buckets are those of `hdrhistogram`, which takes
+    /// three times as long per packet.
     buckets: Histogram,
 }
 
 impl Default for DelaySummary {
-    /// Nothing has arrived.
+    /// Returns the summary of a flow from which nothing has arrived.
     fn default() -> Self {
         Self {
             count: 0,
@@ -83,27 +83,28 @@ impl DelaySummary {
         self.buckets.add(bucket(delay.as_nanos().max(0) as u64));
     }
 
-    /// How many packets arrived.
+    /// Returns the number of packets that arrived.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The mean in ms; `None` here and below if nothing arrived.
+    /// Returns the mean delay in ms; `None` if nothing arrived.
     pub fn mean_ms(&self) -> Option<f64> {
         self.known(self.mean)
     }
 
-    /// The smallest delay in ms.
+    /// Returns the smallest delay in ms; `None` if nothing arrived.
     pub fn min_ms(&self) -> Option<f64> {
         self.known(self.least)
     }
 
-    /// The largest delay in ms.
+    /// Returns the largest delay in ms; `None` if nothing arrived.
     pub fn max_ms(&self) -> Option<f64> {
         self.known(self.most)
     }
 
-    /// The delay in ms that a share `q` of the packets do not exceed; `q` from 0 to 1.
+    /// Returns the delay in ms that a share `q` of the packets, from 0 to 1, does not exceed.
+    /// Returns `None` if nothing arrived.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
         let rank = (q.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         let bucket = self.buckets.bucket_of(rank)?;
@@ -111,18 +112,18 @@ impl DelaySummary {
         Some(millis(middle).max(self.least).min(self.most))
     }
 
-    /// The variance in ms².
+    /// Returns the variance of the delays in ms²; `None` if nothing arrived.
     pub fn variance_ms2(&self) -> Option<f64> {
         self.known(self.squares / self.count as f64)
     }
 
-    /// The standard deviation in ms.
+    /// Returns the standard deviation of the delays in ms; `None` if nothing arrived.
     pub fn deviation_ms(&self) -> Option<f64> {
         self.variance_ms2().map(libm::sqrt)
     }
 
-    /// The interarrival jitter of RFC 3550 in ms, after the last packet; `None` with fewer than
-    /// two.
+    /// Returns the interarrival jitter of RFC 3550 §6.4.1 in ms, after the last packet; `None` with
+    /// fewer than two packets.
     pub fn rfc3550_ms(&self) -> Option<f64> {
         (self.count > 1).then_some(self.jitter)
     }
@@ -136,8 +137,8 @@ fn millis(delay: Duration) -> f64 {
     delay.as_nanos() as f64 / 1e6
 }
 
-/// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each
-/// width twice the last.
+/// Returns the bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many
+/// of each width twice the last.
 #[inline]
 fn bucket(nanos: u64) -> usize {
     const FINE: u32 = FINEST + DIGITS - 1;
@@ -145,7 +146,7 @@ fn bucket(nanos: u64) -> usize {
     ((coarser << (DIGITS - 1)) + (nanos >> (FINEST + coarser)) as u32) as usize
 }
 
-/// The middle of a bucket, in ns.
+/// Returns the middle of a bucket, in ns.
 fn middle(bucket: usize) -> u64 {
     let half = 1 << (DIGITS - 1);
     let coarser = (bucket / half).saturating_sub(1) as u32;

@@ -1,45 +1,46 @@
-//! A link with events of its own, and the packets that it holds, for either engine.
+//! A link with events of its own, and the packets that it holds. Both engines use it.
 
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
 use crate::scenario::Connection;
 
-/// The link at work, with what it holds: `T` is a packet as the engine carries it.
+/// The link at work, with the packets that it holds. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(crate) struct Busy<T> {
     link: EventLink,
-    /// By ticket.
+    /// The held packets, by ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
-    /// Whether packets go on as they begin to be sent ([`EventLink::tell_at_turns`]).
+    /// Whether packets go on when their transmission begins ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
-    /// When its event is due; [`Time::MAX`]: it has none.
+    /// The time of its pending event; [`Time::MAX`] if there is none.
     pub(crate) armed: Time,
 }
 
-/// A packet that is held: when it came, and how many it found waiting if anybody looked.
+/// A held packet: its arrival time, and the number of packets that waited then, if an observer
+/// needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<T> {
     pub(crate) packet: T,
     pub(crate) since: Time,
     pub(crate) waiting: usize,
-    /// Whether it has been given back, and got through: what is still to come is its copy.
+    /// Whether the packet has been returned and has arrived; only its copy is still to come.
     passed: bool,
 }
 
-/// A packet that is given back.
+/// A packet that the link returns.
 #[derive(Debug)]
 pub(crate) struct Given<T> {
     pub(crate) held: Held<T>,
     pub(crate) fate: Fate,
-    /// Whether it is the copy of a packet, or a packet that is lost while its copy may get through and be the packet.
+    /// Whether the packet is a copy, or is lost while its copy may still arrive in its place.
     pub(crate) is_copy: bool,
-    /// Whether one that is the same is still held.
+    /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
 }
 
-/// The links that cannot answer at once, in their places; empty if there is none.
+/// Returns the links that cannot answer at once, by index; empty if there is none.
 pub(super) fn of<T: Copy>(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<T>>>> {
     let links = links.iter().enumerate();
     let busy: Vec<_> = links
@@ -53,7 +54,7 @@ pub(super) fn of<T: Copy>(links: &[Connection], streams: Streams) -> Vec<Option<
 }
 
 impl<T: Copy> Busy<T> {
-    /// Link number `index`, if its kind needs events.
+    /// Returns link number `index` if its kind needs events.
     pub(crate) fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Option<Self> {
         EventLink::is_needed(spec).then(|| Self {
             link: EventLink::new(spec, streams, index),
@@ -64,18 +65,18 @@ impl<T: Copy> Busy<T> {
         })
     }
 
-    /// From now on packets are given back as they begin to be sent.
+    /// From now on, returns packets when their transmission begins.
     pub(crate) fn make_prompt(&mut self) {
         self.is_prompt = true;
         self.link.tell_at_turns();
     }
 
-    /// Packets that it holds.
+    /// Returns the number of packets held.
     pub(crate) fn len(&self) -> usize {
         self.held.len() - self.free.len()
     }
 
-    /// Takes a packet, and notes how many wait if somebody `looks`.
+    /// Takes a packet, and notes the number of waiting packets if an observer `looks`.
     pub(crate) fn offer(
         &mut self,
         since: Time,
@@ -93,8 +94,8 @@ impl<T: Copy> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). The owner
-    /// must [take](Self::take) a packet that is [`Fate::Held`].
+    /// Returns the fate of a packet of `size` bytes, if it is [known at once](EventLink::pass). The
+    /// owner must [take](Self::take) a packet that is [`Fate::Held`].
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
         self.link.pass(since, self.next_ticket(), size)
@@ -125,7 +126,7 @@ impl<T: Copy> Busy<T> {
         ticket
     }
 
-    /// Gives back the next packet whose fate has come.
+    /// Returns the next packet whose fate is known by `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Given<T>> {
         let (ticket, fate) = self.link.poll(now)?;
         let place = self.held.get_mut(ticket as usize)?;
@@ -149,17 +150,17 @@ impl<T: Copy> Busy<T> {
         })
     }
 
-    /// Whether the link marked the packet given back last, which arrives.
+    /// Returns whether the link marked the packet returned last, which arrives.
     pub(crate) fn marked(&self, fate: Fate) -> bool {
         self.link.marked() && !matches!(fate, Fate::Lost(..))
     }
 
-    /// Whether the packet given back last took the link's time.
+    /// Returns whether the packet returned last took the link's time.
     pub(crate) fn sent(&self) -> bool {
         self.link.sent()
     }
 
-    /// When it must be asked again.
+    /// Returns the time at which the link must be polled again.
     pub(crate) fn next_event(&self) -> Time {
         self.link.next_event()
     }

@@ -1,7 +1,8 @@
-//! A flow's two ends in the fast engine: when they are woken, what they send where, and what is worked out ahead of time.
+//! A flow's two ends in the fast engine: their deadlines, the links into which they send, and the
+//! events that are computed ahead of time.
 //!
-//! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
-//! observer looks at it.
+//! A greedy TCP flow is the hot case. While nothing is lost, it turns one parcel into the next,
+//! without a [`Packet`] unless an observer needs it.
 
 use whyloss::{Cause, Duration, Time};
 
@@ -15,11 +16,11 @@ use crate::measure::Window;
 use crate::observe::Observer;
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
 
-/// Ends of a flow.
+/// The indices of a flow's ends.
 pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
-/// What lies between the hosts.
+/// The network and the events between the hosts.
 pub(super) struct Path {
     pub(super) window: Window,
     pub(super) network: Network,
@@ -29,9 +30,9 @@ pub(super) struct Path {
 /// The two ends of a flow.
 pub(super) struct Ends {
     pub(super) flow: Flow,
-    /// The deadlines for which source and sink will be woken.
+    /// The deadlines for which events of the source and the sink are set.
     pub(super) armed: [Time; 2],
-    /// An event of theirs that an earlier one overtook, and that comes all the same.
+    /// The pending event of each end that an earlier one overtook.
     pub(super) overtaken: [Time; 2],
     /// Their entities in the event queue.
     pub(super) entities: [usize; 2],
@@ -43,12 +44,12 @@ pub(super) struct Ends {
     pub(super) back: u32,
 }
 
-/// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement. (A whole
-/// parcel would do as well, for 23 instructions more per packet.)
+/// An acknowledgement that the source [foresees](crate::host::tcp::Sender::foresees). (A whole
+/// parcel would cost 23 more instructions per packet.)
 pub(super) struct Foreseen {
-    /// When it comes.
+    /// The time at which it reaches the source.
     pub(super) at: Time,
-    /// When it left.
+    /// The time at which it left the sink.
     pub(super) sent: Time,
     pub(super) next: u64,
     pub(super) echo: Time,
@@ -56,7 +57,7 @@ pub(super) struct Foreseen {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// The ends of flow number `index`, whose source is woken for `start`.
+    /// Creates the ends of flow number `index`, whose source is woken at `start`.
     pub(super) fn new(flow: Flow, index: usize, start: Time, path: &mut Path) -> Self {
         let network = &path.network;
         let source = network.links() + 2 * index;
@@ -75,7 +76,8 @@ impl Ends {
         ends
     }
 
-    /// Whether an end's event for this deadline counts. If not, an earlier one took its place, and another one since then.
+    /// Returns whether an end's event for this deadline is valid. It is not if an earlier event
+    /// took its place, and another one was set since.
     #[inline]
     pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
         let counts = self.armed[end] == deadline;
@@ -85,7 +87,7 @@ impl Ends {
         counts
     }
 
-    /// An answer reaches the source.
+    /// Handles an answer that reaches the source.
     #[inline(always)]
     pub(super) fn answered<O: Observer>(
         &mut self,
@@ -110,7 +112,7 @@ impl Ends {
         self.transmit(now, path, observer);
     }
 
-    /// A data packet reaches the sink. Gives the answer to it if the source foresees that.
+    /// Handles a data packet that reaches the sink. Returns the answer if the source foresees it.
     #[inline(always)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
@@ -152,7 +154,7 @@ impl Ends {
         None
     }
 
-    /// A data packet is at its sink, and its source may foresee the answer.
+    /// Handles a data packet that reaches its sink, whose source may foresee the answer.
     #[inline(never)]
     pub(super) fn arrived<O: Observer>(
         &mut self,
@@ -166,7 +168,7 @@ impl Ends {
         }
     }
 
-    /// [`Self::deliver`], for all packets and sinks.
+    /// Does what [`Self::deliver`] does, for all packets and sinks.
     #[inline(never)]
     fn deliver_packet<O: Observer>(
         &mut self,
@@ -224,7 +226,7 @@ impl Ends {
         }
     }
 
-    /// The source's deadline may have come.
+    /// Wakes the source if its deadline has come.
     #[inline(never)]
     pub(super) fn wake_source<O: Observer>(
         &mut self,
@@ -239,14 +241,14 @@ impl Ends {
         }
     }
 
-    /// The sink's deadline may have come.
+    /// Wakes the sink if its deadline has come.
     #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
         let answer = self.flow.wake_sink(now);
         self.answer(now, answer, path, observer);
     }
 
-    /// Sends all that the source may send now, and notes its next deadline.
+    /// Sends all that the source may send now, and sets its next deadline.
     #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
         if !self.flow.may_send(now, path.window, observer) {
@@ -285,8 +287,8 @@ impl Ends {
         }
     }
 
-    /// Makes a parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
-    /// which would not stay in registers.)
+    /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
+    /// false if there is none. (An optional parcel would not stay in registers.)
     #[inline(always)]
     pub(super) fn poll<O: Observer>(
         &mut self,
@@ -313,7 +315,7 @@ impl Ends {
         self.poll_packet(now, parcel, path, observer)
     }
 
-    /// [`Self::poll`], for all sources.
+    /// Does what [`Self::poll`] does, for all sources.
     #[cold]
     #[inline(never)]
     fn poll_packet<O: Observer>(
@@ -330,7 +332,7 @@ impl Ends {
         true
     }
 
-    /// Counts and packs what leaves the source.
+    /// Counts and packs a packet that leaves the source.
     #[inline(always)]
     pub(super) fn pack_next<O: Observer>(
         &mut self,
@@ -348,7 +350,8 @@ impl Ends {
         Parcel::pack(&packet, &mut path.network.aside)
     }
 
-    /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
+    /// Counts and packs a packet that leaves an ECN-capable source. It is a function of its own, so
+    /// that other sources pay only for the check.
     #[cold]
     #[inline(never)]
     fn pack_capable<O: Observer>(
@@ -363,7 +366,7 @@ impl Ends {
         Parcel::pack(&packet, &mut path.network.aside)
     }
 
-    /// Sends what the sink answers, and notes its next deadline.
+    /// Sends the sink's answer, and sets its next deadline.
     #[inline(never)]
     fn answer<O: Observer>(
         &mut self,
@@ -407,7 +410,7 @@ impl Ends {
         }
     }
 
-    /// A packet that was sent at `now` is lost on its way.
+    /// Handles the loss of a packet that was sent at `now`.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -422,7 +425,7 @@ impl Ends {
         self.lose_packet(&packet, loss, path);
     }
 
-    /// A packet is lost at this very moment.
+    /// Handles the loss of a packet at the present time.
     pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
         let later = None;
         let packet = parcel.unpack(&mut path.network.aside);
@@ -430,8 +433,9 @@ impl Ends {
         self.lose_packet(&packet, Loss { cause, when, later }, path);
     }
 
-    /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
-    /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
+    /// Counts a lost data packet and reports its cause. The source's judge learns of it when the
+    /// packet would be where it is lost, because a verdict may be asked for before. The sink's
+    /// judge learns of it at once, because only a later packet makes it decide.
     fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
@@ -450,10 +454,12 @@ impl Ends {
         }
     }
 
-    /// Makes sure that a host is woken at its deadline. A later deadline than the pending one waits for that: the host
-    /// is then woken in vain and armed anew, which costs less than moving an event for every acknowledgement. An earlier
-    /// one overtakes it, and the pending one will do for what comes after. (A source whose window opens and closes sets its
-    /// retransmission timer anew with each packet: without that, all of these would be pending.)
+    /// Makes sure that a host is woken at its deadline. If the new deadline is later than the
+    /// pending event, that event wakes the host in vain and is set anew, which costs less than
+    /// moving an event at every acknowledgement. If it is earlier, a new event overtakes the
+    /// pending one, which then serves the deadlines after it. (A source whose window opens and
+    /// closes sets its retransmission timer at each packet. Without this rule, all of these events
+    /// would be pending.)
     #[inline]
     pub(super) fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
         if deadline < self.armed[end] {
@@ -461,7 +467,7 @@ impl Ends {
         }
     }
 
-    /// (Out of the hot path, whose deadlines wait for pending ones.)
+    /// Overtakes the pending event. (Off the hot path, whose deadlines wait for pending events.)
     #[inline(never)]
     fn overtake(&mut self, end: usize, deadline: Time, path: &mut Path) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
@@ -474,7 +480,8 @@ impl Ends {
     }
 }
 
-/// Sends an answer. Gives when it comes to its source, if that is fused. Nobody is told if it is lost.
+/// Sends an answer. Returns the time at which it reaches its source, if the source is fused. The
+/// loss of an answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_answer<O: Observer>(

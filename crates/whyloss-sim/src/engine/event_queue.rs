@@ -1,49 +1,52 @@
 //! The event queue: entities in the order of their pending times.
 //!
-//! Every entity (a link's pipe, a host's timer) has at most one pending event that counts, so the queue holds as many
-//! keys as there are busy entities, however many packets are under way. Ties go to the lower entity, whatever the order
-//! in which they were set, so equal-time events run in one order always.
+//! Every entity (a link's pipe, a host's timer) has at most one valid pending event. The queue
+//! therefore holds as many keys as there are busy entities, however many packets are under way. At
+//! equal times, the lower entity comes first, so the order of events never depends on the order in
+//! which they were set.
 //!
-//! It is a heap of four children per node over keys of one word, `time·2ᵏ + entity`, of which a node's children lie side
-//! by side. The root is not taken out when it is handed out: what follows from an event is most often the same entity's
-//! next, which then takes the root's place with one walk down instead of two walks.
+//! The queue is a heap with four children per node, which are adjacent in memory. A key is one
+//! word, `time·2ᵏ + entity`. Reading the root does not remove it. The next event to be set is
+//! mostly one of the same entity, which then replaces the root with one walk down instead of two
+//! walks.
 
 use whyloss::Time;
 
 use crate::scenario::Scenario;
 
-/// Entities of the event queue: every link, and the two ends of every flow.
+/// Returns the number of entities of the event queue: every link, and the two ends of every flow.
 pub(crate) fn entities(scenario: &Scenario) -> usize {
     scenario.links.len() + 2 * scenario.flows.len()
 }
 
-/// Children per node.
+/// The number of children per node.
 const WIDTH: usize = 4;
 
-/// Where no key is.
+/// The key of an empty place.
 const NOTHING: u64 = u64::MAX;
 
-/// Earliest-first over entities `0..n`.
+/// A queue over entities `0..n`, earliest event first.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// The earliest key.
+    /// The key of the earliest event.
     root: u64,
     /// Row i holds the children of key i, which are keys 4i + 1 ..= 4i + 4; the root is key 0. The first `len` keys are in use;
     /// [`NOTHING`] is in the others.
     rows: Vec<[u64; WIDTH]>,
     len: usize,
-    /// Whether the root has been handed out.
+    /// Whether the root's event has been handed out.
     vacant: bool,
-    /// k: the bits that hold an entity.
+    /// k, the number of bits that hold an entity.
     bits: u32,
     /// 2ᵏ − 1.
     mask: u64,
-    /// Nothing is handed out that is due later.
+    /// The end of the run; later events are never handed out.
     end: Time,
 }
 
 impl EventQueue {
-    /// An empty queue for `entities` entities that ends at `end`, no later than [`EventQueue::latest`].
+    /// Creates an empty queue for `entities` entities that ends at `end`, which is at most
+    /// [`EventQueue::latest`].
     pub(crate) fn new(entities: usize, end: Time) -> Self {
         Self {
             root: NOTHING,
@@ -56,12 +59,13 @@ impl EventQueue {
         }
     }
 
-    /// The latest time that a key holds beside so many entities.
+    /// Returns the latest time that a key can hold beside this many entities.
     pub(crate) fn latest(entities: usize) -> Time {
         Time::from_nanos((NOTHING >> bits(entities)) - 1)
     }
 
-    /// Adds the next event of the entity whose event was taken out last, before any other is added.
+    /// Adds the next event of the entity whose event was taken out last. Must come before any other
+    /// addition.
     #[inline]
     pub(crate) fn push_next(&mut self, entity: usize, time: Time) {
         if time <= self.end {
@@ -71,7 +75,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event of an entity; one after the end is forgotten at once.
+    /// Adds an event of an entity; ignores one after the end.
     pub(crate) fn push(&mut self, entity: usize, time: Time) {
         if time > self.end {
             return;
@@ -85,7 +89,7 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest event out; `None` when nothing is pending up to the end.
+    /// Removes and returns the earliest event; `None` when nothing is pending up to the end.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, usize)> {
         if self.vacant {
@@ -113,7 +117,7 @@ impl EventQueue {
         time.as_nanos() << self.bits | entity as u64
     }
 
-    /// Puts a key in the place of the root, from where it goes down.
+    /// Puts a key in the place of the root and moves it down.
     #[inline]
     fn sink(&mut self, key: u64) {
         let (rows, mut row, mut above) = (&mut self.rows[..], 0, None);
@@ -135,7 +139,7 @@ impl EventQueue {
         self.rows.resize(2 * self.rows.len(), [NOTHING; WIDTH]);
     }
 
-    /// Puts a key at the end, from where it goes up.
+    /// Puts a key at the end and moves it up.
     #[inline(never)]
     fn rise(&mut self, key: u64) {
         let mut at = self.len;
@@ -155,7 +159,7 @@ impl EventQueue {
         *self.key_at(at) = key;
     }
 
-    /// Key number `at`.
+    /// Returns key number `at`.
     #[inline]
     fn key_at(&mut self, at: usize) -> &mut u64 {
         let below = at.checked_sub(1);
@@ -178,7 +182,7 @@ impl EventQueue {
     }
 }
 
-/// The place of the root, or of a key below it: its row, and which of that.
+/// Returns the place of the root, or of a key below it: its row, and its index there.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn place<'a>(
@@ -192,12 +196,12 @@ fn place<'a>(
     }
 }
 
-/// Bits that hold an entity.
+/// Returns the number of bits that hold an entity.
 fn bits(entities: usize) -> u32 {
     usize::BITS - entities.saturating_sub(1).leading_zeros()
 }
 
-/// The least of the keys, and which it is.
+/// Returns the index and value of the smallest key.
 #[inline]
 fn least_of(keys: [u64; WIDTH]) -> (usize, u64) {
     let less = |a: (usize, u64), b: (usize, u64)| if b.1 < a.1 { b } else { a };

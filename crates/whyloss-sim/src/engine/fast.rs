@@ -1,5 +1,5 @@
-//! The fast engine: the plain one with fewer events. `mod.rs` says what its words mean, `shortcuts`
-//! what needs no event of its own and why.
+//! The fast engine: the plain one with fewer events. `mod.rs` defines its words, and `shortcuts`
+//! the events that it omits, with proofs.
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
@@ -70,7 +70,7 @@ impl Engine {
         Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
-    /// Handles every event up to the end. Returns whether it came to that.
+    /// Handles every event up to the end. Returns false if the run stops before.
     pub(super) fn advance<O: Observer>(
         &mut self,
         observer: &mut O,
@@ -122,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// A packet is at the far end of a link.
+    /// Handles a packet at the far end of a link.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
@@ -151,8 +151,8 @@ impl Engine {
         self.forward(now, now, parcel, observer);
     }
 
-    /// An event of a link over which no packet is due: a truth, what its gate waits for, or a turn.
-    /// (Cold to who calls it, not in itself.)
+    /// Handles an event of a link over which no packet is due: a truth, a packet of a late source
+    /// at its gate, or a turn. (Cold for its callers only.)
     #[cold]
     #[inline(never)]
     fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
@@ -165,7 +165,7 @@ impl Engine {
         }
     }
 
-    /// What a source that is woken late sends may be at its gate.
+    /// Wakes a late source whose packet may be at its gate.
     #[inline(never)]
     fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let sent = self.ends[flow].wake_late(now, &mut self.path, observer);
@@ -174,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Tells a source why a packet was lost, now that it would be there.
+    /// Reports to a source the cause of a loss, at the time of the loss.
     #[cold]
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
@@ -183,7 +183,8 @@ impl Engine {
         ends.flow.tell(truth.sequence, truth.cause);
     }
 
-    /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
+    /// Sends a packet on from between two links, where it is at `at`: now, or later if that is
+    /// known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn forward<O: Observer>(&mut self, now: Time, at: Time, mut parcel: Parcel, observer: &mut O) {
@@ -214,7 +215,7 @@ impl Engine {
         }
     }
 
-    /// A packet is lost on its way.
+    /// Handles the loss of a packet on its way.
     #[cold]
     #[inline(never)]
     fn lose<O: Observer>(
@@ -229,7 +230,7 @@ impl Engine {
         ends.lose(now, parcel, lost, path);
     }
 
-    /// A link that cannot answer at once gives back the packets whose fate has come.
+    /// Handles the packets that a link returns because their fates are known.
     #[cold]
     #[inline(never)]
     fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
@@ -261,13 +262,14 @@ impl Engine {
         self.path.network.arm_turn(link, &mut self.path.events);
     }
 
-    /// A packet goes on from the end of such a link, where it is when it is due.
+    /// Sends a packet on from the end of such a link, at the time at which it is due.
     #[inline(never)]
     fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
         self.forward(now, parcel.due, parcel, observer);
     }
 
-    /// An answer that had to wait is at its source, which may foresee those behind it.
+    /// Handles an answer that had to wait and is now at its source, which may foresee those behind
+    /// it.
     #[inline(never)]
     fn arrival_at_fused_source<O: Observer>(
         &mut self,

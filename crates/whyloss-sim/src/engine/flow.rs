@@ -1,7 +1,7 @@
-//! A flow at work: its two ends, what they make of what reaches them, and what is counted of it.
+//! A flow at work: its two ends, their reactions to packets, and its counts.
 //!
-//! Both engines use it. It knows neither links nor events: whoever calls it sends what it gives, and wakes it at its
-//! deadlines.
+//! Both engines use it. It knows neither links nor events: the engine sends the packets that it
+//! returns, and wakes it at its deadlines.
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
@@ -22,7 +22,7 @@ pub(super) struct Flow {
     pub(super) stop: Time,
     index: u32,
     pub(super) wire_size: u32,
-    /// Bits from the start of a data packet that must be whole.
+    /// The number of bits from the start of a data packet that must be undamaged.
     covered: u32,
     started: bool,
     /// Segments of each transfer, and how many transfers the sink has whole, where the flow has transfers.
@@ -39,7 +39,7 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Draws both from what the scenario says.
+    /// Draws both times as the scenario says.
     pub(super) fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
         let flow = &scenario.flows[index];
         let mut random = streams.stream("times", index as u64);
@@ -53,17 +53,17 @@ impl Start {
     }
 }
 
-/// What a data packet does to its sink.
+/// The outcome of a data packet at its sink.
 pub(super) enum Delivered {
-    /// The sink took it, and may answer at once.
+    /// The sink took the packet, and may answer at once.
     Taken(Option<Payload>),
-    /// The sink dropped it for damage where it is sensitive.
+    /// The sink dropped the packet because of damage within its coverage.
     Dropped,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Flow {
-    /// Flow number `index`, whose source starts and stops at these times.
+    /// Creates flow number `index`, whose source starts and stops at these times.
     pub(super) fn new(
         scenario: &Scenario,
         index: usize,
@@ -93,7 +93,8 @@ impl Flow {
         }
     }
 
-    /// A packet with this payload that leaves one of the ends now, of `size` bytes unless it has a size of its own.
+    /// Returns a packet with this payload that leaves one of the ends now. It has `size` bytes,
+    /// unless the payload determines the size.
     #[inline]
     pub(super) fn packet(&mut self, now: Time, size: u32, payload: Payload) -> Packet {
         let mut packet = Packet {
@@ -111,7 +112,7 @@ impl Flow {
         packet
     }
 
-    /// Writes into a packet that leaves one of the ends what that says about ECN.
+    /// Writes the ECN fields of a packet that leaves one of the ends.
     #[inline]
     pub(super) fn dress(&mut self, packet: &mut Packet) {
         if self.capable {
@@ -128,8 +129,8 @@ impl Flow {
         }
     }
 
-    /// Whether the source's turn to send has come at its deadline, or at its start. What the deadline means to the source
-    /// happens then.
+    /// Wakes the source at its deadline, or at its start, and lets it act on the deadline. Returns
+    /// whether it may send.
     #[inline(always)]
     pub(super) fn wake_source<O: Observer>(
         &mut self,
@@ -154,7 +155,7 @@ impl Flow {
         first || due
     }
 
-    /// The answer that the sink's deadline makes it send, if it has come.
+    /// Wakes the sink if its deadline has come, and returns its answer.
     pub(super) fn wake_sink(&mut self, now: Time) -> Option<Payload> {
         if self.sink.next_timeout() <= now {
             self.sink.wake(now)
@@ -163,7 +164,8 @@ impl Flow {
         }
     }
 
-    /// The source is about to send what it may send now. Answers whether it may send at all.
+    /// Returns whether the source may send at `now`. If it has stopped, shows its state to the
+    /// observer.
     #[inline(always)]
     pub(super) fn may_send<O: Observer>(
         &mut self,
@@ -178,7 +180,7 @@ impl Flow {
         may
     }
 
-    /// Shows what the source has come to, once it has sent what it might.
+    /// Shows the state of the source to the observer, after it has sent.
     #[inline(always)]
     pub(super) fn acted<O: Observer>(&self, now: Time, window: Window, observer: &mut O) {
         if O::STATES
@@ -214,7 +216,8 @@ impl Flow {
         }
     }
 
-    /// An answer reaches the source. Answers whether the source took it: it is sensitive all over.
+    /// Passes an answer to the source. Returns whether the source took it; any damage makes it drop
+    /// the answer.
     pub(super) fn answered<O: Observer>(
         &mut self,
         now: Time,
@@ -237,7 +240,7 @@ impl Flow {
         whole
     }
 
-    /// A data packet reaches the sink.
+    /// Passes a data packet to the sink.
     #[inline(always)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
@@ -295,7 +298,7 @@ impl Flow {
         }
     }
 
-    /// Counts the transfers that the sink has whole since it took a packet.
+    /// Counts the transfers that the sink has completely after this packet.
     #[cold]
     #[inline(never)]
     fn complete(&mut self, now: Time, window: Window) {
@@ -347,7 +350,8 @@ impl Flow {
         self.count
     }
 
-    /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.
+    /// Passes a data packet to the sink. Returns the answer, and whether the packet was new to the
+    /// sink.
     #[inline(always)]
     fn take<O: Observer>(
         &mut self,
@@ -411,7 +415,7 @@ impl Flow {
         (answer, first_copy)
     }
 
-    /// Tells the observer that a TCP source took an acknowledgement or met a deadline.
+    /// Reports to the observer that a TCP source took an acknowledgement or met a deadline.
     #[inline(always)]
     pub(super) fn reacted<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
         if O::SOURCES
@@ -426,7 +430,7 @@ impl Flow {
         }
     }
 
-    /// Counts what a sender's classifier said about the loss that the last event found, if it found one.
+    /// Counts the verdict of a sender's classifier on the loss that the last event found, if any.
     #[inline(always)]
     pub(super) fn judged<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
         self.reacted(now, window, observer);
@@ -457,7 +461,7 @@ impl Flow {
         }
     }
 
-    /// A packet is no longer under way, and reached no end.
+    /// Notes that a packet is no longer in flight and reached no end.
     pub(super) fn forget(&mut self, payload: &Payload) {
         if let Payload::Outside(datagram) = payload
             && let (Source::Outside(source), Sink::Outside(sink)) =
@@ -468,7 +472,7 @@ impl Flow {
         }
     }
 
-    /// There is a copy of a packet under way: what its sender keeps of it is needed twice.
+    /// Notes that a packet has a copy in flight, so that its sender's bytes are needed twice.
     pub(super) fn copied(&mut self, payload: &Payload) {
         if let Payload::Outside(datagram) = payload
             && let (Source::Outside(source), Sink::Outside(sink)) =
@@ -486,7 +490,7 @@ impl Flow {
         }
     }
 
-    /// Tells the truth about a lost data packet to the end whose verdicts are scored.
+    /// Reports the cause of a lost data packet to the end whose verdicts are scored.
     pub(super) fn tell(&mut self, sequence: u64, cause: Cause) {
         if let Sink::Tfrc(sink) = &mut self.sink {
             sink.lost(sequence, cause);
@@ -496,7 +500,7 @@ impl Flow {
     }
 }
 
-/// The cause of two losses taken together: congestion if either is.
+/// Returns the cause of two losses together: congestion if either is.
 fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
     let either = |a, b| if a == Cause::Congestion { a } else { b };
     (either(a.0, b.0), either(a.1, b.1))

@@ -1,4 +1,4 @@
-//! The table of hops: where a packet goes next, and whether in the same step.
+//! The table of hops: the next link or end of a packet, and whether it is handled in the same step.
 
 use whyloss::{Duration, Time};
 
@@ -9,7 +9,7 @@ use crate::measure::Window;
 pub(super) struct Hop(pub(super) u32);
 
 impl Hop {
-    /// The packet goes on there in the same step.
+    /// The flag of a hop that is handled in the same step.
     const FUSED: u32 = 1 << 31;
     const END: u32 = 1 << 30;
     const STRETCH: u32 = 1 << 29;
@@ -18,18 +18,18 @@ impl Hop {
     pub(super) const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     pub(super) const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
-    /// Stretch number `index`.
+    /// Returns the hop of stretch number `index`.
     pub(super) fn stretch(index: usize, fused: bool) -> Self {
         let hop = Self(index as u32 | Self::STRETCH);
         if fused { hop.fused() } else { hop }
     }
 
-    /// The link, if it is one.
+    /// Returns the index of the link; `None` for other hops.
     pub(super) fn link(self) -> Option<usize> {
         (self.0 & (Self::END | Self::STRETCH) == 0).then_some(self.index())
     }
 
-    /// The link, or the stretch, which it is.
+    /// Returns the index of the link or of the stretch.
     #[inline]
     pub(super) fn index(self) -> usize {
         (self.0 & !(Self::FUSED | Self::STRETCH)) as usize
@@ -55,33 +55,37 @@ impl Hop {
     }
 }
 
-/// The first place where a flow's packets wait, if they come there over links that nobody else uses (`shortcuts/gate.rs`).
+/// The first place where a flow's packets wait, if only this flow uses the links before it
+/// (`shortcuts/gate.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
-    /// The link at whose far end it is.
+    /// The link whose far end is the gate.
     pub(crate) link: usize,
-    /// How long a packet takes to come there if it waits for none before it; no packet takes less.
+    /// The time from the source to the gate without waiting, the shortest possible.
     pub(crate) crossing: Duration,
 }
 
-/// Links that a flow's packets cross one after the other, and never wait.
+/// Consecutive links that a flow's packets cross without ever waiting.
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub(super) crossing: Duration,
-    /// All arrivals of a packet that enters less than this after the window's beginning belong to the window.
+    /// The time after the start of the measurement window within which a packet must enter for all
+    /// its arrivals to count.
     pub(super) within: u64,
-    /// Packets whose arrivals all did.
+    /// The number of packets all of whose arrivals count.
     pub(super) count: u64,
     pub(super) size: u32,
-    /// The last link.
+    /// The last link of the stretch.
     pub(super) last: u32,
-    /// The links, in [`Network::stretched`], and how long each takes.
+    /// The index of the first link in [`Network::stretched`], which has the links and the time over
+    /// each.
     pub(super) begin: u32,
     pub(super) end: u32,
 }
 
 impl Stretch {
-    /// Counts a packet that enters at `now`, if that is easy, and says when it leaves.
+    /// Counts a packet that enters at `now`, if all its arrivals count. Returns the time at which
+    /// it leaves, and whether it was counted.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn cross(&mut self, now: Time, window: Window) -> (Time, bool) {

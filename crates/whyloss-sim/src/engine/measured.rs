@@ -1,4 +1,4 @@
-//! The measurements that most programs need of a run.
+//! The measurements of a run that most programs need.
 
 use whyloss::Time;
 
@@ -7,17 +7,17 @@ use crate::measure::Measurement;
 use crate::media::FrameCounts;
 use crate::scenario::Scenario;
 
-/// What is measured beside the counts.
+/// Selects what a run measures besides the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Delays of every flow.
+    /// Whether to measure the delays of every flow.
     pub delays: bool,
-    /// Frames of every flow with a stream.
+    /// Whether to count the frames of every flow with a media stream.
     pub frames: bool,
 }
 
 impl Needs {
-    /// Everything that this scenario has.
+    /// Selects delays, and frames if a flow of the scenario has a media stream.
     pub fn all(scenario: &Scenario) -> Self {
         let mut flows = scenario.flows.iter();
         Self {
@@ -27,17 +27,19 @@ impl Needs {
     }
 }
 
-/// What a run gave.
+/// The measurements of one run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// Counts of every flow and link.
+    /// The counts of every flow and link.
     pub measurement: Measurement,
-    /// One per flow of the scenario, in its order; none if delays were not needed.
+    /// The delays of each flow, in the order of the scenario; empty if not [needed](Needs::delays).
     pub delays: Vec<DelaySummary>,
-    /// Counts of frames of each flow of the scenario, for each playout delay; none without a stream.
+    /// The counts of frames of each flow, in the order of the scenario, with one entry for each
+    /// playout delay. A flow without a stream has none. Empty if
+    /// not [needed](Needs::frames).
     pub frames: Vec<Vec<FrameCounts>>,
-    /// Until when it was simulated: the end of the scenario, unless it was stopped.
+    /// The simulated time at the end: that of the scenario, unless the run was stopped.
     pub reached: Time,
 }

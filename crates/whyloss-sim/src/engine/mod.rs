@@ -1,5 +1,5 @@
-//! Runs a scenario. `plain.rs` is the engine to read first. `fast.rs` is the same with fewer events,
-//! which `shortcuts` licenses.
+//! Runs a scenario. `plain.rs` is the engine to read first. `fast.rs` gives the same results with
+//! fewer events; `shortcuts` proves why.
 //!
 //! | word | what happens | where |
 //! |---|---|---|
@@ -56,8 +56,8 @@ use crate::scenario::{Scenario, Transport};
 
 /// One replication of a scenario, about to run.
 ///
-/// The result depends on the scenario and the seed alone. Memory does not grow with simulated time, but with the packets
-/// under way or waiting, of which there may be [`Scenario::most_packets`].
+/// The result depends on the scenario and the seed alone. Memory does not grow with simulated time,
+/// but with the packets under way or waiting; [`Scenario::most_packets`] limits them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -76,8 +76,9 @@ use crate::scenario::{Scenario, Transport};
 /// ```
 ///
 /// # Errors
-/// Each way to run fails with what [`Scenario::check`] finds wrong or with [`RunError::NoEngine`],
-/// before anything is run, and with [`RunError::TooManyPackets`].
+/// Each of `run`, `measure` and `observe` returns the errors of [`Scenario::check`],
+/// [`RunError::NoEngine`] or [`RunError::NoEstimator`] before it runs anything, and
+/// [`RunError::TooManyPackets`] during the run.
 #[must_use = "nothing is run before `run`, `measure` or `observe`"]
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
@@ -89,7 +90,7 @@ pub struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    /// The replication of this scenario that this seed names.
+    /// Prepares a run of this scenario with this seed.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
         Self {
             scenario,
@@ -103,34 +104,35 @@ impl<'a> Simulation<'a> {
 
     /// Uses the plain engine: one event per arrival and per deadline.
     ///
-    /// The result is the same but for [`Measurement::events`]; it takes several times as long.
-    /// Every event is told in the order of its time.
+    /// Results are the same, except for [`Measurement::events`], and take several times as long.
+    /// Watches receive every event in the order of its time.
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self
     }
 
-    /// Turns a short cut of the fast engine off. The result is the same but for
+    /// Turns off a shortcut of the fast engine. Results are the same, except for
     /// [`Measurement::events`].
     pub fn without(mut self, shortcut: Shortcut) -> Self {
         self.shortcuts = self.shortcuts.without(shortcut);
         self
     }
 
-    /// Tells of every event, in the order [`Order::Flow`]. The engine for it is compiled already.
+    /// Passes every event to `watch`, in the order [`Order::Flow`]. All watches share one compiled
+    /// engine.
     pub fn watch(mut self, watch: &'a mut dyn Watch) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Asks every few milliseconds of work, and at the end, whether to go on, and says how far the
-    /// run is. A run that is stopped returns what it has counted so far.
+    /// Calls `goes_on` with the simulated time every few milliseconds of work, and at the end. If
+    /// it returns false, the run stops and returns the counts so far.
     pub fn ask(mut self, goes_on: &'a mut dyn FnMut(Time) -> bool) -> Self {
         self.goes_on = Some(goes_on);
         self
     }
 
-    /// Runs it, and counts.
+    /// Runs the scenario and returns the counts.
     ///
     /// # Errors
     /// See [`Simulation`].
@@ -138,7 +140,7 @@ impl<'a> Simulation<'a> {
         self.observe(&mut ())
     }
 
-    /// Runs it, counts, and measures what else is needed.
+    /// Runs the scenario and returns the counts and the other measurements in `needs`.
     ///
     /// # Errors
     /// See [`Simulation`].
@@ -171,9 +173,8 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Runs it with an engine that is compiled for what this observer needs. If there is a
-    /// [watch](Self::watch) as well, or the [plain](Self::plain) engine is asked for, both hear
-    /// everything.
+    /// Runs the scenario with an engine that is compiled for the needs of `observer`. With a
+    /// [watch](Self::watch) or the [plain](Self::plain) engine, both receive every event.
     ///
     /// # Errors
     /// See [`Simulation`].
@@ -181,7 +182,7 @@ impl<'a> Simulation<'a> {
         Ok(self.simulate(observer)?.0)
     }
 
-    /// Runs it. Returns the counts, and until when it was simulated.
+    /// Runs the scenario. Returns the counts, and the simulated time at the end.
     fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
         ready(self.scenario)?;
         let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
@@ -203,7 +204,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Fails if the scenario cannot be run, or not by this program.
+/// Checks that the scenario is valid and this program has the hosts that it needs.
 fn ready(scenario: &Scenario) -> Result<(), RunError> {
     scenario.check()?;
     for flow in &scenario.flows {

@@ -1,10 +1,11 @@
 //! Links, the routes over them, and the packets under way.
 //!
-//! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
-//! event, that of the first packet in transit over it, however many there are. And a link whose packets all come from one
-//! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
-//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and
-//! sources: `shortcuts` has the rules. The results are those of the plain engine.
+//! A FIFO link knows at once when a packet will arrive ([`whyloss_link::Link::offer`]). However
+//! many packets are in transit over it, it needs one pending event, that of the first. A link whose
+//! packets all come from one other link needs no event: no other packet can come between, so
+//! [`Network::send`] computes its answer in the same step. Such a link is *fused* with its feeder.
+//! Some sinks, links behind them and sources are fused too; `shortcuts` has the rules. Results are
+//! those of the plain engine.
 //!
 //! A link that cannot answer at once, since what comes later changes what becomes of a packet, has
 //! events of its own (`turns.rs`).
@@ -24,19 +25,21 @@ use crate::observe::{Event, Observer};
 use crate::packet::Packet;
 use crate::scenario::{Connection, Router, Scenario};
 
-/// What became of a packet that was sent.
+/// The outcome of sending a packet.
 pub(crate) enum Sent {
-    /// It is in transit.
+    /// The packet is in transit.
     UnderWay,
-    /// It reaches its sink at this time, which is fused.
+    /// The packet reaches its fused sink at this time.
     AtSink(Time),
-    /// It reaches its source at this time, which is fused, and none waits there before it: see [`Network::wait`].
+    /// The packet reaches its fused source at this time, and no packet waits there before it; see
+    /// [`Network::wait`].
     AtSource(Time),
-    /// It reaches its [gate](Gate) at this time, if it was sent no farther than that: see [`Network::wait_at_gate`].
+    /// The packet reaches its [gate](Gate) at this time, if it was sent only so far; see
+    /// [`Network::wait_at_gate`].
     AtGate(Time),
-    /// It was lost, or will be, at this time: see [`Network::loss`].
+    /// The packet is or will be lost at this time; see [`Network::loss`].
     Lost(Cause, Time),
-    /// It is at a link that cannot answer at once: see [`Network::hold`].
+    /// The packet is at a link that cannot answer at once; see [`Network::hold`].
     Held,
 }
 
@@ -44,13 +47,14 @@ pub(crate) enum Sent {
 #[derive(Clone, Copy)]
 pub(crate) struct Loss {
     pub(crate) cause: Cause,
-    /// When it is lost.
+    /// The time of the loss.
     pub(crate) when: Time,
-    /// If that is worked out ahead of time: the link over which it comes to where it is lost, and when it does.
+    /// For a loss that was computed ahead of time: the link over which the packet reaches the place
+    /// of the loss, and the time of its arrival there.
     pub(crate) later: Option<(usize, Time)>,
 }
 
-/// Where a packet that left a link is next.
+/// The next place of a packet that left a link.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrived {
     Between,
@@ -59,7 +63,7 @@ pub(crate) enum Arrived {
     AtSink,
 }
 
-/// What a packet touches on its way over a link: 64 bytes, side by side.
+/// The data of a link that each packet needs: 64 adjacent bytes.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Wire {
@@ -76,7 +80,7 @@ impl Wire {
         self.delivered_bytes += u64::from(size);
     }
 
-    /// The same of one that arrives then, if that is in the window.
+    /// Counts a packet of this size that arrives at `arrival`, if that is in the window.
     #[inline]
     fn count_at(&mut self, arrival: Time, size: u32, window: Window) {
         if window.contains(arrival) {
@@ -90,38 +94,39 @@ impl Wire {
 pub(crate) struct Network {
     pub(super) wires: Vec<Wire>,
     pub(super) stretches: Vec<Stretch>,
-    /// The links of every stretch, one after the other, and how long a packet takes over each.
+    /// The links of every stretch, one after the other, each with the time that a packet takes over
+    /// it.
     pub(super) stretched: Vec<(u32, Duration)>,
-    /// Of each link, the packets on their way to a place that must wait for their arrival.
+    /// The packets in transit over each link to a place that must wait for them.
     pub(super) transits: Vec<Transit>,
-    /// Of each link that cannot answer at once, what it holds; empty if there is none.
+    /// The links that cannot answer at once, by index; empty if there is none.
     pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
-    /// Of all links, the truths that wait until they may be told.
+    /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
-    /// Packets for which there may be room in all of these.
+    /// The highest number of packets in all of these.
     pub(super) most_packets: u64,
     pub(super) room: u64,
-    /// The link for whose packet there was none.
+    /// The link whose packet found no room.
     pub(super) overfull: Option<usize>,
-    /// Whether a link has marked the packet at hand, for observers.
+    /// Whether a link has marked the current packet, for observers.
     pub(super) marked: bool,
-    /// Of each link, what is counted but for what is delivered.
+    /// The counts of each link, except for deliveries.
     pub(super) counts: Vec<LinkResult>,
-    /// Every route's links, one after the other, each ended by its host.
+    /// The hops of every route, one after the other, each ended by its host.
     pub(super) hops: Vec<Hop>,
-    /// Where each flow's route and return route begin in `hops`.
+    /// The index in `hops` of each flow's route and return route.
     pub(super) routes: Vec<(u32, u32)>,
     /// Of each flow, its gate.
     pub(super) gates: Vec<Option<Gate>>,
     /// Of each link, the flow at whose gate it ends.
     pub(super) gated: Vec<Option<u32>>,
     pub(super) window: Window,
-    /// What packets carry that does not fit a parcel.
+    /// The payloads that do not fit into a parcel.
     pub(crate) aside: Aside,
 }
 
 impl Network {
-    /// The network of a scenario that passed its checks.
+    /// Creates the network of a scenario that passed its checks.
     pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
         let mut hops = Vec::new();
         let mut routes = Vec::with_capacity(scenario.flows.len());
@@ -168,7 +173,7 @@ impl Network {
         }
     }
 
-    /// Links: the entities `0..links()` of the event queue.
+    /// Returns the number of links: the entities `0..links()` of the event queue.
     pub(crate) fn links(&self) -> usize {
         self.wires.len()
     }
@@ -290,7 +295,7 @@ impl Network {
         }
     }
 
-    /// Offers a packet to a link. Returns when it arrives, or why it does not.
+    /// Offers a packet to a link. Returns its arrival time, or the cause of its loss.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
@@ -342,7 +347,7 @@ impl Network {
         self.settle(now, index, parcel, fate)
     }
 
-    /// Counts what becomes of a packet at a link. Returns when it arrives, or why it does not.
+    /// Counts the fate of a packet at a link. Returns its arrival time, or the cause of its loss.
     #[inline(never)]
     fn settle(
         &mut self,
@@ -371,7 +376,7 @@ impl Network {
         Ok(arrival)
     }
 
-    /// Counts a packet that is lost at a link.
+    /// Counts a packet lost at a link.
     #[inline]
     fn count_lost(&mut self, now: Time, index: usize, size: u32, (cause, when): (Cause, Time)) {
         if self.window.contains(when) {
@@ -383,7 +388,8 @@ impl Network {
         }
     }
 
-    /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.
+    /// Returns the fate of a packet that link `index` would lose. If the packet is ECN-capable, the
+    /// link may mark it instead.
     #[cold]
     #[inline(never)]
     fn mark_instead(&mut self, now: Time, index: usize, parcel: &Parcel) -> Option<Fate> {
@@ -401,7 +407,7 @@ impl Network {
         Some(fate)
     }
 
-    /// [`Self::settle`] of one that is perhaps marked instead.
+    /// Does what [`Self::settle`] does, for a packet that may be marked instead of lost.
     #[cold]
     #[inline(never)]
     fn mark_or_lose(
@@ -429,7 +435,7 @@ impl Network {
         transit.push(Parcel { due: at, ..parcel });
     }
 
-    /// Ends the run: there is no room for a packet that is under way over link `index`.
+    /// Ends the run, because there is no room for a packet in transit over link `index`.
     #[cold]
     #[inline(never)]
     pub(super) fn end(&mut self, index: usize, events: &mut EventQueue) {
@@ -437,7 +443,7 @@ impl Network {
         events.close();
     }
 
-    /// Why the run ended early, at `at`, if it did.
+    /// Returns the error of a run that ended early at `at` for lack of room.
     pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
         let index = self.overfull?;
         // It is the link that holds most which must be named: the last straw may be another's.
@@ -452,7 +458,7 @@ impl Network {
         })
     }
 
-    /// The link that a packet crossed last.
+    /// Returns the link that a packet crossed last.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn last_link(&self, hop: u32) -> usize {
@@ -464,15 +470,15 @@ impl Network {
         }
     }
 
-    /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
+    /// Makes a packet that [reaches its source](Sent::AtSource) at `at` wait until then.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
         self.put(self.last_link(parcel.hop), at, parcel, events);
     }
 
-    /// Lets a packet that is at the end of link `gate` at `at` wait until then. The link has an event at that time if it
-    /// `is_awaited`.
+    /// Makes a packet that reaches the end of link `gate` at `at` wait until then. The link has an
+    /// event at that time if it `is_awaited`.
     pub(crate) fn wait_at_gate(
         &mut self,
         gate: usize,
@@ -491,14 +497,14 @@ impl Network {
         transit.push(Parcel { due: at, ..parcel });
     }
 
-    /// The loss of a packet that was [sent](Self::send) at `now`.
+    /// Returns the loss of a packet that was [sent](Self::send) at `now`.
     pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
         let at = parcel.due;
         let later = (at > now).then(|| (self.last_link(parcel.hop), at));
         Loss { cause, when, later }
     }
 
-    /// The loss of a packet that its sink drops at `at`.
+    /// Returns the loss of a packet that its sink drops at `at`.
     pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
         let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
         Loss {
@@ -508,8 +514,8 @@ impl Network {
         }
     }
 
-    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then,
-    /// and for an event of that link.
+    /// Holds the cause of a loss back until `at`, when the packet reaches the end of link `index`,
+    /// and sets an event of that link.
     pub(crate) fn tell_later(
         &mut self,
         index: usize,
@@ -525,7 +531,7 @@ impl Network {
         events.push(index, at);
     }
 
-    /// Takes a truth that may be told at the end of link `index` now.
+    /// Returns a cause that may be reported at the end of link `index` now.
     #[inline]
     pub(crate) fn truth(&mut self, index: usize, now: Time) -> Option<Truth> {
         let truth = self.truths.take(now, index)?;
@@ -533,9 +539,10 @@ impl Network {
         Some(truth)
     }
 
-    /// Takes the packet that is at the end of link `index` now, if there is one, says where that is, and arms the link for the
-    /// next, unless the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
-    /// [some wait](Network::some_wait).
+    /// Removes and returns the packet at the end of link `index`, with its next place, if one is
+    /// due. Sets the link's event for the next packet. If the packet is at a fused source, which
+    /// may take several, the caller must do so with [`Network::arm`] if [some
+    /// wait](Network::some_wait).
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn take(
@@ -557,7 +564,8 @@ impl Network {
         Some((parcel, arrived))
     }
 
-    /// Counts a packet that enters a stretch at `now`, and not all of whose arrivals need belong to the window.
+    /// Counts a packet that enters a stretch at `now`, if some of its arrivals may lie outside the
+    /// window.
     #[cold]
     #[inline(never)]
     fn count_each(&mut self, stretch: usize, now: Time) {
@@ -569,7 +577,7 @@ impl Network {
         }
     }
 
-    /// Counts, at the end, for each link what crossed it in stretches.
+    /// Adds the packets of stretches to the counts of their links, at the end of the run.
     fn count_stretches(&mut self) {
         for stretch in &self.stretches {
             for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
@@ -580,12 +588,13 @@ impl Network {
         }
     }
 
-    /// Whether packets are in transit over link `index`.
+    /// Returns whether packets are in transit over link `index`.
     pub(crate) fn some_wait(&self, index: usize) -> bool {
         !self.transits[index].is_empty()
     }
 
-    /// The first packet in transit over link `index`, if that is an acknowledgement on its way to a fused source.
+    /// Returns the first packet in transit over link `index`, if it is an acknowledgement on its
+    /// way to a fused source.
     #[inline]
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
         let first = self.transits[index].first()?;
@@ -608,7 +617,7 @@ impl Network {
         }
     }
 
-    /// Packets under way or waiting, in all structures that could grow.
+    /// Returns the number of packets in flight or waiting, in all structures that can grow.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         let transits = self.transits.iter().map(Transit::capacity);
@@ -616,7 +625,7 @@ impl Network {
         transits.sum::<usize>() + busy.sum::<usize>() + self.aside.capacity()
     }
 
-    /// The counts of every link.
+    /// Returns the counts of every link.
     pub(crate) fn into_counts(mut self) -> Vec<LinkResult> {
         self.count_stretches();
         let mut counts = self.counts;

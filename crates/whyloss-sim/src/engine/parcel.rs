@@ -4,8 +4,9 @@
 //! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
 //! ```
 //!
-//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends, TFRC data whose
-//! retransmission timeout is four round trips) fits in the numbers. What does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
+//! Most payloads fit into the two numbers: a TCP segment, an acknowledgement without SACK blocks, a
+//! datagram, a packet of IFTP, or TFRC data whose retransmission timeout is four round trips. Other
+//! packets, ECN-capable packets and copies are kept [aside](Aside), and a number holds their index.
 
 use whyloss::{Duration, Time, iftp, tfrc};
 use whyloss_link::Ecn;
@@ -13,15 +14,15 @@ use whyloss_link::Ecn;
 use crate::host::tcp::{Ack, SackBlocks, Segment};
 use crate::packet::{Packet, Payload};
 
-/// A packet under way. (Handed on by value, so that it stays in registers.)
+/// A packet in flight. (Passed by value, so that it stays in registers.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
-    /// When it arrives at the end of the link that it is in transit over.
+    /// The time at which it arrives at the end of its link.
     pub(crate) due: Time,
     pub(crate) sent: Time,
-    /// The number of data, the next that an acknowledgement expects, or where aside.
+    /// The number of a data packet, the next number of an acknowledgement, or the index aside.
     pub(crate) number: u64,
-    /// What an acknowledgement echoes, or what [TFRC data says](of_tfrc).
+    /// The echo of an acknowledgement, or the [fields of TFRC data](of_tfrc).
     pub(crate) echo: Time,
     pub(crate) flow: u32,
     pub(crate) size: u32,
@@ -29,11 +30,12 @@ pub(crate) struct Parcel {
     pub(crate) kind: Kind,
 }
 
-/// (As wide as the padding behind it, which would be copied by itself otherwise.)
+/// The kind of the payload. (As wide as the padding behind it, which would otherwise be copied
+/// separately.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
-    /// A TCP segment, whose stamp says when it was sent.
+    /// A TCP segment, stamped with its departure.
     #[default]
     Segment,
     Retransmission,
@@ -45,11 +47,12 @@ pub(crate) enum Kind {
     Aside,
 }
 
-/// Bits of a TFRC header's round trip, in nanoseconds, and of its count of rounds.
+/// The number of bits for the round trip of a TFRC header, in nanoseconds, and for its count of
+/// rounds.
 const RTT_BITS: u32 = 34;
 const ROUND_BITS: u32 = 29;
 
-/// What TFRC data says beside its number and its stamp, if one word holds it.
+/// Returns the fields of TFRC data other than number and stamp, if they fit into one word.
 #[inline]
 fn of_tfrc(data: &tfrc::Data) -> Option<u64> {
     let (rtt, round) = (data.rtt.as_nanos() as u64, u64::from(data.round));
@@ -57,7 +60,7 @@ fn of_tfrc(data: &tfrc::Data) -> Option<u64> {
     fits.then(|| (rtt << ROUND_BITS | round) << 1 | u64::from(data.urgent))
 }
 
-/// What does not fit parcels.
+/// The payloads that do not fit into parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     kept: Vec<Packet>,
@@ -65,7 +68,7 @@ pub(crate) struct Aside {
 }
 
 impl Parcel {
-    /// The parcel of a packet. (Inlined: who packs has just made the packet, of one kind.)
+    /// Packs a packet. (Inlined, because the caller has just made the packet and knows its kind.)
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
@@ -115,7 +118,7 @@ impl Parcel {
         parcel
     }
 
-    /// The packet with this payload and no damage.
+    /// Returns the packet with this payload and without damage.
     #[inline]
     pub(crate) fn whole(&self, payload: Payload) -> Packet {
         Packet {
@@ -131,7 +134,7 @@ impl Parcel {
         }
     }
 
-    /// The packet in it.
+    /// Returns the packet.
     pub(crate) fn open(self, aside: &Aside) -> Packet {
         let payload = match self.kind {
             Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
@@ -150,7 +153,7 @@ impl Parcel {
         self.whole(payload)
     }
 
-    /// Its ECN field.
+    /// Returns the packet's ECN field.
     #[inline]
     pub(crate) fn ecn(&self, aside: &Aside) -> Ecn {
         if self.kind == Kind::Aside {
@@ -160,14 +163,14 @@ impl Parcel {
         }
     }
 
-    /// Marks it, which is ECN-capable.
+    /// Marks the packet, which is ECN-capable.
     pub(crate) fn mark(&self, aside: &mut Aside) {
         if self.kind == Kind::Aside {
             aside.kept[self.number as usize].ecn = Ecn::Marked;
         }
     }
 
-    /// The packet in it, which has come to its end.
+    /// Returns the packet and frees its place aside. The packet has reached its end.
     #[inline(never)]
     pub(crate) fn unpack(self, aside: &mut Aside) -> Packet {
         let packet = self.open(aside);
@@ -177,7 +180,7 @@ impl Parcel {
         packet
     }
 
-    /// The parcel with damage that begins with this bit.
+    /// Returns the parcel with damage from this bit on.
     #[cold]
     pub(crate) fn damaged(self, first: u32, aside: &mut Aside) -> Self {
         let mut packet = self.unpack(aside);
@@ -185,8 +188,7 @@ impl Parcel {
         Self::pack(&packet, aside)
     }
 
-    /// One of a packet and its copy, which is what it is or the packet itself. If the other is still to come, that keeps what is
-    /// aside.
+    /// Returns a packet or its copy. If the other one is still to come, it keeps the place aside.
     #[cold]
     pub(crate) fn one_of_two(self, is_copy: bool, other_comes: bool, aside: &mut Aside) -> Self {
         let mut packet = if other_comes {
@@ -198,8 +200,8 @@ impl Parcel {
         Self::pack(&packet, aside)
     }
 
-    /// The same, field by field: what is handed to a function that is not inlined lives in memory, so that the hot path
-    /// hands on a copy.
+    /// Copies the parcel field by field. A value passed to a function that is not inlined lives in
+    /// memory, so the hot path passes a copy.
     #[inline]
     pub(crate) fn copy(self) -> Self {
         Self {
@@ -214,7 +216,7 @@ impl Parcel {
         }
     }
 
-    /// The segment that it is.
+    /// Returns the segment.
     #[inline]
     pub(crate) fn segment(self) -> Segment {
         Segment {
@@ -224,7 +226,7 @@ impl Parcel {
         }
     }
 
-    /// The TFRC data that it is.
+    /// Returns the TFRC data.
     #[inline]
     pub(crate) fn tfrc_data(self) -> tfrc::Data {
         let said = self.echo.as_nanos();
@@ -239,7 +241,7 @@ impl Parcel {
         }
     }
 
-    /// The data of IFTP that it is.
+    /// Returns the IFTP data.
     #[inline]
     pub(crate) fn iftp_data(self) -> iftp::Data {
         iftp::Data {
@@ -248,7 +250,7 @@ impl Parcel {
         }
     }
 
-    /// The acknowledgement of IFTP that it is.
+    /// Returns the IFTP acknowledgement.
     #[inline]
     pub(crate) fn iftp_ack(self) -> iftp::Ack {
         iftp::Ack {
@@ -257,7 +259,7 @@ impl Parcel {
         }
     }
 
-    /// The acknowledgement that it is.
+    /// Returns the TCP acknowledgement.
     #[inline]
     pub(crate) fn ack(self) -> Ack {
         Ack {
@@ -279,7 +281,7 @@ impl Aside {
         }
     }
 
-    /// How much there is room for.
+    /// Returns the number of payloads for which there is room.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.kept.capacity()

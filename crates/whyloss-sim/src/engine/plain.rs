@@ -12,9 +12,10 @@
 //! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
 //! one link in the order in which packets entered it.
 //!
-//! It is what the fast engine (`fast.rs`) must agree with to the byte, for a network of any kind; see `tests.rs`.
-//! `whyloss run --plain` runs it. It shares with the fast one what a link, a source and a sink do, and what is counted of
-//! a flow (`flow.rs`): not how a packet goes from one to the other, nor when.
+//! The fast engine (`fast.rs`) must give the same bytes as this one on any network; see `tests.rs`.
+//! `whyloss run --plain` runs it. Both engines share the behaviour of links, sources and sinks, and
+//! the counts of a flow (`flow.rs`). They differ in how, and in which event, a packet goes from one
+//! to the next.
 
 use std::collections::BTreeMap;
 
@@ -29,53 +30,53 @@ use crate::observe::{Event::Offered, Watch};
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
 use crate::scenario::{Connection, Router, Scenario};
 
-/// A run.
+/// A run of the plain engine.
 pub(super) struct Plain<'a> {
     window: Window,
     links: Vec<Path>,
     flows: Vec<Ways>,
-    /// What will happen, by time, entity, and the number of the packet that it happens to (0 for a deadline).
+    /// The pending events by time, entity, and the number of the packet (0 for a deadline).
     events: BTreeMap<(Time, usize, u64), Event>,
-    /// Packets that have entered a link so far.
+    /// The number of packets that have entered a link so far.
     entered: u64,
-    /// Packets under way, and how many may be.
+    /// The number of packets in flight, and its limit.
     under_way: u64,
     most_packets: u64,
-    /// Events handled so far.
+    /// The number of events handled so far.
     handled: u64,
     observer: &'a mut dyn Watch,
 }
 
-/// What happens to an entity.
+/// An event of an entity.
 enum Event {
     /// A packet arrives at the far end of this link.
     Arrival(Packet),
     /// The deadline of this end of a flow has come.
     Deadline,
-    /// This link has packets whose fate has come.
+    /// A turn: this link has packets whose fates are known.
     Turn,
 }
 
 /// A link and its counts.
 struct Path {
     link: Link,
-    /// What takes its place if it cannot answer at once.
+    /// The link that replaces it if it cannot answer at once.
     busy: Option<Busy<Packet>>,
     count: LinkResult,
     under_way: u64,
 }
 
-/// A flow, its ways, and the deadlines that its ends have set.
+/// A flow, its routes, and the pending deadlines of its ends.
 struct Ways {
     flow: Flow,
-    /// Links from source to sink.
+    /// The links from source to sink.
     there: Vec<usize>,
-    /// Links from sink to source.
+    /// The links from sink to source.
     back: Vec<usize>,
     deadlines: [Time; 2],
 }
 
-/// Ends of a flow.
+/// The indices of a flow's ends.
 const SOURCE: usize = 0;
 const SINK: usize = 1;
 
@@ -168,7 +169,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// A packet is at the far end of the link it entered last.
+    /// Handles a packet at the far end of the link that it entered last.
     fn arrival(&mut self, now: Time, mut packet: Packet) -> Result<(), RunError> {
         let index = packet.flow as usize;
         packet.hop += 1;
@@ -194,7 +195,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The source sends all that it may send now.
+    /// Sends all that the source may send now.
     fn transmit(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         let flow = &mut self.flows[index].flow;
         if !flow.may_send(now, self.window, &mut self.observer) {
@@ -216,7 +217,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// The sink sends what it answers.
+    /// Sends the sink's answers.
     fn answer(
         &mut self,
         now: Time,
@@ -236,7 +237,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// A packet enters the next link of its way.
+    /// Lets a packet enter the next link of its route.
     fn enter(&mut self, now: Time, mut packet: Packet) -> Result<(), RunError> {
         let Some(entity) = self.next_link(&packet) else {
             return Ok(());
@@ -246,7 +247,7 @@ impl<'a> Plain<'a> {
             return self.hold(now, entity, packet);
         }
         let waiting = path.link.queue_len(now);
-        // Without the short cut of an idle link.
+        // Without the shortcut of an idle link.
         let mut fate = path.link.offer_at_length(now, packet.size);
         let mut marked = false;
         if let Fate::Lost(..) = fate
@@ -292,7 +293,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Counts a packet that a link lost, and tells the truth about it.
+    /// Counts a packet that a link lost, and reports its cause.
     fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
         let flow = &mut self.flows[packet.flow as usize].flow;
         if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
@@ -302,7 +303,7 @@ impl<'a> Plain<'a> {
         flow.forget(&packet.payload);
     }
 
-    /// A packet enters a link that cannot answer at once.
+    /// Hands a packet to a link that cannot answer at once.
     fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
         let path = &mut self.links[entity];
         if let Some(busy) = &mut path.busy {
@@ -318,7 +319,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// A link gives back what it holds no longer.
+    /// Handles the packets that a link returns because their fates are known.
     fn turn(&mut self, now: Time, entity: usize) -> Result<(), RunError> {
         if let Some(busy) = &mut self.links[entity].busy {
             busy.armed = Time::MAX;
@@ -368,7 +369,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Notes when a link must be asked again.
+    /// Sets the event at which a link must be polled again.
     fn set_turn(&mut self, entity: usize) {
         let Some(busy) = &mut self.links[entity].busy else {
             return;
@@ -381,7 +382,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The link that a packet enters next; none at the end of its way.
+    /// Returns the link that a packet enters next; `None` at the end of its route.
     fn next_link(&self, packet: &Packet) -> Option<usize> {
         let ways = &self.flows[packet.flow as usize];
         let way = if packet.payload.sequence().is_some() {
@@ -392,7 +393,7 @@ impl<'a> Plain<'a> {
         way.get(packet.hop as usize).copied()
     }
 
-    /// Notes that an end must be woken at `deadline`, and no longer at the one it set before.
+    /// Sets the event that wakes an end at `deadline`, in place of its pending one.
     fn set_deadline(&mut self, index: usize, end: usize, deadline: Time) {
         let entity = self.links.len() + 2 * index + end;
         let before = std::mem::replace(&mut self.flows[index].deadlines[end], deadline);
@@ -426,7 +427,8 @@ impl Path {
         }
     }
 
-    /// Counts what became of a packet of this size that took the link's time or not if it was lost, marked or not.
+    /// Counts the fate of a packet of this size, whether it took the link's time, and whether it
+    /// was marked.
     fn record(&mut self, (size, sent): (u32, bool), (fate, marked): (Fate, bool), window: Window) {
         let count = &mut self.count;
         match fate {
@@ -441,7 +443,7 @@ impl Path {
             Fate::Lost(cause, at) => {
                 if window.contains(at) {
                     count.lost.add(cause);
-                    // What was lost on its arrival, or by its queue, has not used the link's time.
+                    // A packet lost on arrival, or by its queue, has not used the link's time.
                     if cause == Cause::Wireless && sent {
                         count.corrupted_bytes += u64::from(size);
                     }

@@ -1,42 +1,44 @@
-//! How a run ends before its time: by an error, or because its caller says so.
+//! The early ends of a run: by an error, or because the caller stops it.
 
 use thiserror::Error;
 use whyloss::Time;
 
 use crate::scenario::CheckError;
 
-/// Events between two questions whether to go on ([`Simulation::ask`](super::Simulation::ask)): a
-/// few milliseconds.
+/// The number of events between two calls of the function of
+/// [`Simulation::ask`](super::Simulation::ask): a few milliseconds of work.
 pub(super) const ASK_EVERY: u64 = 1 << 16;
 
-/// Why a run gave no result.
+/// Explains why a run gave no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The scenario is wrong; nothing was run.
+    /// The scenario is invalid; nothing was run.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// A flow's protocol engine is not part of this program; nothing was run.
+    /// The QUIC engine of this flow is not [installed](crate::host::quic::install); nothing was
+    /// run.
     #[error(
         "flow `{0}`: its QUIC engine is not built into this program; `cargo build --release --features quic` builds the command with it"
     )]
     NoEngine(String),
-    /// An RTP flow needs an estimator that is not [installed](crate::host::rtp::install).
+    /// The estimator of this RTP flow is not [installed](crate::host::rtp::install).
     #[error(
         "flow `{0}`: its estimator is not built into this program; `cargo build --release --features rtc` builds the command with all of them"
     )]
     NoEstimator(String),
-    /// More packets were under way or waiting than [`Scenario::most_packets`](crate::Scenario::most_packets) allows, or than there is memory for.
+    /// More packets were under way or waiting than
+    /// [`Scenario::most_packets`](crate::Scenario::most_packets) or memory allows.
     #[error(
         "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
         at.as_secs_f64()
     )]
     TooManyPackets {
-        /// The link that holds most of them.
+        /// The link that held most of them.
         link: String,
-        /// When the last straw was sent.
+        /// The simulated time at which the limit was exceeded.
         at: Time,
-        /// The limit.
+        /// The limit, in packets.
         most: u64,
     },
 }

@@ -1,40 +1,42 @@
-//! The packets in transit over a link to a place that must wait for their arrival, in the order of that.
+//! The packets in transit over a link to a place that must wait for them, in the order of their
+//! arrivals.
 //!
-//! There are many, so they are [parcels](Parcel) in a ring, which grows by a quarter when it is full.
+//! There are many, so they are [parcels](Parcel) in a ring, which grows by a quarter when it is
+//! full.
 
 use whyloss::Time;
 
 use super::parcel::Parcel;
 
-/// Parcels, first in, first out.
+/// A first-in, first-out ring of parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Transit {
     ring: Vec<Parcel>,
-    /// The first parcel's place.
+    /// The index of the first parcel.
     head: u32,
     len: u32,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Transit {
-    /// Whether no packet is under way.
+    /// Returns whether no packet is in transit.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many packets are under way.
+    /// Returns the number of packets in transit.
     pub(crate) fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether it must [grow](Self::grow) before a parcel is added.
+    /// Returns whether the ring must [grow](Self::grow) before a parcel is added.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.len as usize == self.ring.len()
     }
 
-    /// Adds a parcel that is due no sooner than any before it, for which there is room.
+    /// Adds a parcel that is due no sooner than any before it. There must be room for it.
     #[inline(always)]
     pub(crate) fn push(&mut self, parcel: Parcel) {
         let mut place = self.head as usize + self.len as usize;
@@ -45,7 +47,7 @@ impl Transit {
         self.len += 1;
     }
 
-    /// The first parcel.
+    /// Returns the first parcel.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Parcel> {
         if self.len == 0 {
@@ -54,7 +56,8 @@ impl Transit {
         self.ring.get(self.head as usize)
     }
 
-    /// Takes out the first parcel, if that is due now, and says when the next is.
+    /// Removes and returns the first parcel if it is due now, with the time at which the next is
+    /// due.
     #[inline(always)]
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Parcel, Option<Time>)> {
         if self.first()?.due != now {
@@ -63,7 +66,7 @@ impl Transit {
         self.pop()
     }
 
-    /// Takes out the first parcel, and says when the next is due.
+    /// Removes and returns the first parcel, with the time at which the next is due.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {
         let parcel = *self.first()?;
@@ -75,14 +78,14 @@ impl Transit {
         Some((parcel, self.first().map(|next| next.due)))
     }
 
-    /// Packets there is room for.
+    /// Returns the number of packets for which there is room.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// Makes room for a quarter more, but for no more than `most`, which becomes so much less. Answers whether there is more
-    /// now: there may be no memory, either.
+    /// Makes room for a quarter more parcels, at most `most`, and subtracts them from `most`.
+    /// Returns whether there is more room: memory may also be exhausted.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self, most: &mut u64) -> bool {

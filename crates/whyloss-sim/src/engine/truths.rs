@@ -1,13 +1,13 @@
-//! Truths about lost packets that were worked out ahead of time.
+//! The true causes of losses that were computed ahead of time.
 //!
-//! A source's judge hears of a loss when the packet would have come to where it is lost: a verdict
-//! may be asked for before. Until then the truth waits here, beside the packets.
+//! A source's judge learns of a loss at the time at which the packet is lost, because a verdict may
+//! be asked for before. Until then, the cause waits here.
 
 use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
 
-/// Why a packet was lost.
+/// The cause of a packet's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truth {
     pub(crate) flow: u32,
@@ -15,12 +15,12 @@ pub(crate) struct Truth {
     pub(crate) cause: Cause,
 }
 
-/// Truths by the time at which they may be told, the link over whose end they come, and their
+/// The causes by the time at which they may be reported, the link at whose end that is, and their
 /// order.
 #[derive(Debug)]
 pub(crate) struct Truths {
     waiting: BTreeMap<(Time, usize, u64), Truth>,
-    /// No truth may be told before this.
+    /// The earliest time at which a cause may be reported.
     next: Time,
     added: u64,
 }
@@ -36,14 +36,14 @@ impl Default for Truths {
 }
 
 impl Truths {
-    /// Adds one for link `link` at `at`.
+    /// Adds a cause that may be reported at the end of link `link` at `at`.
     pub(crate) fn add(&mut self, at: Time, link: usize, truth: Truth) {
         self.waiting.insert((at, link, self.added), truth);
         self.next = self.next.min(at);
         self.added += 1;
     }
 
-    /// Takes the first for this link that may be told at `now`.
+    /// Removes and returns the first cause that may be reported at the end of this link at `now`.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, link: usize) -> Option<Truth> {
         // Gates and turns ask at each of their events.
@@ -62,7 +62,7 @@ impl Truths {
         truth
     }
 
-    /// How many wait over link `link`.
+    /// Returns the number of causes that wait at link `link`.
     pub(crate) fn len(&self, link: usize) -> usize {
         self.waiting.keys().filter(|key| key.1 == link).count()
     }

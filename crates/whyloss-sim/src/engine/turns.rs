@@ -1,7 +1,9 @@
-//! Links that cannot answer at once: what they are offered is held, and comes back at events of their own.
+//! Links that cannot answer at once: they hold the packets offered to them, and return them at
+//! events of their own.
 //!
-//! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
-//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::Held`].
+//! Such a link has nothing in transit. So an event of its entity that finds nothing in transit is a
+//! turn of the link. The hot path needs no check: the link's shortcut never opens, and its full
+//! path answers [`Fate::Held`].
 
 use whyloss::Time;
 use whyloss_link::Fate;
@@ -13,17 +15,17 @@ use super::network::{Arrived, Network};
 use super::parcel::Parcel;
 use crate::observe::{Event, Observer};
 
-/// A packet that such a link gives back.
+/// A packet that such a link returns.
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
-    /// Where it is at the time at which it is due, or its loss.
+    /// The packet's place at the time at which it is due, or its loss.
     pub(crate) place: Result<Arrived, Fate>,
-    /// Whether one that is the same is still held.
+    /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
 }
 
 impl Network {
-    /// Whether a link cannot answer at once.
+    /// Returns whether a link cannot answer at once.
     pub(super) fn is_busy(&self, link: usize) -> bool {
         self.busy.get(link).is_some_and(Option::is_some)
     }
@@ -32,19 +34,20 @@ impl Network {
         self.busy.get_mut(link)?.as_deref_mut()
     }
 
-    /// Whether packets go on from it at their turn.
+    /// Returns whether packets go on from the link at their turn.
     pub(super) fn is_prompt(&self, link: usize) -> bool {
         let busy = self.busy.get(link).and_then(Option::as_ref);
         busy.is_some_and(|busy| busy.is_prompt)
     }
 
-    /// Packets that a link holds.
+    /// Returns the number of packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
         let busy = self.busy.get(link).and_then(Option::as_ref);
         busy.map_or(0, |busy| busy.len())
     }
 
-    /// Takes a packet that was [sent](Self::send) at `now` into the link that holds it; somebody may look at how many wait.
+    /// Gives a packet that was [sent](Self::send) at `now` to the link that holds it. An observer
+    /// may need the number of waiting packets.
     pub(crate) fn hold(
         &mut self,
         now: Time,
@@ -104,7 +107,7 @@ impl Network {
         None
     }
 
-    /// Whether this event of a link is a turn that counts.
+    /// Returns whether this event of a link is a valid turn.
     #[cold]
     pub(crate) fn begin_turn(&mut self, link: usize, now: Time) -> bool {
         debug_assert!(self.is_busy(link), "an event of a link that has none");
@@ -112,7 +115,7 @@ impl Network {
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
 
-    /// The next packet that a link gives back, counted.
+    /// Returns the next packet that a link returns, counted.
     pub(crate) fn turn<O: Observer>(
         &mut self,
         link: usize,
@@ -166,7 +169,7 @@ impl Network {
         })
     }
 
-    /// Counts a packet that arrives at the end of a link, and says when it does.
+    /// Counts a packet that arrives at the end of a link, and returns its arrival time.
     fn deliver(&mut self, link: usize, mut parcel: Parcel, fate: Fate, marked: bool) -> Parcel {
         let counted = self.window.contains(fate.when());
         if counted {
@@ -184,7 +187,7 @@ impl Network {
         parcel
     }
 
-    /// Notes when a link's next turn is.
+    /// Sets the event of a link's next turn.
     pub(crate) fn arm_turn(&mut self, link: usize, events: &mut EventQueue) {
         if let Some(busy) = self.busy(link) {
             let next = busy.next_event();

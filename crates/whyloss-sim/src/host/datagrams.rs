@@ -14,42 +14,42 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::Random;
 
-/// When a source without congestion control sends.
+/// Describes when a source without congestion control sends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// All the time.
+    /// Sends all the time, without pauses.
     Steady {
-        /// How the intervals vary.
+        /// The variation of the intervals between packets.
         spacing: Spacing,
-        /// Rates that take the place of the first, each from its time on, in the order of their
-        /// times. At a rate of zero it is silent; any other takes effect with the next packet.
+        /// Later rates, each with the time from which it holds, in ascending order. The source is
+        /// silent at a rate of zero; any other rate takes effect with the next packet.
         changes: Vec<(Time, Rate)>,
     },
-    /// In bursts, with pauses between; it starts with a pause.
+    /// Sends in bursts with pauses between them, and starts with a pause.
     Bursts {
-        /// How the lengths of both are distributed.
+        /// The distribution of the lengths of bursts and pauses.
         law: Law,
-        /// Mean length of a burst.
+        /// The mean length of a burst.
         burst: Duration,
-        /// Mean length of a pause.
+        /// The mean length of a pause.
         idle: Duration,
     },
 }
 
-/// How the intervals of a steady source vary around size/rate.
+/// Says how the intervals of a steady source vary around size/rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Spacing {
-    /// Not at all.
+    /// Every interval is exactly size/rate.
     #[default]
     Regular,
-    /// Each is drawn uniformly between half and one and a half times its mean, so that sources do
-    /// not fall into step.
+    /// Each interval is uniform between half and one and a half times its mean, so that sources do
+    /// not synchronise.
     Dithered,
-    /// Each is the least plus an exponential.
+    /// Each interval is the shortest interval plus an exponential.
     Exponential {
-        /// The shortest interval. Nothing makes the source Poisson; the time that the first link
-        /// takes to send a packet makes the *gaps* between packets exponential (ELA-A7). An
-        /// interval whose mean is shorter has that mean.
+        /// The shortest interval. Zero makes the source Poisson. The transmission time of the first
+        /// link makes the *gaps* between packets exponential (ELA-A7). An interval whose mean is
+        /// shorter has that mean.
         least: Duration,
     },
 }
@@ -57,21 +57,21 @@ pub enum Spacing {
 /// The distribution of a length with a given mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Law {
-    /// Always the mean.
+    /// Every length is the mean.
     Constant,
-    /// Exponential.
+    /// Lengths have an exponential distribution with this mean.
     #[default]
     Exponential,
-    /// Pareto: above mean·(shape − 1)/shape, longer than x with probability proportional to
-    /// x^−shape.
+    /// Pareto: lengths are above mean·(shape − 1)/shape, and longer than x with probability
+    /// proportional to x^−shape.
     Pareto {
-        /// Above 1. Up to 2 the variance is infinite, and many such sources together are long-range
-        /// dependent.
+        /// The shape, above 1. Up to 2 the variance is infinite, and many such sources together are
+        /// long-range dependent.
         shape: f64,
     },
 }
 
-/// A source at work.
+/// The state of a source without congestion control.
 #[derive(Clone, Debug)]
 pub(crate) struct Datagrams {
     size: u32,
@@ -109,7 +109,7 @@ impl Datagrams {
         source
     }
 
-    /// When the next packet is due.
+    /// Returns when the next packet is due.
     pub(crate) fn next_timeout(&self) -> Time {
         self.next
     }
@@ -130,7 +130,7 @@ impl Datagrams {
         Some(self.sequence - 1)
     }
 
-    /// From this packet to the next.
+    /// Draws the interval from this packet to the next.
     fn interval(&mut self) -> Duration {
         let Pattern::Steady { spacing, .. } = self.pattern else {
             return self.spacing;
@@ -188,7 +188,7 @@ impl Law {
     }
 }
 
-/// Packets of a burst.
+/// Returns the number of packets of a burst.
 fn packets(law: Law, burst: Duration, spacing: Duration) -> u64 {
     let (burst, spacing) = (burst.as_nanos() as u64, spacing.as_nanos().max(1) as u64);
     let packets = match law {

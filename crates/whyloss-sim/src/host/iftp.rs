@@ -9,7 +9,7 @@ use super::judge::{Judge, Judgement};
 use crate::decider::SenderDecider;
 use crate::observe::SourceState;
 
-/// An IFTP sender with its classifier. With the unaware one it is IFTP, with enhanced Veno IFTPV.
+/// An IFTP sender with its classifier: IFTP with the unaware one, IFTPV with enhanced Veno.
 #[derive(Debug)]
 pub(crate) struct IftpSource {
     pub(crate) sender: Sender,
@@ -40,7 +40,7 @@ impl IftpSource {
         }
     }
 
-    /// Losses that are remembered.
+    /// Returns the number of losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.asked.judge.held()
@@ -52,7 +52,7 @@ impl IftpSource {
         self.sender.on_ack(now, ack, &mut self.asked);
     }
 
-    /// Lets a timer expire that is due. Answers whether one was.
+    /// Lets a due timer expire. Returns whether one was due.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         self.asked.said = None;
         let before = self.sender.timeouts();
@@ -65,7 +65,7 @@ impl IftpSource {
         self.sender.poll_transmit(now)
     }
 
-    /// The path lost this packet, for this reason.
+    /// Records that the path lost this packet for this cause.
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.asked.judge.on_lost(sequence, cause, self.sender.una());
     }

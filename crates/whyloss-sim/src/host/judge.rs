@@ -1,8 +1,9 @@
-//! Judges the causes of a sender's losses, beside the truth that only the path knows.
+//! Judges the causes of a sender's losses and scores them against the truth that only the path
+//! knows.
 //!
-//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is
-//! looked up in it; no other classifier sees it. A loss event without a segment that was lost in
-//! the window (a timeout that came too early, say) has no true cause: the oracle then answers
+//! The path reports every segment that it loses. Verdicts are scored against these reports, and the
+//! oracle reads its verdicts from them; no other classifier sees them. A loss event without a lost
+//! segment in the window, such as an early timeout, has no true cause. The oracle then answers
 //! congestion, and nothing is scored. A segment that has left again is no longer lost, unless it is
 //! lost again.
 
@@ -18,14 +19,14 @@ use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
 /// A classifier's answer about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The first segment lost.
+    /// The number of the first segment lost.
     pub sequence: u64,
     /// How the loss was found.
     pub detection: Detection,
-    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the
-    /// channel; `None` if none was lost.
+    /// The true cause: congestion if a full queue lost any segment of the window, wireless if the
+    /// channel lost them all. `None` if no segment was lost.
     pub truth: Option<Cause>,
-    /// The verdict.
+    /// The cause that the classifier named.
     pub verdict: Cause,
 }
 
@@ -33,13 +34,13 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     sequence: u64,
-    /// Why, the last time.
+    /// The cause of the segment's last loss.
     cause: Cause,
-    /// Whether the channel ever corrupted it.
+    /// Whether the channel ever corrupted the segment.
     corrupted: bool,
-    /// Whether its last loss has had a verdict.
+    /// Whether the segment's last loss has had a verdict.
     judged: bool,
-    /// Whether it has left again since, and was not lost again so far.
+    /// Whether the segment has left again since its last loss.
     resent: bool,
 }
 
@@ -83,7 +84,7 @@ impl Judge {
         }
     }
 
-    /// The path lost this segment; `una` is the first one not acknowledged.
+    /// Records that the path lost this segment; `una` is the first one not acknowledged.
     pub(super) fn on_lost(&mut self, sequence: u64, cause: Cause, una: u64) {
         self.forget(una);
         let corrupted = cause == Cause::Wireless;
@@ -103,7 +104,7 @@ impl Judge {
         }
     }
 
-    /// This segment leaves again.
+    /// Records that this segment leaves again.
     #[cold]
     pub(super) fn on_retransmission(&mut self, sequence: u64) {
         if let Ok(place) = self.place(sequence) {
@@ -111,8 +112,8 @@ impl Judge {
         }
     }
 
-    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be
-    /// judged.
+    /// Records that this segment's retransmission has arrived. The loss that it repaired has yet to
+    /// be judged.
     pub(super) fn on_repaired(&mut self, sequence: u64) {
         if let Ok(place) = self.place(sequence) {
             self.lost[place].resent = false;
@@ -136,8 +137,8 @@ impl Judge {
         }
     }
 
-    /// The recovery has ended: the final verdict on its loss, window and threshold before it.
-    /// `None`: the verdict was final.
+    /// Handles the end of a recovery. Returns the final verdict on its loss, and the window and
+    /// threshold before it; `None` if the verdict was already final.
     pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
         let (cwnd, ssthresh) = self.pending.take()?;
         let cause = match &mut self.decider {
@@ -241,7 +242,7 @@ impl Judge {
         }
     }
 
-    /// Where a segment is among the lost ones, or would be.
+    /// Returns where a segment is among the lost ones, or would be.
     fn place(&self, sequence: u64) -> Result<usize, usize> {
         self.lost
             .binary_search_by_key(&sequence, |lost| lost.sequence)
@@ -251,7 +252,7 @@ impl Judge {
         self.lost.get(self.place(sequence).ok()?)
     }
 
-    /// Where the lost segments from this one on begin.
+    /// Returns where the lost segments from this one on begin.
     fn from(&self, sequence: u64) -> usize {
         self.place(sequence).unwrap_or_else(|place| place)
     }

@@ -37,7 +37,8 @@ pub(crate) use self::tfrc::TfrcSink;
 use self::transfers::Backlog;
 use self::web::Web;
 
-/// The sending end. What each packet calls asks for TCP first, which takes two instructions.
+/// The sending end. Functions that every packet calls check for TCP first, which takes two
+/// instructions.
 #[derive(Debug)]
 #[repr(u8)]
 #[expect(
@@ -51,15 +52,15 @@ pub(crate) enum Source {
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
     Web(Box<Web>),
-    /// Any of these, with an application that does not always have something to send.
+    /// Any of these transports, with an application that does not always have data.
     Supplied(Box<Supplied>),
 }
 
-/// The receiving end.
+/// The receiving end of a flow.
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum Sink {
-    /// Counts, and answers nothing.
+    /// The sink counts packets and answers nothing.
     Silent,
     Iftp(iftp_core::Receiver),
     Outside(Box<outside::End>),
@@ -121,7 +122,7 @@ pub(crate) fn ends(
 }
 
 impl Source {
-    /// The source of flow number `index` of the scenario, which starts at `start`.
+    /// Returns the source of flow number `index` of the scenario, which starts at `start`.
     fn new(scenario: &Scenario, index: usize, start: Time, streams: Streams) -> Self {
         let flow = &scenario.flows[index];
         let transport = Self::transport(scenario, flow, index as u64, start, streams);
@@ -141,7 +142,7 @@ impl Source {
         }
     }
 
-    /// The transport alone.
+    /// Returns the transport alone.
     fn transport(
         scenario: &Scenario,
         flow: &Flow,
@@ -197,16 +198,16 @@ impl Source {
         }
     }
 
-    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One
-    /// that stops does not: what it would send then, and when its timer is set anew, depends on the
-    /// time at which it is asked.
+    /// Returns whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it
+    /// do. One that stops does not: what it would send then, and when its timer is set anew,
+    /// depends on the time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
         matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
             && flow.stop.is_none()
     }
 
-    /// Whether timers make it send what it sends, and all its packets are of one size.
+    /// Returns whether timers make it send what it sends, and all its packets are of one size.
     pub(crate) fn is_paced(&self) -> bool {
         match self {
             Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
@@ -216,7 +217,7 @@ impl Source {
         }
     }
 
-    /// Whether it is known without [asking](Self::poll) that nothing more leaves at `now`.
+    /// Returns whether it is known without [asking](Self::poll) that nothing more leaves at `now`.
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {
         match self {
@@ -227,7 +228,7 @@ impl Source {
         }
     }
 
-    /// When the source must be woken.
+    /// Returns when the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
@@ -241,7 +242,8 @@ impl Source {
         }
     }
 
-    /// Whether it is known that a deadline that has come lets a packet leave and does nothing else.
+    /// Returns whether it is known that a deadline that has come lets a packet leave and does
+    /// nothing else.
     #[inline]
     pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
         match self {
@@ -289,7 +291,7 @@ impl Source {
         }
     }
 
-    /// The next packet that may leave at `now`.
+    /// Returns the next packet that may leave at `now`.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {
@@ -336,7 +338,7 @@ impl Source {
         }
     }
 
-    /// The TCP sender, if it is one.
+    /// Returns the TCP sender, if it is one.
     #[inline]
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
@@ -346,7 +348,7 @@ impl Source {
         }
     }
 
-    /// The TCP sender, if it is one, to be supplied.
+    /// Returns the TCP sender, if it is one, to be supplied.
     fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
@@ -354,7 +356,7 @@ impl Source {
         }
     }
 
-    /// The flow's transfers, if it has any.
+    /// Returns the flow's transfers, if it has any.
     pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
         match self {
             Self::Outside(end) => end.backlog(),
@@ -376,7 +378,7 @@ impl Source {
         }
     }
 
-    /// The path lost this packet, for this reason.
+    /// Records that the path lost this packet for this cause.
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         match self {
             Self::Tcp(sender) => sender.on_lost(sequence, cause),
@@ -397,7 +399,7 @@ fn expire(sender: &mut tcp::Sender, now: Time) -> bool {
 }
 
 impl Sink {
-    /// The sink of flow number `index`.
+    /// Returns the sink of flow number `index`.
     fn new(scenario: &Scenario, index: usize, streams: Streams) -> Self {
         let (flow, index) = (&scenario.flows[index], index as u64);
         match &flow.transport {
@@ -429,8 +431,8 @@ impl Sink {
         }
     }
 
-    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it
-    /// or makes it send.
+    /// Returns whether a flow's sink sets no deadlines: nothing but its packets, in their order,
+    /// changes it or makes it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
         match transport {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
@@ -490,7 +492,7 @@ impl Sink {
         }
     }
 
-    /// The classifier at work in this sink.
+    /// Returns the classifier at work in this sink.
     #[inline]
     pub(crate) fn classifier(&self) -> Option<&Classifier> {
         match self {

@@ -1,8 +1,8 @@
-//! QUIC flows: what a scenario says about them, and how they come by their protocol engines.
+//! QUIC flows: their settings in a scenario, and the installation of their protocol engines.
 //!
-//! The engines (quinn, noq) are [hosts from outside](super::outside): this crate knows none.
-//! A program that has them [installs](install) them once at its start. A run of a QUIC
-//! flow without them is refused ([`RunError::NoEngine`](crate::RunError::NoEngine)).
+//! The engines (quinn, noq) are [hosts from outside](super::outside), so this crate needs no QUIC
+//! code. A program that has them [installs](install) them once at its start. Without them, a run
+//! with a QUIC flow fails with [`RunError::NoEngine`](crate::RunError::NoEngine).
 
 use std::sync::OnceLock;
 
@@ -11,41 +11,41 @@ use whyloss::congestion::ControllerSpec;
 
 use super::outside::{Beginning, Host, Hosts};
 
-/// A scenario's settings of a QUIC flow, but for its classifier.
+/// The settings of a QUIC flow in a scenario, except for its classifier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Whose protocol engine it is, at both ends.
+    /// The protocol engine at both ends.
     pub stack: Stack,
     /// The congestion control at the source.
     pub controller: Controller,
 }
 
-/// A protocol engine.
+/// Names a QUIC protocol engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stack {
-    /// `quinn-proto`.
+    /// The engine `quinn-proto`.
     Quinn,
-    /// `noq-proto`.
+    /// The engine `noq-proto`.
     Noq,
 }
 
 /// The congestion control at the source of a QUIC flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Controller {
-    /// One of the stack's own, which knows no classifier.
+    /// A controller of the stack itself, which uses no classifier.
     Own(Own),
-    /// One of ours, under its policy.
+    /// A controller of this project, under its policy.
     Ours(ControllerSpec),
 }
 
-/// A controller that the stacks bring.
+/// Names a controller that the stacks provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Own {
-    /// RFC 9002's.
+    /// NewReno (RFC 9002), as the stack implements it.
     NewReno,
-    /// CUBIC.
+    /// CUBIC, as the stack implements it.
     Cubic,
-    /// BBR: quinn's is version 1, noq's version 3. Both draw random numbers that no seed fixes.
+    /// BBR: version 1 in quinn, version 3 in noq. Both draw random numbers that no seed fixes.
     Bbr,
 }
 
@@ -54,17 +54,18 @@ pub type Engine = fn(&Options, Beginning) -> Hosts;
 
 static ENGINE: OnceLock<Engine> = OnceLock::new();
 
-/// Gives all runs of this process the engines that `engine` makes. Only the first call counts.
+/// Installs the QUIC engines that `engine` makes, for all runs of this process. Only the first call
+/// counts.
 pub fn install(engine: Engine) {
     let _ = ENGINE.set(engine);
 }
 
-/// Whether engines are there.
+/// Returns whether engines are installed.
 pub(crate) fn is_installed() -> bool {
     ENGINE.get().is_some()
 }
 
-/// The two ends of a flow; without engines, ends that do nothing.
+/// Makes the two ends of a flow; without engines, ends that do nothing.
 pub(crate) fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     match ENGINE.get() {
         Some(engine) => engine(options, beginning),

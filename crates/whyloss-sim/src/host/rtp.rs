@@ -1,6 +1,6 @@
-//! RTP flows: calls as scenarios describe them, and how they come by their hosts.
+//! RTP flows: the settings of calls in scenarios, and the installation of their hosts.
 //!
-//! The hosts are [from outside](super::outside), so that this crate needs no media code. A program
+//! The hosts are [from outside](super::outside), so this crate needs no media code. A program
 //! [installs](install) them once at its start. A run that needs others fails with
 //! [`RunError::NoEstimator`](crate::RunError::NoEstimator).
 
@@ -12,36 +12,37 @@ use super::outside::{Beginning, Hosts};
 use super::quic::nothing;
 use crate::delay::DelaySummary;
 
-/// Scenario keys of an RTP flow.
+/// The options of an RTP flow, one for each key of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Format of the receiver's reports.
+    /// The format of the receiver's reports.
     pub feedback: Feedback,
-    /// Estimator that sets the rate.
+    /// The estimator that sets the rate.
     pub estimator: Estimator,
-    /// Time between two reports.
+    /// The time between two reports.
     pub interval: Duration,
-    /// The first target.
+    /// The target rate before the first report.
     pub start: Rate,
-    /// Least rate of the encoder, on the wire.
+    /// The lowest rate of the encoder, headers included.
     pub least: Rate,
-    /// Greatest rate of the encoder, on the wire.
+    /// The highest rate of the encoder, headers included.
     pub most: Rate,
-    /// Frames a second.
+    /// The frame rate, in frames per second.
     pub frame_rate: f64,
-    /// Time between two key frames; `None`: only the first and those that the receiver asks for.
+    /// The time between two key frames. `None` sends only the first and those that the receiver
+    /// asks for.
     pub key_interval: Option<Duration>,
-    /// How long the encoder takes to follow the target.
+    /// The time that the encoder takes to follow the target.
     pub reaction: Duration,
-    /// How many times the target the pacer sends.
+    /// The pacer's rate as a multiple of the target rate.
     pub pacing: f64,
     /// Whether the receiver asks for lost packets.
     pub nack: bool,
-    /// How long the jitter buffer waits before it asks for a key frame.
+    /// The time that the jitter buffer waits before it asks for a key frame.
     pub patience: Duration,
-    /// Delay beyond the fastest frame's from which a frame is late.
+    /// The delay, beyond that of the fastest frame, from which a frame counts as late.
     pub late: Duration,
-    /// A pause of the encoder.
+    /// The start and end of a pause of the encoder.
     pub pause: Option<(Time, Time)>,
 }
 
@@ -69,18 +70,18 @@ impl Default for Options {
 /// The format in which the receiver reports arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feedback {
-    /// Transport-wide congestion control.
+    /// Transport-wide congestion control feedback (TWCC).
     Twcc,
-    /// RFC 8888.
+    /// RTP congestion control feedback (RFC 8888).
     Rfc8888,
 }
 
-/// An estimator by name.
+/// Names an estimator of a call's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// `whyloss-rtc`'s.
+    /// The estimator of `whyloss-rtc`.
     Whyloss,
-    /// Google congestion control as rtc-interceptor has it.
+    /// Google congestion control as implemented in rtc-interceptor.
     Gcc,
     /// NADA (RFC 8698).
     Nada,
@@ -89,31 +90,32 @@ pub enum Estimator {
 /// Measures of a call over the measurement window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallResult {
-    /// Frames that the camera took while the encoder was on, and that could be shown before the
-    /// end.
+    /// The number of frames that the camera took while the encoder was on and that could be shown
+    /// before the end.
     pub expected: u64,
-    /// Those that were shown.
+    /// The number of expected frames that were shown.
     pub shown: u64,
-    /// Those shown late.
+    /// The number of shown frames that were late.
     pub late: u64,
-    /// Times that the picture stood still for longer than `late`.
+    /// The number of times that the picture froze for longer than `late`.
     pub freezes: u64,
-    /// Time for which it did.
+    /// The total time of the freezes.
     pub frozen: Duration,
-    /// From capture to screen.
+    /// The delays of shown frames, from capture to screen.
     pub delays: DelaySummary,
-    /// From the flow's start until a second's mean received rate reached 90 % of the path's
-    /// capacity or of the encoder's greatest rate, whichever is less.
+    /// The time from the flow's start until the received rate, averaged over a second, reached 90 %
+    /// of its bound. The bound is the lower of the path's capacity and the encoder's highest rate.
+    /// `None` if it never did.
     pub ramp: Option<Duration>,
 }
 
 impl CallResult {
-    /// Counts the frames that were never shown.
+    /// Returns the number of expected frames that were never shown.
     pub fn never(&self) -> u64 {
         self.expected.saturating_sub(self.shown)
     }
 
-    /// Returns a count as a share of the expected frames; `None` without any.
+    /// Returns `count` as a share of the expected frames; `None` if none were expected.
     pub fn share(&self, count: u64) -> Option<f64> {
         (self.expected > 0).then(|| count as f64 / self.expected as f64)
     }
@@ -122,18 +124,18 @@ impl CallResult {
 /// Makes the two ends of a call.
 pub type Engine = fn(&Options, Beginning) -> Hosts;
 
-/// Tells whether an estimator is built in.
+/// Returns whether an estimator is built in.
 pub type Knows = fn(Estimator) -> bool;
 
 static ENGINE: OnceLock<(Knows, Engine)> = OnceLock::new();
 
-/// Gives all runs of this process the hosts that `engine` makes, with the estimators that it knows.
-/// Only the first call counts.
+/// Installs the hosts of calls that `engine` makes, for all runs of this process. `knows` says
+/// which estimators it has. Only the first call counts.
 pub fn install(knows: Knows, engine: Engine) {
     let _ = ENGINE.set((knows, engine));
 }
 
-/// Whether the estimator is there.
+/// Returns whether the installed hosts know the estimator.
 pub(crate) fn knows(estimator: Estimator) -> bool {
     ENGINE.get().is_some_and(|(knows, _)| knows(estimator))
 }

@@ -1,7 +1,7 @@
 //! A source that may send only what its application has produced, whatever the transport.
 //!
-//! The transport decides when a packet may leave, the supply whether there is one. The source is
-//! woken at every capture; between two it sleeps as the transport does.
+//! The transport decides when a packet may leave; the supply decides whether there is one. The
+//! source wakes at every capture and, between captures, when its transport does.
 //!
 //! | | when there is nothing to send |
 //! |---|---|
@@ -24,12 +24,12 @@ pub(crate) struct Supplied {
     content: Content,
 }
 
-/// The content to send.
+/// The content that a supplied source sends.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// Frames of a media stream.
     Frames(Supply),
-    /// Transfers, each of so many segments.
+    /// The transfers, each of this many segments.
     Transfers(Backlog, u64),
 }
 
@@ -38,7 +38,7 @@ impl Supplied {
         Self { source, content }
     }
 
-    /// The flow's transfers, if it has any.
+    /// Returns the flow's transfers, if it has any.
     pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
         match &mut self.content {
             Content::Transfers(backlog, _) => Some(backlog),
@@ -46,7 +46,7 @@ impl Supplied {
         }
     }
 
-    /// When the source must be woken.
+    /// Returns when the source must be woken.
     pub(crate) fn next_timeout(&self) -> Time {
         match (&self.source, &self.content) {
             (Source::Datagrams(_), Content::Frames(supply)) if !supply.is_waiting() => supply.due(),
@@ -55,7 +55,7 @@ impl Supplied {
         }
     }
 
-    /// The next packet that may leave at `now`.
+    /// Returns the next packet that may leave at `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         let supply = match &mut self.content {
             Content::Frames(supply) => supply,

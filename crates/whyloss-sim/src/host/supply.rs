@@ -4,16 +4,16 @@
 //! frame k    captured at start + k·interval;  its packets are numbers k·n … k·n + n − 1
 //! ```
 //!
-//! Frames wait for the transport in order, without end. With a *patience*, a frame that gets older
-//! than that before its first packet leaves is thrown away, so that later ones do not wait behind
-//! what nobody would play; what has begun to leave is finished. A transport that delivers
-//! everything (TCP) cannot do so.
+//! Frames wait for the transport in order and without limit. With a *patience*, a frame that gets
+//! older than that before its first packet leaves is thrown away. Later frames then do not wait
+//! behind one that is too old to play. A frame that has begun to leave is finished. TCP delivers
+//! everything and therefore allows no patience.
 
 use whyloss::{Duration, Time};
 
 use crate::scenario::Transport;
 
-/// The application of a flow.
+/// Describes the application of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Application {
     /// Always has something to send.
@@ -25,17 +25,18 @@ pub enum Application {
     Transfers(SizedTransfers),
 }
 
-/// Transfers of one size, one connection for all of them.
+/// Describes transfers of one size over one connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizedTransfers {
-    /// Bytes of payload of each.
+    /// The payload of each transfer, in bytes.
     pub size: u64,
-    /// When they begin.
+    /// The times at which transfers begin.
     pub arrivals: Arrivals,
 }
 
 impl SizedTransfers {
-    /// Segments of a transfer over TCP; datagrams of one of 1 B otherwise.
+    /// Returns the number of segments of a transfer over TCP. For other transports, returns the
+    /// number of datagrams of 1 B.
     pub(crate) fn segments(&self, transport: &Transport) -> u64 {
         let size = match transport {
             Transport::Tcp { options, .. } => options.segment_size,
@@ -45,36 +46,36 @@ impl SizedTransfers {
     }
 }
 
-/// When transfers begin.
+/// Says when transfers begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// One, at the flow's start.
+    /// One transfer begins, at the flow's start.
     Once,
-    /// Each when the source knows that the one before has arrived.
+    /// Each transfer begins when the source knows that the previous one has arrived.
     InTurn,
-    /// At random, so many a second on average.
+    /// Transfers begin as a Poisson process.
     Poisson {
         /// The mean number of transfers that begin in a second.
         per_second: f64,
     },
 }
 
-/// Frames at regular times, each of whole packets.
+/// Describes a media stream: frames at regular times, each of whole packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
-    /// From one frame to the next.
+    /// The time between two frames.
     pub interval: Duration,
-    /// Packets of a frame.
+    /// The number of packets per frame.
     pub packets: u32,
-    /// How old a frame may get before its first packet leaves; an older one is thrown away. `None`:
-    /// none is.
+    /// The age at which a frame is thrown away if its first packet has not left. `None` keeps all
+    /// frames.
     pub patience: Option<Duration>,
-    /// How long after its capture a frame is played; one result for each.
+    /// The playout delays, from a frame's capture to its playing; each gives one result.
     pub playout: Vec<Duration>,
 }
 
 impl Application {
-    /// The stream, if it is one.
+    /// Returns the stream, if it is one.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
             Self::Greedy | Self::Transfers(_) => None,
@@ -82,7 +83,7 @@ impl Application {
         }
     }
 
-    /// The transfers, if it has any.
+    /// Returns the transfers, if it has any.
     pub fn transfers(&self) -> Option<&SizedTransfers> {
         match self {
             Self::Greedy | Self::Stream(_) => None,
@@ -96,18 +97,20 @@ impl Application {
 pub(crate) struct Supply {
     interval: Duration,
     packets: u64,
-    /// [`Duration::MAX`]: without end.
+    /// The patience of the stream; [`Duration::MAX`] keeps all frames.
     patience: Duration,
-    /// The packet to be sent next, and when its frame was captured.
+    /// The number of the packet to be sent next.
     next: u64,
+    /// The capture time of that packet's frame.
     captured: Time,
-    /// Packets produced so far, and when the next frame is.
+    /// The number of packets produced so far.
     produced: u64,
+    /// The time at which the next frame is captured.
     due: Time,
 }
 
 impl Supply {
-    /// The supply of a stream whose first frame is captured at `start`.
+    /// Returns the supply of a stream whose first frame is captured at `start`.
     pub(crate) fn new(stream: &Stream, start: Time) -> Self {
         Self {
             interval: stream.interval,
@@ -120,8 +123,8 @@ impl Supply {
         }
     }
 
-    /// Produces what is due, throws away what is too old, and answers whether there is a packet to
-    /// send.
+    /// Produces the frames that are due and discards those that are too old. Returns whether there
+    /// is a packet to send.
     pub(crate) fn refresh(&mut self, now: Time) -> bool {
         while self.due <= now {
             self.produced += self.packets;
@@ -136,7 +139,7 @@ impl Supply {
         self.is_waiting()
     }
 
-    /// Takes the packet that is to be sent next: its number.
+    /// Removes the packet that is sent next, and returns its number.
     pub(crate) fn take(&mut self, now: Time) -> Option<u64> {
         if !self.refresh(now) {
             return None;
@@ -150,22 +153,22 @@ impl Supply {
         Some(packet)
     }
 
-    /// Whether there is a packet to send, as of the last [`Self::refresh`].
+    /// Returns whether there is a packet to send, as of the last [`Self::refresh`].
     pub(crate) fn is_waiting(&self) -> bool {
         self.next < self.produced
     }
 
-    /// Packets produced, as of the last [`Self::refresh`].
+    /// Returns the number of packets produced, as of the last [`Self::refresh`].
     pub(crate) fn produced(&self) -> u64 {
         self.produced
     }
 
-    /// When the next frame is captured, as of the last [`Self::refresh`].
+    /// Returns when the next frame is captured, as of the last [`Self::refresh`].
     pub(crate) fn due(&self) -> Time {
         self.due
     }
 
-    /// The next packet is the first of `frame`, the one after the current.
+    /// Moves on to the first packet of `frame`, the frame after the current one.
     fn begin(&mut self, frame: u64) {
         self.next = frame * self.packets;
         self.captured += self.interval;

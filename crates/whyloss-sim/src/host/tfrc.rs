@@ -7,7 +7,7 @@ use whyloss_link::Random;
 
 use crate::decider::{Decider, ReceiverDecider};
 
-/// The next packet that a sender may send at `now`.
+/// Returns the next packet that a sender may send at `now`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 pub(crate) fn poll(sender: &mut Sender, now: Time) -> Option<Data> {
@@ -25,13 +25,13 @@ pub(crate) fn poll(sender: &mut Sender, now: Time) -> Option<Data> {
 pub(crate) struct TfrcSink {
     pub(crate) receiver: Receiver,
     decider: ReceiverDecider,
-    /// Bytes of a packet on the wire that TFRC and the classifier do not count.
+    /// The bytes of each packet that TFRC and the classifier do not count.
     header: u32,
     /// The first sequence number after the highest that arrived.
     expected: u64,
-    /// Losses on the path that no arrival has revealed yet.
+    /// The losses on the path that no arrival has revealed yet.
     truth: Vec<(u64, Cause)>,
-    /// Losses that the last arrival revealed, in order, with the cause given to each.
+    /// The losses that the last arrival revealed, in order, with the cause given to each.
     revealed: Vec<(u64, Cause)>,
     random: Random,
 }
@@ -54,7 +54,7 @@ impl TfrcSink {
         }
     }
 
-    /// The classifier at work, if there is one.
+    /// Returns the classifier at work, if there is one.
     pub(crate) fn classifier(&self) -> Option<&Classifier> {
         match &self.decider {
             Decider::Classifier(classifier) => Some(classifier),
@@ -62,19 +62,19 @@ impl TfrcSink {
         }
     }
 
-    /// Losses that are remembered.
+    /// Returns the number of losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.truth.capacity() + self.revealed.capacity()
     }
 
-    /// The path lost this packet, for this reason.
+    /// Records that the path lost this packet for this cause.
     pub(crate) fn lost(&mut self, sequence: u64, cause: Cause) {
         self.truth.push((sequence, cause));
     }
 
-    /// Takes one data packet of `wire_size` bytes, marked CE or not. `judged` hears the truth and
-    /// the verdict on each lost packet that it reveals, however long the gap.
+    /// Handles a data packet of `wire_size` bytes, marked CE or not. Passes the true cause and the
+    /// verdict of each lost packet that it reveals to `judged`, however long the gap.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn on_data(
@@ -123,8 +123,8 @@ impl TfrcSink {
         }
     }
 
-    /// Gives every loss before `sequence` a cause: what a classifier said, or what the truth
-    /// decides.
+    /// Gives a cause to every loss before `sequence`: the classifier's verdict, or that of a
+    /// reference.
     fn judge(
         &mut self,
         sequence: u64,

@@ -1,4 +1,4 @@
-//! Transfers of a finite size: when each begins, and how long it took.
+//! Transfers of a finite size: their start times and completion times.
 //!
 //! ```text
 //! once        one transfer, at the flow's start
@@ -24,16 +24,16 @@ pub(crate) struct Backlog {
     size: u64,
     arrivals: Arrivals,
     random: Random,
-    /// When the next transfer begins, as far as is known.
+    /// The time at which the next transfer begins, if it is known.
     due: Time,
-    /// Transfers that have begun.
+    /// The number of transfers that have begun.
     begun: u64,
-    /// When those of them began that the sink lacks, oldest first.
+    /// The start times of the transfers that the sink lacks, oldest first.
     beginnings: VecDeque<Time>,
 }
 
 impl Backlog {
-    /// The transfers of a flow that starts at `start`.
+    /// Returns the transfers of a flow that starts at `start`.
     pub(crate) fn new(transfers: &SizedTransfers, start: Time, random: Random) -> Self {
         let mut backlog = Self {
             size: transfers.size,
@@ -50,13 +50,13 @@ impl Backlog {
         backlog
     }
 
-    /// When the source must be woken for the next transfer; [`Time::MAX`] if only an answer can
-    /// begin one.
+    /// Returns when the source must be woken for the next transfer; [`Time::MAX`] if only an answer
+    /// can begin one.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
 
-    /// Bytes of a transfer.
+    /// Returns the size of a transfer, in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
@@ -89,12 +89,13 @@ impl Backlog {
         self.begun
     }
 
-    /// The sink has all of the oldest transfer that it lacked. Returns when that began.
+    /// Records that the sink has the whole of its oldest unfinished transfer. Returns the time at
+    /// which that began.
     pub(crate) fn completed(&mut self) -> Option<Time> {
         self.beginnings.pop_front()
     }
 
-    /// When the transfers began that the sink lacks, oldest first.
+    /// Returns the start times of the transfers that the sink lacks, oldest first.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Time> + '_ {
         self.beginnings.iter().copied()
     }
@@ -111,12 +112,13 @@ impl Backlog {
     }
 }
 
-/// Completion times of a flow's transfers that began inside the measurement window.
+/// The completion times of a flow's transfers that began inside the measurement window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransferResult {
-    /// From a transfer's beginning until the sink had all of it. Jitter has no meaning here.
+    /// The times from the start of a transfer until the sink had all of it. Its jitter has no
+    /// meaning.
     pub times: DelaySummary,
-    /// Transfers that the sink lacked at the end.
+    /// The number of transfers that were incomplete at the end of the run.
     pub unfinished: u64,
 }
 

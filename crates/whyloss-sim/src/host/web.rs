@@ -8,17 +8,17 @@
 //!
 //! Transfers of the web are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997).
 //! The defaults, a mean of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example
-//! of large-scale web traffic (Huang 1999; there for ns-2's ParetoII). ns-2's PackMimeHTTP (Cao et
-//! al. 2004), which tcp-eval uses, has connections that come likewise, but measured sizes: its
-//! responses have a mean of 2272 bytes.
+//! of large-scale web traffic (Huang 1999; there for ns-2's ParetoII). tcp-eval uses ns-2's
+//! PackMimeHTTP (Cao et al. 2004), where connections also come as a Poisson process. Its sizes are
+//! measured, with a mean response of 2272 bytes.
 //!
 //! # Where it departs
 //!
-//! A flow has one connection at a time; a transfer that comes while another is under way waits for
-//! its end, so a process that must not wait is spread over several flows. Requests and handshakes
-//! are not simulated: a connection starts with its first data. Sequence numbers go on from one
-//! connection to the next, so that one receiver serves all; an acknowledgement of what an earlier
-//! connection sent is ignored, as another port would.
+//! A flow has one connection at a time, and a transfer that comes while another is under way waits
+//! for its end. Spread a process that must not wait over several flows. Requests and handshakes are
+//! not simulated: a connection starts with its first data. Sequence numbers continue from one
+//! connection to the next, so that one receiver serves all. An acknowledgement for an earlier
+//! connection is ignored, as if it came to another port.
 
 use whyloss::{Duration, Time};
 use whyloss_link::Random;
@@ -26,14 +26,14 @@ use whyloss_link::Random;
 use super::tcp;
 use crate::observe::SourceState;
 
-/// When transfers come, and how large they are.
+/// Describes the times and sizes of web transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfers {
-    /// How many a second, on average.
+    /// The mean number of transfers per second.
     pub per_second: f64,
-    /// Mean size in bytes of payload.
+    /// The mean size of a transfer, in bytes of payload.
     pub size: u64,
-    /// Shape of the Pareto distribution of sizes, above 1.
+    /// The shape of the Pareto distribution of sizes, above 1.
     pub shape: f64,
 }
 
@@ -47,15 +47,15 @@ impl Default for Transfers {
     }
 }
 
-/// The sending end.
+/// The sending end of a flow that carries web transfers.
 #[derive(Debug)]
 pub(crate) struct Web {
     transfers: Transfers,
     options: tcp::Options,
     random: Random,
-    /// When the next transfer comes.
+    /// The time at which the next transfer comes.
     next: Time,
-    /// Transfers that have come and not begun.
+    /// The number of transfers that have come and not begun.
     waiting: u64,
     /// The connection, whose first segment is number `base` of the flow. Before the first one it
     /// has nothing to send.
@@ -93,12 +93,13 @@ impl Web {
         web
     }
 
-    /// When it must be woken.
+    /// Returns the time at which the source must be woken.
     pub(crate) fn next_timeout(&self) -> Time {
         self.next.min(self.sender.next_timeout())
     }
 
-    /// Lets it act on a deadline that has come. Answers whether it was a retransmission timeout.
+    /// Lets the source act on a deadline that has come. Returns whether it was a retransmission
+    /// timeout.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         while self.next <= now {
             self.waiting += 1;
@@ -110,7 +111,7 @@ impl Web {
         self.sender.timeouts() > before
     }
 
-    /// Takes an acknowledgement that the receiver sent at `stamped`, with ECE or not.
+    /// Handles an acknowledgement that the receiver sent at `stamped`, with ECE or not.
     pub(crate) fn on_ack(&mut self, now: Time, ack: &tcp::Ack, stamped: Time, echoes: bool) {
         if let Some(next) = ack.next.checked_sub(self.base)
             && ack.echo >= self.began
@@ -124,7 +125,7 @@ impl Web {
         }
     }
 
-    /// The next segment that may leave at `now`.
+    /// Returns the next segment that may leave at `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<tcp::Segment> {
         if self.waiting > 0 && self.sender.acknowledged() == self.segments() {
             self.begin(now);
@@ -137,7 +138,7 @@ impl Web {
         })
     }
 
-    /// Whether a segment that it just gave is ECN-capable, and whether it says CWR.
+    /// Returns whether a segment that it just gave is ECN-capable, and whether it says CWR.
     pub(crate) fn marking(&mut self, segment: &tcp::Segment) -> (bool, bool) {
         self.sender.marking(segment)
     }
@@ -147,20 +148,20 @@ impl Web {
         self.sender.state()
     }
 
-    /// The sink has all segments before this one. Returns when the transfer began that this
-    /// completes, if it does.
+    /// Records that the sink has all segments before `next`. Returns the start time of the transfer
+    /// that this completes, if any.
     pub(crate) fn completed(&mut self, next: u64) -> Option<Time> {
         let completes = !self.arrived && next >= self.base + self.segments();
         self.arrived |= completes;
         completes.then_some(self.began)
     }
 
-    /// When the transfer under way began, if the sink lacks some of it.
+    /// Returns when the transfer under way began, if the sink lacks some of it.
     pub(crate) fn unfinished(&self) -> Option<Time> {
         (!self.arrived).then_some(self.began)
     }
 
-    /// Segments of the transfer under way.
+    /// Returns the number of segments of the transfer under way.
     fn segments(&self) -> u64 {
         self.options.segments.unwrap_or(0)
     }
@@ -179,13 +180,13 @@ impl Web {
         self.sender = tcp::Sender::new(&self.options, now);
     }
 
-    /// From one transfer to the next.
+    /// Draws the time from one transfer to the next.
     fn gap(&mut self) -> Duration {
         Duration::from_secs_f64(self.random.exponential(1.0 / self.transfers.per_second))
     }
 }
 
-/// Most segments of a transfer.
+/// The highest number of segments of a transfer.
 const LARGEST: u64 = 1 << 40;
 
 #[cfg(test)]

@@ -14,28 +14,28 @@ use crate::scenario::{Flow, Scenario, Stream};
 #[derive(Clone, Debug)]
 pub struct StreamResult {
     stream: Stream,
-    /// Frames captured from here on count …
+    /// The capture time from which frames count.
     from: Time,
-    /// … whose deadline is not after this.
+    /// The latest deadline of a frame that counts.
     until: Time,
-    /// When the first frame was captured, which is when the first packet left; none before that.
+    /// The capture time of the first frame, at which the first packet left; `None` before.
     start: Option<Time>,
-    /// The source's own supply again, to know which packets it threw away.
+    /// A second copy of the source's supply, to know which packets it discarded.
     supply: Supply,
-    /// The number of the next packet to leave, …
+    /// The number of the next packet to leave.
     next: u64,
-    /// … and by how many the numbers of the application's packets exceed those of the transport,
-    /// from which of the latter on: only those that packets under way need.
+    /// The offsets from the transport's packet numbers to the application's, each with the number
+    /// from which it holds. Only those that packets in flight need are kept.
     ahead: VecDeque<(u64, u64)>,
     /// The arrived part of a TCP stream.
     segments: Origins,
-    /// The frame that is arriving (TCP: the first that is not complete), and its packets that are
-    /// there.
+    /// The frame that is arriving (TCP: the first incomplete one), and the number of its packets
+    /// that have arrived.
     frame: u64,
     there: u64,
-    /// Frames from that one on that have damage, each as often as it has damaged packets.
+    /// The damaged frames from that one on, each as often as it has damaged packets.
     damaged: Vec<u64>,
-    /// One for each playout delay; the number of frames is worked out in the end.
+    /// The counts for each playout delay. The number of frames is computed at the end.
     counts: Vec<FrameCounts>,
 }
 
@@ -73,7 +73,7 @@ impl StreamResult {
         self.counts.iter().map(with_frames).collect()
     }
 
-    /// How many frames count with this playout delay.
+    /// Returns the number of frames that count at this playout delay.
     fn frames(&self, playout: Duration) -> u64 {
         let Some(start) = self.start else {
             return 0;
@@ -90,7 +90,7 @@ impl StreamResult {
         up_to.saturating_sub(before)
     }
 
-    /// A packet was seen on its way. It counts when it is seen for the first time.
+    /// Records that a packet was seen on its way. Only the first time counts.
     #[inline(never)]
     pub(super) fn left(&mut self, packet: &Packet) {
         let Some(sequence) = packet.payload.sequence() else {
@@ -114,7 +114,7 @@ impl StreamResult {
         }
     }
 
-    /// A packet came to its sink.
+    /// Records that a packet arrived at its sink.
     #[inline(never)]
     pub(super) fn arrived(&mut self, at: Time, packet: &Packet) {
         let packets = u64::from(self.stream.packets);
@@ -142,7 +142,7 @@ impl StreamResult {
         }
     }
 
-    /// The application's number of the transport's packet `sequence`.
+    /// Returns the application's number of the transport's packet `sequence`.
     fn number(&mut self, sequence: u64) -> u64 {
         while self.ahead.get(1).is_some_and(|next| next.0 <= sequence) {
             self.ahead.pop_front();
@@ -150,14 +150,14 @@ impl StreamResult {
         sequence + self.ahead.front().map_or(0, |&(_, ahead)| ahead)
     }
 
-    /// The next frame to be complete is `frame` or a later one.
+    /// Makes `frame` or a later one the next frame to be complete.
     fn begin(&mut self, frame: u64) {
         self.frame = frame;
         self.there = 0;
         self.damaged.retain(|&damaged| damaged >= frame);
     }
 
-    /// The last packet of the frame is there.
+    /// Records that the last packet of the frame has arrived.
     fn complete(&mut self, at: Time) {
         let Some(start) = self.start else {
             return;

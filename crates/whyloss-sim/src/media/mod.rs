@@ -1,4 +1,4 @@
-//! Follows the frames of every media stream to its sink, as a viewer or listener gets them.
+//! Follows the frames of every media stream to its sink, as a viewer or listener receives them.
 //!
 //! ```text
 //! whole, damaged   all packets of the frame are there at capture + playout delay; damaged: bits were hit in one of them
@@ -7,12 +7,12 @@
 //! never            they are not: lost, dropped for a damaged header, thrown away unsent, or still waiting
 //! ```
 //!
-//! Over TCP a frame is there when all before it is, too: the application reads in order. Other
-//! transports hand over what arrives. A frame is captured when the application produces it, so
-//! waiting for the transport counts.
+//! Over TCP, a frame arrives only once all earlier data has, because the application reads in
+//! order. Other transports pass on each packet as it arrives. A frame is captured when the
+//! application produces it, so its wait for the transport counts.
 //!
-//! Frames count that are captured in the measurement window and whose deadline lies before the end
-//! of the run, or of the flow if that may stop earlier.
+//! A frame counts if it is captured in the measurement window and its deadline lies before the end
+//! of the run, or of the flow if it may stop earlier.
 
 mod frames;
 
@@ -23,47 +23,47 @@ use crate::scenario::Scenario;
 
 pub use self::frames::StreamResult;
 
-/// Follows frames. Its memory is that of the packets under way.
+/// Follows the frames of a run. Memory grows with the packets under way.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// One per flow of the scenario, in its order; `None` without a stream.
+    /// The frames of each flow, in the order of the scenario; `None` without a stream.
     pub flows: Vec<Option<StreamResult>>,
 }
 
-/// The counts of a stream's frames, for one playout delay.
+/// The counts of a stream's frames at one playout delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameCounts {
-    /// How long after its capture a frame is played.
+    /// The playout delay: the time from the capture of a frame to its playing.
     pub playout: Duration,
-    /// Frames that count.
+    /// The number of frames that count.
     pub frames: u64,
-    /// Frames in time without damage.
+    /// The number of frames in time without damage.
     pub whole: u64,
-    /// Frames in time with damage.
+    /// The number of frames in time with damaged bits.
     pub damaged: u64,
-    /// Frames that came later.
+    /// The number of frames that arrived after their playout time.
     pub late: u64,
 }
 
 impl FrameCounts {
-    /// Counts the frames that did not come.
+    /// Returns the number of frames that never arrived.
     pub fn never(&self) -> u64 {
         self.frames - self.whole - self.damaged - self.late
     }
 
-    /// So many frames as a share of all; `None` if there are none.
+    /// Returns `count` as a share of all frames, in [0, 1]; `None` without frames.
     pub fn share(&self, count: u64) -> Option<f64> {
         (self.frames > 0).then(|| count as f64 / self.frames as f64)
     }
 
-    /// The share of those in time, damaged or not.
+    /// Returns the share of frames in time, damaged or not, in [0, 1]; `None` without frames.
     pub fn usable(&self) -> Option<f64> {
         self.share(self.whole + self.damaged)
     }
 }
 
 impl Media {
-    /// An observer of one run of this scenario.
+    /// Creates an observer for one run of this scenario.
     pub fn new(scenario: &Scenario) -> Self {
         let flows = scenario.flows.iter();
         Self {
@@ -71,8 +71,8 @@ impl Media {
         }
     }
 
-    /// Counts of the frames of each flow of the scenario, for each playout delay; none without a
-    /// stream.
+    /// Returns the counts of each flow, in the order of the scenario, with one entry for each
+    /// playout delay. A flow without a stream has none.
     pub fn into_counts(self) -> Vec<Vec<FrameCounts>> {
         let counts =
             |flow: &Option<StreamResult>| flow.as_ref().map_or_else(Vec::new, StreamResult::counts);

@@ -1,4 +1,4 @@
-//! Captures at a node: the packets that leave it, and those that arrive at it for good.
+//! Captures at a node: the packets that leave it, and those that arrive at it.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::output::{OutputError, create_file};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
 
-/// Captures what passes one node, as a tool on that machine would: at a host what it sends and what
-/// it receives, at a router what it passes on.
+/// Captures the packets at one node, as a tool on that machine would: the packets that a host sends
+/// and receives, or that a router forwards.
 ///
-/// Packets arrive in the future of the event that tells of them, so all are kept in memory (about
-/// 200 bytes each) until [`Self::finish`] puts them in order. A packet that the link it leaves on
-/// loses carries the comment of [`super::Capture`].
+/// An event can report an arrival that lies in its future. All packets are therefore kept in memory
+/// (about 200 bytes each) until [`Self::finish`] sorts them. A packet that is lost on the link it
+/// leaves on carries the comment of [`super::Capture`].
 pub struct NodeCapture {
     node: usize,
     name: String,
     nodes: Vec<String>,
     path: PathBuf,
-    /// Near end of each link, and whether its channel comes before its queue.
+    /// The near end of each link, and whether its channel comes before its queue.
     links: Vec<(usize, bool)>,
     sinks: Vec<usize>,
     ways: Ways,
@@ -44,7 +44,7 @@ struct Kept {
 }
 
 impl NodeCapture {
-    /// Will write a capture at the node of that index to `path`.
+    /// Begins a capture at the node with this index, to be written to `path`.
     pub fn new(scenario: &Scenario, node: usize, path: &Path) -> Self {
         let links = scenario.links.iter();
         Self {
@@ -65,10 +65,10 @@ impl NodeCapture {
         }
     }
 
-    /// Writes the file.
+    /// Sorts the packets and writes the file.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn finish(mut self) -> Result<(), OutputError> {
         if let Some(error) = self.error {
             return Err(error);

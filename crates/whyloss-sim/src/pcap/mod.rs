@@ -1,9 +1,9 @@
 //! Writes a run as captures: one pcapng file for each link, which Wireshark opens.
 //!
-//! The point of capture is the link's near end: a packet is recorded as it reaches the link, before
-//! the queue, whatever becomes of it, with the time of that moment in nanoseconds since the run
-//! began (shown as since 1970). Times in a file never decrease. A packet that the link loses
-//! carries a comment with the true cause:
+//! The point of capture is the link's near end: every packet is recorded when it reaches the link,
+//! before the queue. Its time is in nanoseconds since the start of the run (shown as since 1970),
+//! and times in a file never decrease. A packet that the link loses carries a comment with the true
+//! cause:
 //!
 //! ```text
 //! lost: congestion (queue full, 5 waiting)
@@ -11,9 +11,9 @@
 //! lost: wireless (corrupted before the queue)
 //! ```
 //!
-//! one that its queue marks says `marked: CE from here on (queue)`, and one in which the link
-//! damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
-//! sent.
+//! A packet that the queue marks carries `marked: CE from here on (queue)`. A packet in which the
+//! link damages bits carries their place: `damaged: from bit 4711 of the packet`. The recorded
+//! bytes are those that were sent.
 //!
 //! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows),
 //! IFTP, IFTP-W (with a coverage), or UDP datagrams (TFRC and flows without congestion control;
@@ -110,7 +110,7 @@ impl Capture {
     /// is not there; files of the same names are replaced.
     ///
     /// # Errors
-    /// If the directory or a file cannot be made.
+    /// Returns an error if the directory or a file cannot be made.
     pub fn create(scenario: &Scenario, directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
         let stems = file_stems(scenario.links.iter().map(|link| link.name.as_str()));
@@ -137,10 +137,10 @@ impl Capture {
         })
     }
 
-    /// Writes what is left, once the run is over.
+    /// Writes the remaining packets after the run.
     ///
     /// # Errors
-    /// The first error of the whole run; nothing was written after it.
+    /// Returns the first error of the whole run; nothing was written after it.
     pub fn finish(self) -> Result<(), OutputError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -150,7 +150,7 @@ impl Capture {
     }
 }
 
-/// Writes what is left, and gives the file its name.
+/// Writes the remaining packets, and gives the file its name.
 fn close(writer: PcapNgWriter<BufWriter<Whole>>, path: &Path) -> Result<(), OutputError> {
     let file = writer.into_inner().into_inner();
     file.map_err(io::IntoInnerError::into_error)
@@ -279,8 +279,8 @@ fn of_link(link: &Connection) -> (&str, &str, Option<Rate>) {
     (&link.name, description, Some(link.link.rate))
 }
 
-/// The blocks before the first packet: the section (little-endian, so that files do not depend on
-/// the machine), the link as an interface, and the nodes' names.
+/// Writes the blocks before the first packet: the section (little-endian, so that files do not
+/// depend on the machine), the link as an interface, and the nodes' names.
 fn open(
     file: BufWriter<Whole>,
     nodes: &[String],

@@ -18,9 +18,9 @@
 //!
 //! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
 //! rest of a payload is zeros, not stored, but counted in the checksums. A coverage counts from the
-//! beginning of IPv4's header in a scenario, from behind it in a packet, where the least is the
-//! transport's header; that of a TCP flow is nowhere to be seen. Fields that no simulated packet
-//! has are not invented: there is no handshake, and the window is always 65535.
+//! beginning of IPv4's header in a scenario. In a packet it counts from after that header, and is
+//! at least the transport's header. The coverage of a TCP flow is not recorded. Fields that no
+//! simulated packet has are not invented: there is no handshake, and the window is always 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the
 //! length it would have, that of IFTP, which needs only 32 or 30, likewise; every other packet with
@@ -38,24 +38,24 @@ use crate::host::tcp::Ack;
 use crate::packet::{Packet, Payload};
 use crate::scenario::Flow;
 
-/// Bytes stored of a packet: IPv4 and TCP with all options, the longest of all.
+/// The stored bytes of a packet: IPv4 and TCP with all options, the longest headers.
 pub(super) const SNAP_LENGTH: u32 = 80;
 
 /// The first of the unregistered ports (RFC 6335, 6), and how many there are.
 const PORTS: (usize, usize) = (49_152, 16_384);
 
-/// With time stamps, which take 12 bytes.
+/// The size of IPv4 and TCP headers with time stamps, in bytes.
 const IPV4_AND_TCP: usize = 20 + 20 + 12;
 const IPV4: usize = 20;
 const IPV4_AND_UDP: usize = IPV4 + UDP;
 const UDP: usize = 8;
 /// For experimentation and testing (RFC 3692); IFTP has no number of its own.
 const IFTP_NUMBER: u8 = 253;
-/// UDP-Lite's (RFC 3828).
+/// The protocol number of UDP-Lite (RFC 3828).
 const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
-/// Acknowledgements of a flow whose stamps its data may echo: as many as arrive while a segment is
-/// under way.
+/// The number of acknowledgements of a flow whose stamps its data may echo. As many may arrive
+/// while a segment is under way.
 const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
 
@@ -67,16 +67,16 @@ type Address = ([u8; 4], u16);
 pub(super) struct Ends {
     source: Address,
     sink: Address,
-    /// Sensitive bytes of a data packet with IPv4's header, where a flow has a section of them.
+    /// The covered bytes of a data packet with its IPv4 header; `None` if the flow has no coverage.
     coverage: Option<u32>,
-    /// TCP data bytes of a segment; 0 before the first, which goes before any acknowledgement.
+    /// The TCP data bytes of a segment; 0 before the first segment.
     segment: usize,
-    /// When acknowledgements reached the source, and their stamps.
+    /// The times at which acknowledgements reached the source, and their stamps.
     heard: VecDeque<(Time, u32)>,
 }
 
 impl Ends {
-    /// The ends of flow number `index`.
+    /// Returns the ends of flow number `index`.
     pub(super) fn new(index: usize, flow: &Flow) -> Self {
         let port = |offset| (PORTS.0 + offset % PORTS.1) as u16;
         Self {
@@ -88,7 +88,7 @@ impl Ends {
         }
     }
 
-    /// The source hears an acknowledgement at `at` that left at `sent`.
+    /// Records that an acknowledgement that left at `sent` reaches the source at `at`.
     pub(super) fn hears(&mut self, at: Time, sent: Time) {
         if self.heard.len() == ECHOES {
             self.heard.pop_front();
@@ -96,21 +96,21 @@ impl Ends {
         self.heard.push_back((at, ticks(sent)));
     }
 
-    /// Returns the echo of a segment that left at `sent` (RFC 7323 §4.3); 0 if nothing had been
-    /// heard.
+    /// Returns the echo of a segment that left at `sent` (RFC 7323 §4.3); 0 before the first
+    /// acknowledgement.
     fn echo(&self, sent: Time) -> u32 {
         let heard = self.heard.partition_point(|&(at, _)| at <= sent);
         heard.checked_sub(1).map_or(0, |last| self.heard[last].1)
     }
 
-    /// The covered bytes of a packet of `length` bytes behind IPv4's header, the first `header` of
-    /// which always are.
+    /// Returns the covered bytes of a packet of `length` bytes behind IPv4's header, the first
+    /// `header` of which always are.
     fn covered(&self, header: usize, length: usize) -> Option<u16> {
         let covered = (self.coverage? as usize).saturating_sub(IPV4);
         Some(covered.max(header).min(length) as u16)
     }
 
-    /// The layout of an IFTP flow's packets.
+    /// Returns the layout of an IFTP flow's packets.
     fn format(&self) -> Format {
         Format {
             partial: self.coverage.is_some(),
@@ -119,7 +119,7 @@ impl Ends {
     }
 }
 
-/// The address of a node.
+/// Returns the address of a node.
 pub(super) fn address(node: usize) -> [u8; 4] {
     (0x0A00_0000 | (node + 1) as u32 & 0x00FF_FFFF).to_be_bytes()
 }
@@ -130,12 +130,12 @@ pub(super) fn address(node: usize) -> [u8; 4] {
 pub(super) struct Image {
     bytes: Vec<u8>,
     payload: Vec<u8>,
-    /// Bytes on the wire.
+    /// The size of the packet on the wire, in bytes.
     pub(super) original: u32,
 }
 
 impl Image {
-    /// The bytes to store.
+    /// Returns the bytes to store.
     pub(super) fn stored(&self) -> &[u8] {
         &self.bytes
     }
@@ -216,8 +216,8 @@ impl Image {
         Ok(())
     }
 
-    /// Draws a datagram of `size` bytes, or as many as the fields take, and answers how many are
-    /// stored. With a coverage, what goes to the sink is UDP-Lite.
+    /// Writes a datagram of `size` bytes, or as many as the fields take. Returns the number of
+    /// stored bytes. With a coverage, datagrams to the sink are UDP-Lite.
     fn datagram(
         &mut self,
         ends: &Ends,
@@ -314,8 +314,7 @@ impl Image {
         self.bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Draws a segment with the payload that is ready, and answers how many bytes of it are
-    /// headers.
+    /// Writes a segment with the prepared payload. Returns the number of header bytes.
     fn segment(
         &mut self,
         from: Address,
@@ -351,13 +350,13 @@ fn iftp_header(from: Address, to: Address, sequence: u64, stamp: Time) -> Header
     }
 }
 
-/// The number of the first byte of a segment, modulo 2³²; the handshake that is not shown took
-/// number 0.
+/// Returns the number of the first byte of a segment, modulo 2³²; the handshake that is not shown
+/// took number 0.
 fn sequence_number(segment: u64, bytes: usize) -> u32 {
     segment.wrapping_mul(bytes as u64).wrapping_add(1) as u32
 }
 
-/// Microseconds, modulo 2³².
+/// Returns a time stamp of TCP: microseconds, modulo 2³².
 fn ticks(stamp: Time) -> u32 {
     (stamp.as_nanos() / 1000) as u32
 }

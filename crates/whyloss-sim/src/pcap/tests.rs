@@ -236,8 +236,8 @@ fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     (length, bytes)
 }
 
-/// IFTP-W: the field says what is covered behind IPv4's header, and damage behind that goes
-/// unnoticed.
+/// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number. IFTP-W
+/// says what is covered behind IPv4's header, and damage behind that goes unnoticed.
 #[test]
 fn iftp_w_packets() {
     use whyloss::iftp::packet::{Format, Header, Sum};

@@ -1,4 +1,4 @@
-//! Recordings of links: which packets arrived, in one or more trials.
+//! Recordings of links: the fates of packets in one or more trials.
 //!
 //! | file | holds |
 //! |---|---|
@@ -24,10 +24,10 @@ use whyloss_link::channel::{ChannelError, ErrorPattern, TimedPattern};
 
 pub use table::{Table, time_column};
 
-/// Most packets that one recording holds.
+/// The highest number of packets in one recording.
 pub const MOST_PACKETS: usize = 1 << 27;
 
-/// Most files of a directory.
+/// The highest number of files in a directory.
 const MOST_FILES: usize = 10_000;
 
 /// One uninterrupted sequence of packets.
@@ -35,78 +35,79 @@ const MOST_FILES: usize = 10_000;
 pub struct Trial {
     /// Whether each packet was lost.
     pub lost: Vec<bool>,
-    /// When each packet left, ns, never decreasing; empty if the recording does not say.
+    /// The time at which each packet left, in ns and never decreasing; empty if the recording has
+    /// no times.
     pub times: Vec<i64>,
 }
 
 impl Trial {
-    /// Share of packets lost.
+    /// Returns the share of lost packets, in [0, 1].
     pub fn loss(&self) -> f64 {
         self.losses() as f64 / self.lost.len().max(1) as f64
     }
 
-    /// Number of packets lost.
+    /// Returns the number of lost packets.
     pub fn losses(&self) -> u64 {
         self.lost.iter().filter(|&&lost| lost).count() as u64
     }
 }
 
-/// Trials of one link, or of links that are taken for alike.
+/// The trials of one link, or of links that are treated as equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     /// The trials, none of them empty.
     pub trials: Vec<Trial>,
-    /// Facts about the input that a reader of results must know, a sentence each.
+    /// Facts about the input that a reader of results must know, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Why a recording cannot be read.
+/// Explains why a recording cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The system refuses.
+    /// The operating system returned an error.
     #[error("cannot read the recording {}: {source}", path.display())]
     Io {
-        /// The file or directory.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A text that is no pattern.
+    /// The text is not a pattern.
     #[error("{}: {source}", path.display())]
     Pattern {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The problem and its place.
         source: TraceFileError,
     },
-    /// A table that holds no packets.
+    /// The table has no packets.
     #[error("{}: {problem}", path.display())]
     Table {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The problem and its place.
         problem: String,
     },
-    /// A directory without a recording.
+    /// The directory has no recording.
     #[error("the directory {} has no recording; expected files of type .csv, .txt, .pattern or .trace", .0.display())]
     NoFile(PathBuf),
-    /// A directory with too many files.
+    /// The directory has too many files.
     #[error("the directory {} has more than {MOST_FILES} recordings", .0.display())]
     Files(PathBuf),
-    /// Times that not all packets have.
+    /// Not all packets have a time.
     #[error("replay by time needs the time of every packet, and {0} of the trials have none")]
     NoTimes(usize),
-    /// Trials that make no pattern.
+    /// The trials do not form a pattern.
     #[error(transparent)]
     Channel(#[from] ChannelError),
 }
 
-/// Reads a recording: a file, or a directory of them. `column` names the column of a table that
+/// Reads a recording from a file or a directory of files. `column` names the column of a table that
 /// holds the packets.
 ///
 /// # Errors
-/// [`RecordingError`], which names the file and the line.
+/// Returns a [`RecordingError`] that names the file and the line.
 pub fn read(path: &Path, column: Option<&str>) -> Result<Recording, RecordingError> {
     let io = |source| RecordingError::Io {
         path: path.to_owned(),
@@ -191,7 +192,7 @@ fn read_file(path: &Path, column: Option<&str>) -> Result<Recording, RecordingEr
 }
 
 impl Recording {
-    /// Number of packets.
+    /// Returns the number of packets.
     pub fn packets(&self) -> u64 {
         self.trials
             .iter()
@@ -199,12 +200,12 @@ impl Recording {
             .sum()
     }
 
-    /// Number of packets lost.
+    /// Returns the number of lost packets.
     pub fn losses(&self) -> u64 {
         self.trials.iter().map(Trial::losses).sum()
     }
 
-    /// Whether every packet has a time.
+    /// Returns whether every packet has a time.
     pub fn is_timed(&self) -> bool {
         !self.trials.is_empty()
             && self
@@ -213,7 +214,7 @@ impl Recording {
                 .all(|trial| trial.times.len() == trial.lost.len())
     }
 
-    /// Gives packets times, `interval` apart, in trials that have none.
+    /// Sets times that are `interval` apart in trials without times.
     pub fn space(&mut self, interval: Duration) {
         for trial in &mut self.trials {
             if trial.times.is_empty() {
@@ -224,25 +225,26 @@ impl Recording {
         }
     }
 
-    /// Keeps the trials whose share of lost packets is at least `least` and below `most`.
+    /// Keeps only the trials whose share of lost packets, in [0, 1], is at least `least` and below
+    /// `most`.
     pub fn keep_losses(&mut self, least: f64, most: f64) {
         self.trials
             .retain(|trial| (least..most).contains(&trial.loss()));
     }
 
-    /// Returns the pattern that replays packet by packet.
+    /// Builds the pattern that replays the recording packet by packet.
     ///
     /// # Errors
-    /// If there is no trial.
+    /// Returns an error if the recording has no trial.
     pub fn pattern(&self) -> Result<ErrorPattern, RecordingError> {
         let trials = self.trials.iter().map(|trial| &trial.lost);
         Ok(ErrorPattern::new(trials)?)
     }
 
-    /// Returns the pattern that replays by time.
+    /// Builds the pattern that replays the recording by time.
     ///
     /// # Errors
-    /// If there is no trial, or one without times.
+    /// Returns an error if the recording has no trial, or a trial has no times.
     pub fn timed_pattern(&self) -> Result<TimedPattern, RecordingError> {
         if !self.is_timed() && !self.trials.is_empty() {
             let untimed = self.trials.iter().filter(|trial| trial.times.is_empty());

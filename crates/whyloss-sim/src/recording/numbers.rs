@@ -1,5 +1,5 @@
-//! Received numbers as a trial: holes are losses, numbers of 16 or 32 bits may wrap, late packets
-//! and copies are counted.
+//! Turns received sequence numbers into a trial. Holes are losses, numbers of 16 or 32 bits may
+//! wrap, and late packets and copies are counted.
 
 use super::Trial;
 
@@ -15,7 +15,7 @@ pub(super) struct Numbers {
     raw: Option<u64>,
     /// The highest number with its wraps.
     highest: u64,
-    /// Offset that wraps add to numbers.
+    /// The offset that wraps add to numbers.
     base: u64,
     pub(super) copies: u64,
     pub(super) late: u64,
@@ -23,7 +23,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Takes the number of an arrival, and its time.
+    /// Adds the number of an arrival, and its time.
     pub(super) fn push(&mut self, raw: u64, time: Option<i64>) -> Result<(), String> {
         let Some(last) = self.raw else {
             (self.first, self.highest, self.raw) = (raw, raw, Some(raw));
@@ -76,7 +76,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Takes a packet that arrives late, or twice.
+    /// Corrects the trial by a packet that arrives late, or twice.
     fn fill(&mut self, number: u64) {
         let place = number.checked_sub(self.first);
         // A number before the first left before the recording began.

@@ -6,10 +6,10 @@ use super::numbers::Numbers;
 use super::{MOST_PACKETS, Recording, Trial, too_many};
 use crate::text::one_line;
 
-/// Longest row, bytes: a trial of as many digits.
+/// The longest row in bytes: a trial of as many digits.
 const LONGEST_ROW: usize = MOST_PACKETS;
 
-/// Names of columns, and what stands there.
+/// The names of columns, and what each column has.
 const OUTCOMES: [(&str, Outcome); 6] = [
     ("received", Outcome::Received),
     ("lost", Outcome::Lost),
@@ -19,7 +19,7 @@ const OUTCOMES: [(&str, Outcome); 6] = [
     ("sequence_number", Outcome::Number),
 ];
 
-/// Names of columns of times, and how many nanoseconds a unit has.
+/// The names of columns of times, and the number of nanoseconds in each one's unit.
 const TIMES: [(&str, f64); 5] = [
     ("time", 1e9),
     ("time_s", 1e9),
@@ -31,8 +31,8 @@ const TIMES: [(&str, f64); 5] = [
 const EXPECTED: &str =
     "expected `received` or `lost` (digits 0 and 1), or `number` (the numbers that arrived)";
 
-/// Returns the place of the column of times among these names, and how many nanoseconds its unit
-/// has.
+/// Returns the index of the column of times among these names, and the length of its unit in
+/// nanoseconds.
 pub fn time_column(names: &[String]) -> Option<(usize, f64)> {
     TIMES.iter().find_map(|(wanted, unit)| {
         let at = names.iter().position(|name| name == wanted)?;
@@ -56,7 +56,7 @@ pub struct Table {
     numbers: Numbers,
     /// The trial of rows with a packet each.
     rows: Trial,
-    /// Where that trial's name ends.
+    /// The name of that trial in the last row.
     last_trial: String,
     packets: usize,
     recording: Recording,
@@ -71,10 +71,10 @@ impl Table {
         line.first().is_some_and(u8::is_ascii_alphabetic)
     }
 
-    /// Begins a table with these names of columns. `column` names the one that holds the packets.
+    /// Begins a table with these column names. `column` names the column that holds the packets.
     ///
     /// # Errors
-    /// A sentence, if no column holds packets.
+    /// Returns an error message if no column holds packets.
     pub fn new<'n>(
         names: impl Iterator<Item = &'n str>,
         column: Option<&str>,
@@ -130,7 +130,7 @@ impl Table {
     /// Reads CSV.
     ///
     /// # Errors
-    /// A sentence with the line.
+    /// Returns a sentence with the line.
     pub(super) fn read(reader: impl Read, column: Option<&str>) -> Result<Recording, String> {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
         let names = reader.byte_headers().map_err(|error| error.to_string())?;
@@ -158,10 +158,10 @@ impl Table {
         table.finish()
     }
 
-    /// Takes a row, by its columns.
+    /// Reads one row; `of` returns the text of each column.
     ///
     /// # Errors
-    /// A sentence, if the row holds no packet.
+    /// Returns a sentence if the row holds no packet.
     pub fn push<'r>(&mut self, of: impl Fn(usize) -> Option<&'r [u8]>) -> Result<(), String> {
         let (at, outcome) = self.outcome;
         let value = of(at).ok_or("the row ends before the column that holds packets")?;
@@ -233,10 +233,10 @@ impl Table {
         }
     }
 
-    /// Returns all trials.
+    /// Returns the recording with all its trials.
     ///
     /// # Errors
-    /// A sentence, if there is no packet.
+    /// Returns a sentence if the table has no packet.
     pub fn finish(mut self) -> Result<Recording, String> {
         self.end_trial();
         if self.recording.trials.is_empty() {

@@ -1,12 +1,12 @@
-//! The document behind a scenario: a tree of values that remember where they come from, after the
+//! The document behind a scenario: a tree of values with their places in the text, after the
 //! overrides.
 //!
 //! An override `key=value` addresses links and flows by name, or by index from 0, and everything
 //! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with
-//! `*` stands for all that begin so: `flow.web-*.start`. The value is TOML; any other text is a
-//! string, so that a shell's quotes suffice. It replaces what is there, or adds a key. A
-//! classifier, transport, application or channel given by its name alone becomes a table when a key
-//! below it is set.
+//! `*` stands for all names with that beginning: `flow.web-*.start`. The value is TOML; any other
+//! text is a string, so that it needs no quotes beyond those of the shell. The override replaces a
+//! value or adds a key. A classifier, transport, application or channel given by its name alone
+//! becomes a table when a key below it is set.
 
 use std::ops::Range;
 
@@ -27,9 +27,9 @@ pub(super) struct Item {
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
-    /// An integer that fits.
+    /// An integer that fits into 64 bits.
     Integer(i64),
-    /// The digits of one that does not.
+    /// The digits of an integer that does not fit.
     Huge(String),
     Real(f64),
     Flag(bool),
@@ -45,7 +45,7 @@ pub(super) enum Value {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table(pub(super) Vec<Entry>);
 
-/// One `key = value`.
+/// One entry `key = value` of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -75,7 +75,7 @@ impl Item {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text of a string.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -104,7 +104,7 @@ impl Item {
     }
 }
 
-/// The document in `text` with `overrides` applied in order.
+/// Returns the document in `text` with `overrides` applied in order.
 pub(super) fn read(text: &str, overrides: &[(String, String)]) -> Result<Item, Fault> {
     let table = DeTable::parse(text).map_err(|error| {
         let end = text.trim_end().len();
@@ -226,7 +226,7 @@ fn put(
     }
 }
 
-/// The items that `step` leads to; each a table or a list of them that can be set into.
+/// Returns the items that `step` leads to; each a table or a list of them that can be set into.
 fn descend<'a>(
     item: &'a mut Item,
     step: &str,
@@ -291,7 +291,7 @@ fn descend<'a>(
     }
 }
 
-/// The key that a value given by its name alone stands for.
+/// Returns the key that a value given by its name alone stands for.
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
         "transport" | "application" | "channel" | "reverse_channel" | "red" => Some("kind"),

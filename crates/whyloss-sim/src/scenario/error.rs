@@ -1,43 +1,42 @@
-//! Faults of a scenario file, told so that they can be mended: the place, the key, the value found,
-//! the value expected, the nearest valid name, and the line itself.
+//! Faults of a scenario file, reported so that a user can correct them: the place, the key, the
+//! value found, the value expected, the nearest valid name and the line.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::text::one_line;
 
-/// A scenario file that cannot be run.
+/// The fault of a scenario file that cannot be run.
 ///
-/// Its text is one sentence that starts with the place, then the offending line with a mark under
-/// the offence.
+/// Its text is one sentence that starts with the place, then the line with a mark under the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Where it is.
+    /// The place of the fault.
     pub location: Location,
-    /// The path of the key it is about, such as `flow[2].classifier.upper`; empty for the document
-    /// as a whole.
+    /// The path of the key, such as `flow[2].classifier.upper`; empty for a fault of the whole
+    /// document.
     pub path: String,
     /// The fault, in one sentence without the place.
     pub message: String,
-    /// The line of the input, and a mark under the part that is meant.
+    /// The line of the input, with a mark under the fault.
     picture: String,
 }
 
-/// Where in the input something is wrong.
+/// The place of a fault in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// In the file.
+    /// A place in the file.
     File {
-        /// As the caller named it.
+        /// The file's name, as the caller gave it.
         file: String,
-        /// From 1.
+        /// The line, counted from 1.
         line: usize,
-        /// From 1, in characters.
+        /// The column in characters, counted from 1.
         column: usize,
     },
-    /// In an override.
+    /// A place in an override.
     Override {
-        /// The override's place among the others, from 0.
+        /// The index of the override, from 0.
         index: usize,
     },
 }
@@ -56,16 +55,16 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Where an item of the document comes from.
+/// The place from which an item of the document comes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum At {
-    /// These bytes of the file.
+    /// The item is in these bytes of the file.
     File(Range<usize>),
-    /// These bytes of the override with this index, written as `key=value`.
+    /// The item is in these bytes of the override with this index, written as `key=value`.
     Override(usize, Range<usize>),
 }
 
-/// Something wrong, before it is shown in its context.
+/// An error in the document, before it is shown in its context.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) at: At,
@@ -82,7 +81,7 @@ impl Fault {
         }
     }
 
-    /// The fault in its context.
+    /// Returns the fault in its context.
     pub(super) fn show(
         self,
         file: &str,
@@ -126,7 +125,7 @@ impl Fault {
     }
 }
 
-/// A line under its label, and a mark under its `range` of bytes.
+/// Returns a line under its label, and a mark under its `range` of bytes.
 fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     let (shown, mark) = excerpt(line, range);
     let margin = " ".repeat(label.len());
@@ -135,8 +134,8 @@ fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     format!("{margin} |\n{label} | {shown}\n{margin} | {indent}{mark}")
 }
 
-/// The part of a line worth showing, and where its `range` of bytes falls in it, in characters.
-/// Tabs become spaces; what would disturb a terminal is escaped.
+/// Returns the part of a line worth showing, and where its `range` of bytes falls in it, in
+/// characters. Tabs become spaces; what would disturb a terminal is escaped.
 fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     const WIDTH: usize = 100;
     let before = line[..floor(line, range.start)].chars().count();
@@ -160,12 +159,12 @@ fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     (shown.trim_end().to_owned(), start..end)
 }
 
-/// The last character boundary at or before `index`.
+/// Returns the last character boundary at or before `index`.
 fn floor(text: &str, index: usize) -> usize {
     text.floor_char_boundary(index)
 }
 
-/// A text of the user's in quotation marks, cut where it gets long.
+/// Returns a text of the user's in quotation marks, cut where it gets long.
 pub(super) fn quote(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {
@@ -174,7 +173,7 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
-/// The known name that `name` may be a slip of.
+/// Returns the known name that `name` may be a slip of.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 100 {
         return None;
@@ -191,8 +190,8 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean …?` or, failing that, `; expected one of …`: the end of a message about an
-/// unknown name.
+/// Returns the end of a message about an unknown name: `; did you mean …?` or, without a similar
+/// name, `; expected one of …`.
 pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     const LONGEST: usize = 16;
     if let Some(meant) = nearest(name, known.clone()) {

@@ -1,5 +1,5 @@
-//! Reading a table key by key: the type, unit and range of every value are checked here, and keys
-//! nobody knows are refused before anything else, since a misspelt key explains a missing one.
+//! Reads a table key by key and checks the type, unit and range of every value. Unknown keys are
+//! refused first, because a misspelt key often explains a missing one.
 
 use std::ops::RangeInclusive;
 
@@ -20,10 +20,10 @@ pub(super) struct Fields<'a> {
     source: Source<'a>,
 }
 
-/// Where the values of a table come from.
+/// The source of the values of a table.
 enum Source<'a> {
     Table(&'a Table),
-    /// Every value is this.
+    /// The values of a probe: every key has this value.
     Probe(&'a Probe, &'a Item),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The key's value, if it is there.
+    /// Returns the key's value, if it is there.
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
         let item = match self.source {
             Source::Table(table) => table.find(key)?,
@@ -53,7 +53,7 @@ impl<'a> Fields<'a> {
         Field { path, item }
     }
 
-    /// The key's value, which must be there.
+    /// Returns the key's value, which must be there.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
         if let Source::Probe(probe, item) = self.source {
             probe.needs(&self.path, key);
@@ -90,14 +90,14 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A name of the user's, as code.
+/// Returns a name that the user chose, as code.
 pub(super) fn code(name: &str) -> String {
     let name: String = name.chars().take(40).flat_map(char::escape_debug).collect();
     format!("`{name}`")
 }
 
 impl<'a> Field<'a> {
-    /// Something is wrong with this value.
+    /// Makes a fault of this value.
     pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(&self.item.at, self.path.clone(), message)
     }
@@ -119,7 +119,7 @@ impl<'a> Field<'a> {
         probe.is_some()
     }
 
-    /// Whether it is this word, where other things may stand as well.
+    /// Returns whether it is this word, where other things may stand as well.
     pub(super) fn is_word(&self, word: &str) -> bool {
         !self.noted(|| Shape::Words(vec![word.to_owned()])) && self.item.text() == Some(word)
     }
@@ -131,7 +131,7 @@ impl<'a> Field<'a> {
         self.item.text().ok_or_else(|| self.unexpected(expected))
     }
 
-    /// A text that is to be one of these names; the caller sees to that.
+    /// Reads a text that must be one of these names; the caller checks the name.
     pub(super) fn name_of(
         &self,
         expected: &str,
@@ -177,7 +177,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A finite number in `range`.
+    /// Reads a finite number in `range`.
     pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, Fault> {
         if self.noted(|| Shape::Number(*range.start(), *range.end())) {
             return Ok(range.start().max(0.5).min(*range.end()));
@@ -217,7 +217,7 @@ impl<'a> Field<'a> {
         ))
     }
 
-    /// One time, or two between which one is drawn.
+    /// Reads one time, or two times between which one is drawn.
     pub(super) fn time_range(&self) -> Result<(Time, Time), Fault> {
         self.noted(|| Shape::Times);
         if !matches!(self.item.value, Value::List(_)) {
@@ -269,7 +269,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A table, whatever its keys.
+    /// Reads a table with any keys.
     pub(super) fn fields(&self, expected: &str) -> Result<Fields<'a>, Fault> {
         let source = match &self.item.value {
             Value::Table(table) => Source::Table(table),
@@ -289,7 +289,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// The value that stands for one of these names.
+    /// Reads one of these names and returns its value.
     pub(super) fn one_of<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, Fault> {
         let words = || known.iter().map(|(name, _)| (*name).to_owned()).collect();
         if let (true, Some(&(_, first))) = (self.noted(|| Shape::Words(words())), known.first()) {

@@ -40,28 +40,27 @@ use crate::registry::OutsideController;
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
-    /// Title in a few words.
+    /// The title, in a few words.
     pub title: String,
     /// The nodes' names; links and flows refer to them by index.
     pub nodes: Vec<String>,
-    /// Directed links.
+    /// The directed links.
     pub links: Vec<Connection>,
-    /// Flows, foreground and background.
+    /// The flows, foreground and background.
     pub flows: Vec<Flow>,
-    /// Measurements count from here …
+    /// The start of the measurement window.
     pub measure_from: Time,
-    /// … to here, where the run ends.
+    /// The end of the measurement window and of the run.
     pub end: Time,
-    /// Packets that may be under way or waiting, over all links: a run that would hold more fails.
-    /// `None`: [`MOST_PACKETS`].
+    /// The highest number of packets that may be under way or waiting, over all links. A run that
+    /// would hold more fails. `None` means [`MOST_PACKETS`].
     pub most_packets: Option<u64>,
-    /// How late receivers' clocks stamp arrivals for classifiers, on average; `None`: they are
-    /// exact.
+    /// The mean time by which receivers' clocks stamp arrivals late for classifiers. `None` for
+    /// exact clocks.
     pub clock_noise: Option<Duration>,
 }
 
-/// Packets that may be under way or waiting unless the scenario says otherwise: half a gigabyte of
-/// them.
+/// The default limit on packets that are under way or waiting. These packets take half a gigabyte.
 pub const MOST_PACKETS: u64 = 10_000_000;
 
 /// A directed link between two nodes.
@@ -69,41 +68,44 @@ pub const MOST_PACKETS: u64 = 10_000_000;
 pub struct Connection {
     /// The link's name in results: `from->to` unless the scenario names it.
     pub name: String,
-    /// Index of the node that sends.
+    /// The index of the sending node.
     pub from: usize,
-    /// Index of the node that receives.
+    /// The index of the receiving node.
     pub to: usize,
-    /// Queue, rate, channel, delay.
+    /// The queue, rate, channel and delay of the link.
     pub link: LinkSpec,
 }
 
 /// A flow from a source to a sink, with its acknowledgements on the way back.
+///
+/// Clones share their [`FlowSpec`], which the flow dereferences to, until one of them changes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// The flow's name in results.
     pub name: String,
-    /// Index of the sending node.
+    /// The index of the sending node.
     pub source: usize,
-    /// Index of the receiving node.
+    /// The index of the receiving node.
     pub sink: usize,
     /// Links from source to sink, by index; empty: the route with the fewest hops.
     pub route: Vec<usize>,
-    /// Links from sink to source, by index; empty: the route with the fewest hops.
+    /// The indices of the links from sink to source. Empty for the route with the fewest hops.
     pub return_route: Vec<usize>,
-    /// Bytes of a data packet on the wire ([`tfrc::Options::header`] comes on top).
+    /// The size of a data packet on the wire, in bytes ([`tfrc::Options::header`] comes on top).
     pub packet_size: u32,
-    /// Bytes of a data packet, from its start and with its headers, in which a damaged bit makes
-    /// the sink drop it (ELA-7, RFC 3828); damage beyond is delivered. `None`: all of them.
+    /// The bytes from the start of a data packet, headers included, in which a damaged bit makes
+    /// the sink drop the packet (ELA-7, RFC 3828). Packets with damage beyond them are delivered.
+    /// `None` covers the whole packet.
     pub coverage: Option<u32>,
-    /// The transport that carries it.
+    /// The transport that carries the flow.
     pub transport: Transport,
-    /// The application that it carries.
+    /// The application that produces the data.
     pub application: Application,
-    /// When it starts: drawn uniformly between the two.
+    /// The start of the flow, drawn uniformly between the two times.
     pub start: (Time, Time),
-    /// When it stops: drawn uniformly between the two; `None`: never.
+    /// The stop of the flow, drawn uniformly between the two times; `None` for never.
     pub stop: Option<(Time, Time)>,
-    /// Warm-up and cross traffic is left out of the totals over flows.
+    /// Whether the flow is warm-up or cross traffic, which is left out of the totals over flows.
     pub background: bool,
 }
 
@@ -115,63 +117,65 @@ pub enum Transport {
     Datagrams {
         /// The source's rate while it sends.
         rate: Rate,
-        /// When it sends.
+        /// The times at which the source sends.
         pattern: Pattern,
     },
-    /// IFTP, with a classifier at the sender: enhanced Veno makes it IFTPV.
+    /// The flow uses IFTP, with a classifier at the sender. Enhanced Veno makes it IFTPV.
     Iftp {
-        /// IFTP's choices. Without a transmission time it has that of the flow's first link.
+        /// The options of IFTP. The default transmission time is that of the flow's first link.
         options: iftp::Options,
-        /// The decider of a loss's cause.
+        /// The decider of the causes of losses.
         classifier: SenderDecider,
     },
-    /// A transport from outside.
+    /// A transport from outside this crate.
     Outside {
-        /// Its hosts.
+        /// The hosts at both ends.
         hosts: Outside,
-        /// The decider of the cause of a loss, if the source asks its judge.
+        /// The decider of the causes of losses, if the source asks its judge.
         classifier: SenderDecider,
     },
-    /// QUIC, by a protocol engine that is [installed](crate::host::quic::install).
+    /// The flow uses QUIC, by a protocol engine that is [installed](crate::host::quic::install).
     Quic {
-        /// Which engine, and what controls congestion in it.
+        /// The engine and its congestion controller.
         options: quic::Options,
-        /// The decider of the cause of a loss, if the controller asks.
+        /// The decider of the causes of losses, if the controller asks.
         classifier: SenderDecider,
     },
     /// A video call over RTP, by hosts that are [installed](crate::host::rtp::install).
     Rtp {
-        /// Who estimates its rate, and how its encoder behaves.
+        /// The rate estimator and the encoder.
         options: rtp::Options,
     },
-    /// TCP, with a classifier at the sender.
+    /// The flow uses TCP, with a classifier at the sender.
     Tcp {
-        /// TCP's choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
+        /// The options of TCP; [`tcp::Options::segment_size`] is what the window counts for a
+        /// packet.
         options: tcp::Options,
-        /// The decider of a loss's cause.
+        /// The decider of the causes of losses.
         classifier: SenderDecider,
-        /// A controller from outside, in place of the options' kind and under their policy.
+        /// A controller from outside; it replaces the kind in `options` and keeps their policy.
         controller: Option<OutsideController>,
     },
-    /// TFRC, with a classifier at the receiver.
+    /// The flow uses TFRC, with a classifier at the receiver.
     Tfrc {
-        /// TFRC's choices.
+        /// The options of TFRC.
         options: tfrc::Options,
-        /// The decider of a loss's cause.
+        /// The decider of the causes of losses.
         classifier: ReceiverDecider,
     },
-    /// One TCP connection after the other, each with one transfer. Their losses are not scored.
+    /// The flow opens one TCP connection after the other, each with one transfer. Their losses are
+    /// not scored.
     Web {
-        /// The connections' choices; there is no handshake, and each transfer sets how many
-        /// segments there are.
+        /// The options of each connection. There is no handshake, and each transfer sets the number
+        /// of segments.
         options: tcp::Options,
-        /// When transfers come, and how large they are.
+        /// The times and sizes of transfers.
         transfers: Transfers,
     },
 }
 
 impl Transport {
-    /// Whether its data is ECN-capable.
+    /// Returns whether the transport's data packets are ECN-capable.
     pub fn is_ecn_capable(&self) -> bool {
         match self {
             Self::Tcp { options, .. } | Self::Web { options, .. } => options.ecn,
@@ -186,27 +190,27 @@ impl Transport {
 }
 
 impl Scenario {
-    /// Whether some flow is ECN-capable, or some queue marks.
+    /// Returns whether some flow is ECN-capable, or some queue marks.
     pub fn uses_ecn(&self) -> bool {
         let capable = |flow: &Flow| flow.transport.is_ecn_capable();
         let marks = |link: &Connection| link.link.queue.discipline.marks();
         self.flows.iter().any(capable) || self.links.iter().any(marks)
     }
 
-    /// Packets that may be under way or waiting.
+    /// Returns the highest number of packets that may be under way or waiting.
     pub fn packet_limit(&self) -> u64 {
         self.most_packets.unwrap_or(MOST_PACKETS)
     }
 
-    /// Returns the least rate of the links on the way of a flow's data, as their `rate` says.
+    /// Returns the lowest `rate` of the links on the way of a flow's data.
     pub fn capacity(&self, flow: &Flow) -> Option<Rate> {
         let (way, _) = Router::new(self).routes_of(flow)?;
         let rates = way.into_iter().map(|link| self.links[link].link.rate);
         rates.min_by_key(|rate| rate.as_bps())
     }
 
-    /// How long the first link of a flow takes to send one of its packets; `None` if there is no
-    /// such link.
+    /// Returns how long the first link of a flow takes to send one of its packets; `None` if there
+    /// is no such link.
     pub fn transmission_time(&self, flow: &Flow) -> Option<Duration> {
         let first = match flow.route.first() {
             Some(&first) => first,
@@ -223,7 +227,7 @@ impl Flow {
         self.coverage.unwrap_or(Packet::WHOLE / 8).saturating_mul(8)
     }
 
-    /// Whether its hosts come from outside, so that its packets are of any size.
+    /// Returns whether its hosts come from outside, so that its packets are of any size.
     pub(crate) fn is_from_outside(&self) -> bool {
         matches!(
             self.transport,
@@ -231,12 +235,13 @@ impl Flow {
         )
     }
 
-    /// Whether the completion of its transfers is measured.
+    /// Returns whether completion times of the flow's transfers are measured.
     pub fn has_transfers(&self) -> bool {
         self.application.transfers().is_some() || matches!(self.transport, Transport::Web { .. })
     }
 
-    /// Bytes of a data packet on the wire; of hosts from outside, of the largest one.
+    /// Returns the size of a data packet on the wire, in bytes. For hosts from outside, this is the
+    /// largest size.
     pub fn wire_size(&self) -> u32 {
         match &self.transport {
             Transport::Tfrc { options, .. } => self.packet_size.saturating_add(options.header),

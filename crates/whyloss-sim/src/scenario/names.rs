@@ -10,17 +10,17 @@ pub(super) struct Template<'a> {
     text: &'a str,
     /// Whether `{i}` is in it.
     pub(super) numbered: bool,
-    /// Where it is written.
+    /// The place where it is written.
     pub(super) at: &'a At,
 }
 
 impl<'a> Template<'a> {
-    /// The name of a node or flow, or of a link that is given one.
+    /// Returns the name of a node or flow, or of a link that is given one.
     pub(super) fn of(field: &Field<'a>) -> Result<Self, Fault> {
         Self::checked(field, |_| false)
     }
 
-    /// The name of a link, which may be `from->to`.
+    /// Returns the name of a link, which may be `from->to`.
     pub(super) fn of_link(field: &Field<'a>) -> Result<Self, Fault> {
         Self::checked(field, |c| c == '>')
     }

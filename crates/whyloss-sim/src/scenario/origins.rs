@@ -1,10 +1,10 @@
-//! From a part of the scenario back to the line of the file that made it.
+//! Maps a part of the scenario back to the line of the file that made it.
 
 use super::check::{CheckError, Place};
 use super::document::{Item, Value};
 use super::error::Fault;
 
-/// Which entry of the file each part of the scenario comes from.
+/// The entry of the file from which each part of the scenario comes.
 #[derive(Default)]
 pub(super) struct Origins {
     links_read: usize,
@@ -18,13 +18,13 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// The number of the `[[link]]` that is being read.
+    /// Returns the number of the `[[link]]` that is being read.
     pub(super) fn next_link(&mut self) -> usize {
         self.links_read += 1;
         self.links_read - 1
     }
 
-    /// The number of the `[[flow]]` that is being read.
+    /// Returns the number of the `[[flow]]` that is being read.
     pub(super) fn next_flow(&mut self) -> usize {
         self.flows_read += 1;
         self.flows_read - 1

@@ -1,8 +1,8 @@
 //! Scenarios as users write them: TOML. `docs/reference/scenarios.md` is the reference.
 //!
-//! The document is walked by hand, so that every error knows its line and its key. Types, units and
-//! names are checked here. Conditions on any scenario, however it was built, are
-//! [`Scenario::check`]'s business, and its answer is mapped back to the line.
+//! The parser walks the document itself, so that every error has its line and its key. It checks
+//! types, units and names. [`Scenario::check`] checks the conditions on every scenario, however it
+//! was built; its faults are mapped back to their lines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ use crate::registry::Registry;
 pub struct ScenarioFile {
     /// The model to simulate. It passes [`Scenario::check`].
     pub scenario: Scenario,
-    /// The first seed.
+    /// The first seed; further seeds count up from it.
     pub seed: u64,
-    /// How many seeds, counting up from the first.
+    /// The number of seeds, counting up from the first.
     pub seeds: u64,
 }
 
-/// Most seeds of one command.
+/// The highest number of seeds of one command.
 pub const MOST_SEEDS: u64 = 100_000;
 
 const TOP: [&str; 9] = [
@@ -85,13 +85,12 @@ const FLOW: [&str; 15] = [
 impl ScenarioFile {
     /// Reads a scenario file.
     ///
-    /// `file` names the text in messages, and the files it refers to are looked up beside it. Each
-    /// of the `overrides` is a key and a value that replaces what the text says there:
-    /// `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from
-    /// 0.
+    /// `file` names the text in messages; files that the text refers to are looked up in the
+    /// directory of `file`. Each override is a key and its new value: `("link.shared.rate", "1
+    /// Mbit/s")`. Links and flows are addressed by name, or by index from 0.
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault, with its line and its key.
     pub fn parse(
         text: &str,
         file: &str,
@@ -100,11 +99,11 @@ impl ScenarioFile {
         Self::parse_with(text, file, overrides, &Registry::new())
     }
 
-    /// Reads a scenario file as [`Self::parse`] does, in which algorithms may have the names of
+    /// Reads a scenario file as [`Self::parse`] does. Algorithms may also have the names in
     /// `registry`.
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault, with its line and its key.
     pub fn parse_with(
         text: &str,
         file: &str,
@@ -119,10 +118,10 @@ impl ScenarioFile {
 }
 
 impl Scenario {
-    /// The scenario of a scenario file; see [`ScenarioFile::parse`].
+    /// Returns the scenario of a scenario file; see [`ScenarioFile::parse`].
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault, with its line and its key.
     pub fn from_toml(
         text: &str,
         file: &str,
@@ -131,10 +130,10 @@ impl Scenario {
         ScenarioFile::parse(text, file, overrides).map(|parsed| parsed.scenario)
     }
 
-    /// The scenario of a scenario file; see [`ScenarioFile::parse_with`].
+    /// Returns the scenario of a scenario file; see [`ScenarioFile::parse_with`].
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault, with its line and its key.
     pub fn from_toml_with(
         text: &str,
         file: &str,
@@ -211,7 +210,7 @@ fn read_document(
     }
 }
 
-/// The tables of `[[key]]`, each with its keys still unchecked.
+/// Returns the tables of `[[key]]`, each with its keys still unchecked.
 fn tables<'a>(top: &Fields<'a>, key: &str) -> Result<Vec<Field<'a>>, Fault> {
     match top.get(key) {
         None => Ok(Vec::new()),
@@ -219,7 +218,7 @@ fn tables<'a>(top: &Fields<'a>, key: &str) -> Result<Vec<Field<'a>>, Fault> {
     }
 }
 
-/// The value of a key that may be missing.
+/// Returns the value of a key that may be missing.
 fn optional<'a, T>(
     fields: &Fields<'a>,
     key: &str,
@@ -235,7 +234,7 @@ struct Copies<'a> {
     to: Template<'a>,
     name: Option<Template<'a>>,
     count: Option<u64>,
-    /// Whether its copies alternate with those of the link before.
+    /// Whether the link's copies alternate with those of the link before.
     in_turn: bool,
     forward: LinkSpec,
     /// The way back, if there is one.
@@ -245,15 +244,15 @@ struct Copies<'a> {
     field: Field<'a>,
 }
 
-/// The scenario so far.
+/// The part of the scenario that has been read.
 struct Builder<'r> {
     scenario: Scenario,
     nodes: BTreeMap<String, usize>,
     links: BTreeMap<String, usize>,
     origins: Origins,
-    /// Where files are looked up.
+    /// The directory in which files are looked up.
     directory: PathBuf,
-    /// Where names are looked up.
+    /// The registry in which names are looked up.
     registry: &'r Registry,
 }
 
@@ -393,7 +392,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The index of the node called `name`; links bring nodes into being.
+    /// Returns the index of the node called `name`; links bring nodes into being.
     fn node(&mut self, name: &str, entry: usize, key: &'static str) -> usize {
         if let Some(&index) = self.nodes.get(name) {
             return index;

@@ -1,5 +1,5 @@
-//! The library of laws fitted to public recordings, of channels and of rates: parameters alone,
-//! with their sources.
+//! The library of channel and rate models fitted to public recordings, with the parameters and
+//! sources of each.
 //!
 //! `recorded.toml` beside this file is the output of the commands that its entries name.
 
@@ -12,7 +12,7 @@ use super::fields::code;
 
 const LIBRARY: &str = include_str!("recorded.toml");
 
-/// The key of a link that a law sets.
+/// Names the key of a link that a model sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The losses of a link: `channel = { kind = "recorded", name = "…" }`.
@@ -21,14 +21,14 @@ pub enum Kind {
     Rate,
 }
 
-/// A law fitted to a recording.
+/// A model fitted to a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// The key of a link that takes it.
+    /// The key of a link that takes the model.
     pub kind: Kind,
-    /// Its name.
+    /// The name of the model.
     pub name: &'static str,
-    /// Author and place of publication.
+    /// The author and place of publication.
     pub source: &'static str,
     /// The year of the recording.
     pub year: &'static str,
@@ -38,9 +38,9 @@ pub struct Recorded {
     pub licence: &'static str,
     /// The command that makes the parameters from the data.
     pub command: &'static str,
-    /// Trials that it was fitted to.
+    /// The number of trials in the recording.
     pub trials: u64,
-    /// The law, as a scenario has it.
+    /// The model, written as in a scenario.
     pub law: &'static str,
 }
 
@@ -49,15 +49,15 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
     laws().filter(|entry| entry.kind == Kind::Channel)
 }
 
-/// Returns all laws of rates, in the order of the file.
+/// Returns all fitted rates, in the order of the file.
 pub fn rates() -> impl Iterator<Item = &'static Recorded> {
     laws().filter(|entry| entry.kind == Kind::Rate)
 }
 
-/// Returns the law of this kind and name.
+/// Returns the model of this kind and name.
 ///
 /// # Errors
-/// A sentence with the nearest name.
+/// Returns a sentence with the nearest name if the library has no such model.
 pub(super) fn find(kind: Kind, name: &str) -> Result<&'static Recorded, String> {
     let entries = || laws().filter(|entry| entry.kind == kind);
     entries().find(|entry| entry.name == name).ok_or_else(|| {
@@ -71,7 +71,7 @@ pub(super) fn find(kind: Kind, name: &str) -> Result<&'static Recorded, String> 
     })
 }
 
-/// Returns all laws, in the order of the file.
+/// Returns all models, in the order of the file.
 pub fn laws() -> impl Iterator<Item = &'static Recorded> {
     static ALL: LazyLock<Vec<Recorded>> = LazyLock::new(|| {
         let table = DeTable::parse(LIBRARY).map(toml::Spanned::into_inner);

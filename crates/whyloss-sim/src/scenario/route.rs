@@ -11,15 +11,15 @@ pub struct Router<'a> {
     scenario: &'a Scenario,
     /// The links that leave each node, by index.
     leaving: Vec<Vec<usize>>,
-    /// Known results: from these nodes, the link that reaches each node first.
+    /// The known results: for each start node, the link that reaches each node first.
     found: RefCell<BTreeMap<usize, Vec<Option<u32>>>>,
 }
 
-/// How many nodes' findings are kept.
+/// The number of nodes whose routes are kept.
 const KEPT: usize = 64;
 
 impl<'a> Router<'a> {
-    /// A router over the scenario's links.
+    /// Returns a router over the scenario's links.
     pub fn new(scenario: &'a Scenario) -> Self {
         let mut leaving = vec![Vec::new(); scenario.nodes.len()];
         for (index, link) in scenario.links.iter().enumerate() {
@@ -32,8 +32,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The links from one node to another with the fewest hops; `None` if there is no way. Among
-    /// equals, the route whose links come first in the scenario.
+    /// Returns the indices of the links on the route with the fewest hops; `None` if there is no
+    /// route. Among equal routes, it is the one whose links come first in the scenario.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let links = &self.scenario.links;
         // Hosts have one way out. Then the search begins behind it, where others have begun theirs.
@@ -61,7 +61,7 @@ impl<'a> Router<'a> {
         Some(way_out)
     }
 
-    /// Breadth first: the link that reaches each node first.
+    /// Searches breadth first. Returns the link that reaches each node first.
     fn search(&self, from: usize) -> Vec<Option<u32>> {
         let mut via = vec![None; self.leaving.len()];
         let mut frontier = VecDeque::from([from]);
@@ -77,8 +77,9 @@ impl<'a> Router<'a> {
         via
     }
 
-    /// The links of a flow from source to sink, and back: those it names, else those with the
-    /// fewest hops; `None` if there is no way.
+    /// Returns the indices of a flow's links from source to sink, and back. These are the links
+    /// that the flow names, or else the route with the fewest hops. Returns `None` if there is no
+    /// route.
     pub fn routes_of(&self, flow: &Flow) -> Option<(Vec<usize>, Vec<usize>)> {
         let choose = |named: &Vec<usize>, from, to| {
             if named.is_empty() {
@@ -116,7 +117,7 @@ mod tests {
 
     #[test]
     fn fewest_hops_win() {
-        // 0→1→2→3 and the short cut 0→3, which comes last.
+        // 0→1→2→3 and the shortcut 0→3, which comes last.
         let net = network(4, &[(0, 1), (1, 2), (2, 3), (0, 3)]);
         assert_eq!(Router::new(&net).route(0, 3), Some(vec![3]));
         assert_eq!(Router::new(&net).route(0, 2), Some(vec![0, 1]));
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(Router::new(&net).route(1, 3), Some(vec![3]));
     }
 
-    /// Every simple path, depth first; the best by length, then by the indices of its links.
+    /// Returns the best of all simple paths, by length, then by the indices of its links.
     fn naive(net: &Scenario, from: usize, to: usize, seen: &mut Vec<usize>) -> Option<Vec<usize>> {
         if from == to {
             return Some(Vec::new());

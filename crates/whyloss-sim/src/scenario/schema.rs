@@ -1,10 +1,9 @@
-//! The contents of a scenario file, as the parser has them.
+//! The possible contents of a scenario file, derived from the parser.
 //!
-//! The description is not written beside the parser but asked of it: the parser reads a document in
-//! which every value is a probe, which answers whatever is asked and notes what that was. One
-//! reading takes one way through the parser: it has one key that is not required in each table, and
-//! one kind in each choice. So the parser reads again and again, until it has been every way. The
-//! description follows from the parser's own questions, so it follows every change.
+//! The parser reads a document in which every value is a probe that answers every question and
+//! notes it. One reading takes one way through the parser, with one optional key in each table and
+//! one kind in each choice. The parser reads repeatedly until it has taken every way. The
+//! description therefore follows every change of the parser.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +12,10 @@ use std::rc::Rc;
 use super::error::Fault;
 use crate::registry::Registry;
 
-/// The form of a value.
+/// Describes the form of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A text; what is expected of it.
+    /// A text, with what is expected of it.
     Text(String),
     /// The name of a node, link or flow, with `{i}` for the number of the copy.
     Name,
@@ -30,22 +29,22 @@ pub enum Shape {
     Trace,
     /// A size, such as `762 B`.
     Size,
-    /// True or false.
+    /// A truth value, `true` or `false`.
     Flag,
     /// A whole number between these, both included.
     Whole(u64, u64),
     /// A number between these, both included.
     Number(f64, f64),
-    /// One of these words.
+    /// One word of this list.
     Words(Vec<String>),
-    /// A list of what lies at the same path with `[]` behind it.
+    /// A list; the path with `[]` appended describes its items.
     List,
-    /// A list of pairs of a time and what lies at the same path with `[]` behind it.
+    /// A list of pairs of a time and a value; the path with `[]` appended describes the value.
     Changes,
-    /// A table; its keys.
+    /// A table, whose keys are in [`Description::tables`].
     Table,
-    /// A kind by its name alone, or a table with the name under this key and what lies at the same
-    /// path with `<NAME>` behind it.
+    /// A kind by its name alone, or a table with the name under this key. The path with `<NAME>`
+    /// appended describes the table.
     Kinds(&'static str, Vec<String>),
 }
 
@@ -56,12 +55,12 @@ pub struct Description {
     pub shapes: BTreeMap<String, Vec<Shape>>,
     /// The keys of a table in order, each with whether it is required.
     pub tables: BTreeMap<String, Vec<(String, bool)>>,
-    /// The sets of keys of which a table needs one whole, where it can be given in more than one
-    /// way.
+    /// The alternative sets of required keys, for a table that can be written in more than one way.
+    /// A table needs all keys of one set.
     pub alternatives: BTreeMap<String, Vec<Vec<String>>>,
 }
 
-/// Describes the input of the parser, with the classifiers of `registry`.
+/// Describes the possible scenario files, with the classifiers of `registry`.
 pub fn describe(registry: &Registry) -> Description {
     let probe = Probe::default();
     loop {
@@ -105,7 +104,7 @@ pub(super) struct Probe(Rc<RefCell<State>>);
 struct State {
     shapes: BTreeMap<String, Vec<Shape>>,
     keys: BTreeMap<String, Vec<String>>,
-    /// Keys that every reading needed which came to the end of their table.
+    /// The required keys of each table that a reading came to the end of.
     always: BTreeMap<String, BTreeSet<String>>,
     /// The keys that each of these readings had.
     enough: BTreeMap<String, BTreeSet<BTreeSet<String>>>,
@@ -118,7 +117,7 @@ struct State {
 }
 
 impl State {
-    /// Which of `count` ways to take at the next fork.
+    /// Returns which of `count` ways to take at the next fork.
     fn fork(&mut self, count: usize) -> usize {
         let at = self.forks;
         self.forks += 1;
@@ -128,7 +127,7 @@ impl State {
         self.way[at].0
     }
 
-    /// Goes on to the next way. Answers whether there is one.
+    /// Moves on to the next way. Returns whether there is one.
     fn next(&mut self) -> bool {
         self.forks = 0;
         self.present.clear();
@@ -162,7 +161,7 @@ impl State {
 }
 
 impl Probe {
-    /// The value at this path was read as this.
+    /// Notes that the value at this path was read in this form.
     pub(super) fn note(&self, path: &str, shape: Shape) {
         let mut state = self.0.borrow_mut();
         let shapes = state.shapes.entry(path.to_owned()).or_default();
@@ -186,7 +185,7 @@ impl Probe {
         }
     }
 
-    /// Whether a key that is not required is there in this reading.
+    /// Returns whether a key that is not required is there in this reading.
     pub(super) fn has(&self, path: &str, key: &str) -> bool {
         let state = self.0.borrow();
         state
@@ -195,7 +194,7 @@ impl Probe {
             .is_some_and(|present| present.as_deref() == Some(key))
     }
 
-    /// This key is required.
+    /// Notes that this key is required.
     pub(super) fn needs(&self, path: &str, key: &str) {
         let mut state = self.0.borrow_mut();
         state
@@ -205,7 +204,7 @@ impl Probe {
             .insert(key.to_owned());
     }
 
-    /// The value at this path is one of these kinds; answers which it is in this reading.
+    /// Notes that the value at this path is one of these kinds. Returns the kind of this reading.
     pub(super) fn kind<'k>(
         &self,
         path: &str,

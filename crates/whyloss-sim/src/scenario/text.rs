@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of the longest scenario or plan.
+/// The size of the longest scenario or plan, in bytes.
 const LONGEST: u64 = 16 << 20;
 
 /// Reads the text of a scenario or plan.
 ///
 /// # Errors
-/// If it cannot be read, is not UTF-8, or has more than 16 MiB.
+/// Returns an error if the text cannot be read, is not UTF-8, or is longer than 16 MiB.
 pub fn read_text(from: impl Read) -> io::Result<String> {
     let mut text = String::new();
     from.take(LONGEST + 1).read_to_string(&mut text)?;
@@ -24,7 +24,7 @@ pub fn read_text(from: impl Read) -> io::Result<String> {
 /// Reads the text of a scenario or plan from a file.
 ///
 /// # Errors
-/// As [`read_text`], and if the file cannot be opened.
+/// Returns an error if the file cannot be opened, or the errors of [`read_text`].
 pub fn read_file(path: &Path) -> io::Result<String> {
     read_text(File::open(path)?)
 }

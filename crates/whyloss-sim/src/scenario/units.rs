@@ -17,7 +17,7 @@ pub(super) struct Quantity {
     aliases: &'static [(&'static str, &'static str)],
 }
 
-/// Nanoseconds.
+/// The quantity of durations, in nanoseconds.
 pub(super) const DURATION: Quantity = Quantity {
     shape: Shape::Duration,
     expected: r#"a duration such as "20 ms" (units: ns, us, ms, s, min)"#,
@@ -43,7 +43,7 @@ pub(super) const DURATION: Quantity = Quantity {
     ],
 };
 
-/// Bits per second.
+/// Rates, in bits per second.
 pub(super) const RATE: Quantity = Quantity {
     shape: Shape::Rate,
     expected: r#"a rate such as "150 kbit/s" (units: bit/s, kbit/s, Mbit/s, Gbit/s)"#,
@@ -72,7 +72,7 @@ pub(super) const RATE: Quantity = Quantity {
     ],
 };
 
-/// Bytes.
+/// The quantity of sizes, in bytes.
 pub(super) const SIZE: Quantity = Quantity {
     shape: Shape::Size,
     expected: r#"a size such as "762 B" (units: B, kB, MB)"#,
@@ -87,10 +87,10 @@ pub(super) const SIZE: Quantity = Quantity {
     ],
 };
 
-/// A duration as scenarios have it, such as `20 ms`.
+/// Parses a duration as written in scenarios, such as `20 ms`.
 ///
 /// # Errors
-/// What was expected.
+/// Returns what was expected instead.
 pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
     let refused = |_| format!("expected {}", DURATION.expected);
     let nanos = DURATION.parse(text).map_err(refused)?;
@@ -98,21 +98,21 @@ pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
     Ok(whyloss::Duration::from_nanos(nanos))
 }
 
-/// Why a text is not a quantity.
+/// Explains why a text is not a quantity.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
     /// The text does not start with a number, or nothing follows the number.
     Shape,
     /// The number is below zero.
     Negative,
-    /// It is more than nothing, but rounds to nothing; this is the least there is.
+    /// The quantity is above zero but rounds to zero; this is the smallest unit.
     Vanishes(&'static str),
-    /// The unit is unknown; this one may be meant.
+    /// The unit is unknown; the user may have meant this one.
     Unit(Option<&'static str>),
 }
 
 impl Quantity {
-    /// The quantity in the smallest unit, rounded to a whole number of them; saturates.
+    /// Returns the quantity in the smallest unit, rounded to a whole number of them; saturates.
     pub(super) fn parse(&self, text: &str) -> Result<u64, Refusal> {
         let text = text.trim();
         let end = text

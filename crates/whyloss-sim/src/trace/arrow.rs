@@ -1,5 +1,4 @@
-//! Batches as Arrow record batches: for Python and others who want columns in memory, without
-//! files.
+//! Batches as Arrow record batches, for programs that want columns in memory without files.
 //!
 //! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; a
 //! column that may lack values is nullable. Each field's metadata has its `unit` and `meaning`.
@@ -16,7 +15,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use super::batch::{Batch, Cell};
 use super::tables::{Column, Kind, Table};
 
-/// The schema of a table.
+/// Returns the Arrow schema of a table.
 pub fn schema(table: &Table) -> Schema {
     Schema::new(table.columns.iter().map(field).collect::<Vec<_>>())
 }
@@ -32,11 +31,11 @@ fn field(column: &Column) -> Field {
     Field::new(column.name, kind, column.optional).with_metadata(HashMap::from(about))
 }
 
-/// The rows of a batch as a record batch.
+/// Converts a batch into an Arrow record batch.
 ///
 /// # Errors
-/// None, as long as the batch comes from a [`Trace`](super::Trace): its columns are as long as each
-/// other and of the types of its table.
+/// Never fails for a batch from a [`Trace`](super::Trace), whose columns have equal lengths and the
+/// types of its table.
 pub fn record_batch(batch: &Batch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.table().columns.iter().enumerate();
     let columns = columns.map(|(index, column)| array(batch, index, column));

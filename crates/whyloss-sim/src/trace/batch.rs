@@ -4,36 +4,36 @@ use std::sync::Arc;
 
 use super::tables::{Kind, Table};
 
-/// Rows of one table.
+/// A batch of rows of one table.
 #[derive(Clone, Debug)]
 pub struct Batch {
     table: &'static Table,
     /// The words of each column; empty for other columns.
     words: Vec<Words>,
-    /// Row after row.
+    /// The cells of all rows, row after row.
     cells: Vec<Cell>,
 }
 
 /// The words that a column chooses from.
 pub type Words = Arc<[String]>;
 
-/// One value.
+/// The value of one cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
-    /// There is none.
+    /// The value is missing.
     None,
-    /// Whole nanoseconds, of a column in seconds.
+    /// A time in whole nanoseconds, of a column in seconds.
     Nanos(i64),
     /// A whole number.
     Whole(u64),
-    /// A real.
+    /// A real number.
     Real(f64),
-    /// A word, by its place among the column's [`Batch::words`].
+    /// A word, by its index in the column's [`Batch::words`].
     Word(u32),
 }
 
 impl Cell {
-    /// Seconds or a real; `None` of anything else.
+    /// Returns the value of a time (in seconds) or of a real number; `None` for other cells.
     pub fn as_f64(self) -> Option<f64> {
         match self {
             Self::Nanos(nanos) => Some(nanos as f64 / 1e9),
@@ -44,8 +44,8 @@ impl Cell {
 }
 
 impl Batch {
-    /// No rows of a table whose columns of words choose from `words`, in the order of those
-    /// columns.
+    /// Returns an empty batch of a table. `words` has one list for each column of words, in the
+    /// order of those columns.
     pub fn new(table: &'static Table, words: impl IntoIterator<Item = Words>) -> Self {
         let mut words = words.into_iter();
         let mut of = |kind| match kind {
@@ -59,7 +59,7 @@ impl Batch {
         }
     }
 
-    /// Appends a row, which has a cell for each column.
+    /// Appends a row with one cell for each column.
     pub fn push<const N: usize>(&mut self, row: [Cell; N]) {
         debug_assert_eq!(N, self.table.columns.len());
         self.cells.extend(row);
@@ -70,32 +70,32 @@ impl Batch {
         self.cells.clear();
     }
 
-    /// The table that the rows are of.
+    /// Returns the table of the rows.
     pub fn table(&self) -> &'static Table {
         self.table
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.cells.len() / self.table.columns.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the batch has no rows.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// Rows, each with a cell per column.
+    /// Returns the rows, each with one cell per column.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Cell]> {
         self.cells.chunks_exact(self.table.columns.len())
     }
 
-    /// The values of column number `index`, one per row.
+    /// Returns the values of column number `index`, one per row.
     pub fn column(&self, index: usize) -> impl Iterator<Item = Cell> + '_ {
         self.rows().map(move |row| row[index])
     }
 
-    /// Returns the words of column number `index`; none if its values are no words.
+    /// Returns the words of column number `index`; empty if its values are not words.
     pub fn words(&self, index: usize) -> &[String] {
         &self.words[index]
     }

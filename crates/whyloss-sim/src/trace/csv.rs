@@ -1,5 +1,5 @@
-//! Tables as CSV files: a header, then a line for each row; nothing for a missing value. A name
-//! that a spreadsheet would take for a formula has an apostrophe before it.
+//! Tables as CSV files: a header, then a line for each row. A missing value is empty. A name that a
+//! spreadsheet would take for a formula has an apostrophe before it.
 
 use std::fmt::Write as _;
 use std::io;
@@ -15,16 +15,16 @@ use crate::text::defused;
 #[derive(Debug)]
 pub struct CsvFiles {
     files: Vec<(PathBuf, csv::Writer<Whole>)>,
-    /// The field being written.
+    /// The text of the field that is being written.
     field: String,
 }
 
 impl CsvFiles {
-    /// Opens the files in `directory`, which is made if it is not there; files of the same names
-    /// are replaced.
+    /// Opens the files in `directory`, which is created if it is missing. Files of these names are
+    /// replaced.
     ///
     /// # Errors
-    /// If the directory or a file cannot be made.
+    /// Returns an error if the directory or a file cannot be created.
     pub fn create(directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
         let names = TABLES.map(|table| format!("{}.csv", table.name));

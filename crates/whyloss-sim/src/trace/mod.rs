@@ -5,12 +5,13 @@
 //! batches. [`tables`] alone defines the names of tables and the meaning of columns;
 //! `docs/reference/traces.md` has the same words.
 //!
-//! Rows of one flow or link come in the order of their times, but for losses, which come when no
-//! verdict on them can follow any more. Those of different flows or links come as the engine works
-//! them out, which is not always by time.
+//! Rows of one flow or link come in the order of their times. Losses are the exception: they come
+//! when no further verdict on them can follow. Rows of different flows or links come in the order
+//! in which the engine computes them, which is not always by time.
 //!
-//! Memory does not grow with simulated time: a loss waits for its verdict until its packet lies
-//! behind the window (TCP, IFTP) or a later one arrives (TFRC); of all else a batch is kept.
+//! Memory does not grow with simulated time. A loss waits for its verdict until its packet lies
+//! behind the window (TCP, IFTP) or a later packet arrives (TFRC). Of all other rows, one batch is
+//! kept.
 
 #[cfg(feature = "arrow")]
 pub mod arrow;
@@ -42,23 +43,23 @@ use crate::scenario::{Scenario, Transport};
 
 use self::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
 
-/// Rows of a batch, which is also what Parquet compresses together.
+/// The number of rows of a batch, which Parquet compresses together.
 const ROWS: usize = 65_536;
 
-/// Which rows are written.
+/// Selects the rows of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceOptions {
-    /// Rows count from here …
+    /// The time of the first row.
     pub from: Time,
-    /// … to here, or the end of the run if that is earlier; both ends belong to it.
+    /// The time of the last row, if the run does not end earlier.
     pub to: Time,
-    /// After a row about a flow or link in `sources`, `arrivals` or `links`, that table has none
-    /// about it for so long. Losses, and packets that a link loses, are always written.
+    /// The shortest time between two rows of one flow or link in `sources`, `arrivals` and `links`;
+    /// zero by default. Losses, and packets that a link loses, always have a row.
     pub thin: Duration,
 }
 
 impl Default for TraceOptions {
-    /// Every row.
+    /// Selects every row.
     fn default() -> Self {
         Self {
             from: Time::ZERO,
@@ -68,7 +69,7 @@ impl Default for TraceOptions {
     }
 }
 
-/// Makes tables of what it sees of a run, and hands them to a sink.
+/// Turns the events of a run into tables, and passes them to a sink.
 #[derive(Debug)]
 pub struct Trace<S> {
     options: TraceOptions,
@@ -95,7 +96,7 @@ struct Flow {
     pending: VecDeque<Loss>,
 }
 
-/// Who gives verdicts on the losses of a flow.
+/// The end that gives verdicts on the losses of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judge {
     Nobody,
@@ -108,20 +109,21 @@ struct Loss {
     time: Time,
     sent: Time,
     sequence: u64,
-    /// The word for where it happened.
+    /// The word for the place of the loss.
     place: u32,
     truth: Cause,
     verdict: Option<(Cause, Time)>,
 }
 
-/// When the next row is due.
+/// The time at which the next row is due.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     next: Time,
 }
 
 impl Pace {
-    /// Whether a row is due at `at`; if so, the next one is not before `thin` later.
+    /// Returns whether a row is due at `at`. If so, the next one is due `thin` later. With a `thin`
+    /// of zero all are due, because a link that does not keep the order reports packets late.
     fn due(&mut self, at: Time, thin: Duration) -> bool {
         let due = self.next <= at;
         if due {
@@ -145,7 +147,7 @@ fn cause(cause: Cause) -> Cell {
 }
 
 impl<S: Sink> Trace<S> {
-    /// A trace of a run of `scenario` into `sink`.
+    /// Creates a trace of a run of `scenario` into `sink`.
     pub fn new(scenario: &Scenario, options: TraceOptions, sink: S) -> Self {
         let words = |names: &[&str]| -> Words { names.iter().map(ToString::to_string).collect() };
         let flows: Words = scenario
@@ -201,11 +203,11 @@ impl<S: Sink> Trace<S> {
         }
     }
 
-    /// Hands on what is left, once the run is over, and gives the sink back.
+    /// Passes the remaining rows to the sink after the run, and returns the sink.
     ///
     /// # Errors
-    /// The first error of the whole run; nothing was handed on after it, and the sink was not
-    /// finished.
+    /// Returns the first error of the whole run. Nothing was passed on after it, and the sink was
+    /// not finished.
     pub fn finish(mut self) -> Result<S, OutputError> {
         for flow in 0..self.flows.len() {
             self.settle(flow, u64::MAX);
@@ -224,12 +226,12 @@ impl<S: Sink> Trace<S> {
         }
     }
 
-    /// Whether rows of this time are wanted, and can be written.
+    /// Returns whether rows of this time are wanted and can be written.
     fn wants(&self, at: Time) -> bool {
         self.options.from <= at && at <= self.options.to && self.error.is_none()
     }
 
-    /// Hands the losses of packets before `sequence` on: their time for a verdict is over.
+    /// Passes on the losses of packets before `sequence`, which can get no further verdict.
     fn settle(&mut self, flow: usize, sequence: u64) {
         while let Some(loss) = self.flows[flow]
             .pending
@@ -287,7 +289,7 @@ impl<S: Sink> Trace<S> {
     }
 }
 
-/// Hands a full batch on.
+/// Passes on a full batch.
 fn hand_on(batch: &mut Batch, sink: &mut impl Sink, error: &mut Option<OutputError>) {
     if batch.len() >= ROWS {
         *error = sink.write(batch).err();

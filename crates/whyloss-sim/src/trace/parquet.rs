@@ -39,19 +39,19 @@ impl std::fmt::Debug for ParquetFiles {
 }
 
 impl ParquetFiles {
-    /// Opens files for the tables of a trace in `directory`, which is made if it is not there;
-    /// files of the same names are replaced.
+    /// Opens files for the tables of a trace in `directory`, which is created if it is missing.
+    /// Files of these names are replaced.
     ///
     /// # Errors
-    /// If the directory or a file cannot be made.
+    /// Returns an error if the directory or a file cannot be created.
     pub fn create(directory: &Path) -> Result<Self, OutputError> {
         Self::of(&TABLES, directory)
     }
 
-    /// Opens files for these tables, likewise.
+    /// Opens files for these tables, as [`Self::create`] does.
     ///
     /// # Errors
-    /// If the directory or a file cannot be made.
+    /// Returns an error if the directory or a file cannot be created.
     pub fn of(tables: &[&'static Table], directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
         let names = tables.iter().map(|table| format!("{}.parquet", table.name));

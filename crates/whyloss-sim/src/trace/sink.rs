@@ -1,20 +1,21 @@
-//! Where the rows of a trace go.
+//! The sinks that receive the rows of a trace.
 
 use super::batch::Batch;
 use crate::output::OutputError;
 
-/// Takes the tables of a trace, batch by batch.
+/// Stores the tables of a trace, batch by batch.
 pub trait Sink {
-    /// Takes rows. Those of one table come in their order; tables come by turns.
+    /// Stores rows of one table. The rows of a table come in order; batches of different tables
+    /// alternate.
     ///
     /// # Errors
-    /// If they cannot be kept; none are offered after that.
+    /// Returns an error if the rows cannot be stored. No rows are offered after that.
     fn write(&mut self, batch: &Batch) -> Result<(), OutputError>;
 
-    /// Takes notice that there are no more. Dropped without this, files of a sink vanish.
+    /// Ends the trace. If a sink is dropped without this call, its files are removed.
     ///
     /// # Errors
-    /// If what came before cannot be kept.
+    /// Returns an error if earlier rows cannot be stored.
     fn finish(&mut self) -> Result<(), OutputError>;
 }
 

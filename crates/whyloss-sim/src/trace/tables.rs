@@ -4,20 +4,20 @@
 /// A table of a trace.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its name, of files too.
+    /// The name of the table and of its files.
     pub name: &'static str,
     /// The meaning of a row.
     pub row: &'static str,
-    /// Columns, in order.
+    /// The columns, in the order of the file.
     pub columns: &'static [Column],
 }
 
 /// A column of a table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name, which ends with its unit if it has one.
+    /// The name, which ends with the unit if there is one.
     pub name: &'static str,
-    /// Its unit; empty if it has none.
+    /// The unit; empty if there is none.
     pub unit: &'static str,
     /// The kind of its values.
     pub kind: Kind,
@@ -30,17 +30,17 @@ pub struct Column {
 /// The kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Seconds, kept in whole nanoseconds.
+    /// The column has seconds, kept in whole nanoseconds.
     Seconds,
-    /// Whole numbers.
+    /// The column has whole numbers.
     Whole,
-    /// Reals.
+    /// The column has real numbers.
     Real,
-    /// Words out of few.
+    /// Words from a short list.
     Word,
 }
 
-/// Describes a column that every row has a value in.
+/// Describes a column that has a value in every row.
 pub const fn column(
     name: &'static str,
     unit: &'static str,
@@ -73,7 +73,7 @@ const FLOW: Column = column("flow", "", Kind::Word, "the flow's name in the scen
 const SEQUENCE: &str =
     "the packet's number, from 0 (TCP: the segment's, the same again for a retransmission)";
 
-/// The state of congestion control over time.
+/// The table of sources: the state of congestion control over time.
 pub const SOURCES: Table = Table {
     name: "sources",
     row: "change at a source with congestion control",
@@ -130,7 +130,7 @@ pub const SOURCES: Table = Table {
     ],
 };
 
-/// Data packets at the sink.
+/// The table of data packets that arrived at their sink.
 pub const ARRIVALS: Table = Table {
     name: "arrivals",
     row: "data packet at its sink, duplicates included: what a receiver classifier sees",
@@ -165,7 +165,7 @@ pub const ARRIVALS: Table = Table {
     ],
 };
 
-/// Data packets lost.
+/// The table of lost data packets.
 pub const LOSSES: Table = Table {
     name: "losses",
     row: "data packet lost",
@@ -201,7 +201,7 @@ pub const LOSSES: Table = Table {
     ],
 };
 
-/// Packets that reach a link.
+/// The table of packets that reached a link.
 pub const LINKS: Table = Table {
     name: "links",
     row: "packet that reaches the near end of a link, acknowledgements and feedback included",
@@ -241,7 +241,7 @@ pub const LINKS: Table = Table {
     ],
 };
 
-/// Every table.
+/// Lists every table.
 pub const TABLES: [&Table; 4] = [&SOURCES, &ARRIVALS, &LOSSES, &LINKS];
 
 #[cfg(test)]

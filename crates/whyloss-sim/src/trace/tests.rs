@@ -142,8 +142,8 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         packet: &packet(0, 0, ms(10)),
         classifier: None,
     });
-    // The sender's classifier speaks about segment 1, whose retransmission is lost; nobody speaks
-    // about that.
+    // The sender's classifier judges segment 1, whose retransmission is lost. That loss gets no
+    // verdict.
     trace.on(&Event::Judged {
         flow: 0,
         at: ms(11),

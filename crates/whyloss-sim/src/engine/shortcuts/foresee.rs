@@ -9,7 +9,7 @@
 //! Nothing is in transit over the link that it comes from. Only the source sends into its first
 //! link, and its data waits somewhere behind.
 //!
-//! **Proof.** What happens elsewhere meanwhile cannot change what the source does, and its segments
+//! **Proof.** Events elsewhere cannot change what the source does in the meantime. Its segments
 //! become visible to others only where they wait, by an event, in their order.
 
 use whyloss::Time;
@@ -44,7 +44,8 @@ impl Network {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// An answer whose way home is clear reaches the source at `at`: now, if that is foreseen.
+    /// Handles an answer that reaches the source at `at` without obstacles: now, if the source
+    /// foresees it.
     #[inline(never)]
     pub(in super::super) fn nears<O: Observer>(
         &mut self,
@@ -66,7 +67,7 @@ impl Ends {
         }
     }
 
-    /// An answer that the source foresaw: nothing happens to the source before it comes.
+    /// Handles an answer that the source foresaw: nothing happens to the source before it comes.
     #[inline(always)]
     pub(in super::super) fn foreseen<O: Observer>(
         &mut self,
@@ -86,7 +87,7 @@ impl Ends {
         self.transmit(answer.at, path, observer);
     }
 
-    /// Takes the answers that wait behind a link as long as the source foresees them.
+    /// Takes the answers that wait behind a link, as long as the source foresees them.
     pub(in super::super) fn look_ahead<O: Observer>(
         &mut self,
         link: usize,
@@ -108,7 +109,8 @@ impl Ends {
         }
     }
 
-    /// Whether the source foresees what an acknowledgement of all before `next` that comes at `at` makes it do.
+    /// Returns whether the source foresees its reaction to an acknowledgement of all before `next`
+    /// that comes at `at`.
     #[inline]
     pub(in super::super) fn foresees(&self, at: Time, next: u64) -> bool {
         match &self.flow.source {

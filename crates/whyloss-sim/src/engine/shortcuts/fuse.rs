@@ -11,14 +11,14 @@
 use super::super::hops::Hop;
 use super::super::network::Network;
 
-/// Where a link's packets come from.
+/// The origin of a link's packets.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Feeder {
     None,
     Link(usize),
     /// The sink of this flow.
     Sink(usize),
-    /// Several of these, or a source, which sends at any time.
+    /// Several of these, or a source, which may send at any time.
     Several,
 }
 
@@ -34,7 +34,7 @@ impl Network {
         }
     }
 
-    /// How often each link is part of a route.
+    /// Returns the number of routes that use each link.
     pub(super) fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0; self.wires.len()];
         for link in self.hops.iter().filter_map(|hop| hop.link()) {
@@ -67,7 +67,7 @@ pub(super) fn feeders(network: &Network) -> Vec<Feeder> {
     feeders
 }
 
-/// Takes busy links, and links that a busy link feeds at its turns, for links with several feeders.
+/// Treats busy links, and links that a busy link feeds at its turns, as links with several feeders.
 pub(super) fn leave_out_busy(network: &Network, feeders: &mut [Feeder]) {
     for (link, feeder) in feeders.iter_mut().enumerate() {
         let waits = |link: usize| network.is_busy(link) && !network.is_prompt(link);

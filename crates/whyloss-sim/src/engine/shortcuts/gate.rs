@@ -8,8 +8,9 @@
 //! nor a change of delay.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
-//! Whatever reaches the source meanwhile, an answer or a truth, finds it as if it had been woken at
-//! its deadlines: it acts as of these first (`Ends::catch_up`), and so it does at the end.
+//! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
+//! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
+//! that have passed (`Ends::catch_up`). It does the same at the end of the run.
 
 use whyloss::{Duration, Time};
 
@@ -23,7 +24,7 @@ use crate::packet::Payload;
 use crate::scenario::Scenario;
 
 impl Network {
-    /// The gate of a flow.
+    /// Returns the gate of a flow.
     pub(super) fn find_gate(&self, scenario: &Scenario, uses: &[u32], flow: usize) -> Option<Gate> {
         let (there, back) = self.routes[flow];
         let way = &self.hops[there as usize..back as usize];
@@ -45,12 +46,12 @@ impl Network {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// Whether the source is woken late.
+    /// Returns whether the source is woken late.
     pub(in super::super) fn is_late(&self) -> bool {
         self.late > Duration::ZERO
     }
 
-    /// What the gate of a source that is woken late waits for may be there. Gives it.
+    /// Wakes a late source whose packet may be at the gate, and returns that packet.
     #[inline(always)]
     pub(in super::super) fn wake_late<O: Observer>(
         &mut self,
@@ -65,7 +66,8 @@ impl Ends {
         self.act_late(deadline, Some(now), path, observer)
     }
 
-    /// Lets a source that is woken late act as of all its deadlines before now: something reaches it, or asks what it is like.
+    /// Lets a late source act as of all its deadlines before now, because something reaches it or
+    /// its state is needed.
     #[inline(always)]
     pub(in super::super) fn catch_up<O: Observer>(
         &mut self,
@@ -88,8 +90,8 @@ impl Ends {
         }
     }
 
-    /// Lets a source that is woken late act as of its deadline. Gives the packet that is at the gate now, if the deadline's event is
-    /// what happens now.
+    /// Lets a late source act as of its deadline. Returns the packet that is at the gate now, if
+    /// the current event is that of the deadline.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
@@ -130,8 +132,8 @@ impl Ends {
         first
     }
 
-    /// [`Self::poll`] of a source that is woken late. (What each kind is asked for itself is packed without having been a
-    /// [`Payload`] in memory.)
+    /// Does what [`Self::poll`] does, for a source that is woken late. (Each kind of source is
+    /// asked directly and its packet packed, without a [`Payload`] in memory.)
     #[inline(always)]
     fn poll_late<O: Observer>(
         &mut self,

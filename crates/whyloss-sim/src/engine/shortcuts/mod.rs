@@ -1,6 +1,6 @@
-//! Short cuts of the fast engine: events that it leaves out, each under a licence.
+//! Shortcuts of the fast engine: events that it omits, each under a licence.
 //!
-//! | short cut | idea |
+//! | shortcut | idea |
 //! |---|---|
 //! | [`Idle`](Shortcut::Idle) | an idle link without obstacles is asked for a time, not for a fate |
 //! | [`Fuse`](Shortcut::Fuse) | a link that one other link feeds needs no event of its own |
@@ -39,19 +39,20 @@ use crate::host::Source;
 use crate::observe::{Observer, Order};
 use crate::scenario::Scenario;
 
-/// A short cut of the fast engine.
+/// A shortcut of the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
     /// Asks an idle link for the arrival time alone ([`whyloss_link::Link::pass`]). The licence is
     /// the link's own: no channel, no discipline and no change of delay.
     Idle,
-    /// Works out a link in the step of its only feeder.
+    /// Computes the answer of a link in the step of its only feeder.
     Fuse,
-    /// Works out a sink ahead of time.
+    /// Computes a sink's reaction ahead of time.
     Sink,
-    /// Works out a link on which sinks' answers meet ahead of time. Needs [`Sink`](Self::Sink).
+    /// Computes ahead of time the answer of a link on which the acknowledgements of several sinks
+    /// meet. Needs [`Sink`](Self::Sink).
     Merge,
-    /// Works out a source ahead of time for acknowledgements that only move its window.
+    /// Computes a source's reaction ahead of time, for acknowledgements that only move its window.
     Foresee,
     /// Wakes a paced source when its packet reaches the first place where it waits.
     Gate,
@@ -62,7 +63,7 @@ pub enum Shortcut {
 }
 
 impl Shortcut {
-    /// All short cuts.
+    /// All shortcuts.
     pub const ALL: [Self; 8] = [
         Self::Idle,
         Self::Fuse,
@@ -89,7 +90,7 @@ impl Shortcut {
     }
 }
 
-/// A set of short cuts.
+/// A set of shortcuts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shortcuts(u8);
 
@@ -104,8 +105,8 @@ impl Shortcuts {
         self.0 & (1 << shortcut as u8) != 0
     }
 
-    /// Leaves out short cuts that an observer would notice: of ends, if it must be told in another
-    /// order than theirs; of links, if it looks at links.
+    /// Omits the shortcuts that an observer would notice: those of ends if it needs another order
+    /// of events than theirs, and those of links if it observes links.
     pub(super) fn heard_by<O: Observer>(self) -> Self {
         let mut left = self;
         if O::ORDER != Order::Place {
@@ -121,7 +122,7 @@ impl Shortcuts {
         left
     }
 
-    /// Finds where the scenario licenses each short cut, and notes it in the network.
+    /// Finds the places where the scenario licenses each shortcut, and enters them in the network.
     pub(super) fn license(self, network: &mut Network, scenario: &Scenario) {
         if !self.has(Shortcut::Idle) {
             network.close_short_cuts();

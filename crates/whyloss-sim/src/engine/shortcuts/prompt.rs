@@ -18,7 +18,8 @@ use super::fuse::Feeder;
 use crate::scenario::Scenario;
 
 impl Network {
-    /// Makes links prompt that can be: every one of `feeders` is the feeder of a link, if it has but one.
+    /// Makes links prompt where the licence allows it. `feeders` has the only feeder of each link,
+    /// if it has one.
     pub(super) fn make_prompt(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
         for link in 0..self.busy.len() {
             let follows = self

@@ -31,22 +31,22 @@ use crate::host::Sink;
 use crate::packet::ANSWER_SIZE;
 use crate::scenario::Scenario;
 
-/// A flow's packets on their way from its root to a merge, if it has one.
+/// The way of a flow's packets from its root to a merge, if it has one.
 struct Branch {
     flow: usize,
     root: usize,
-    /// Where in the table of hops the answers reach the merge.
+    /// The hop at which the answers reach the merge.
     merge: Option<usize>,
-    /// Whether only the sink sends into its answers' first link.
+    /// Whether only this sink sends into the first link of its answers.
     alone: bool,
-    /// How long a packet is under way on it.
+    /// The time that a packet takes over the branch.
     length: Duration,
-    /// The longest transmission on it.
+    /// The longest transmission time on the branch.
     slowest: Duration,
 }
 
 impl Branch {
-    /// Adds a link to it.
+    /// Adds a link to the branch.
     fn add(&mut self, scenario: &Scenario, link: usize, size: u32) {
         let spec = &scenario.links[link].link;
         let transmission = spec.rate.transmission_time(size);
@@ -56,8 +56,8 @@ impl Branch {
 }
 
 impl Network {
-    /// Fuses sinks. Fuses the merges behind them too if `joins` is there to note how far apart packets
-    /// come to each merge at least.
+    /// Fuses sinks. If `joins` is given, fuses the merges behind them too, and notes there the
+    /// smallest distance between packets at each merge.
     pub(super) fn fuse_sinks(
         &mut self,
         scenario: &Scenario,
@@ -104,7 +104,7 @@ impl Network {
         self.hops[end] = Hop::FUSED_SINK;
     }
 
-    /// The branch of a flow.
+    /// Returns the branch of a flow.
     fn branch(&self, scenario: &Scenario, feeders: &[Feeder], flow: usize) -> Branch {
         let (there, back) = self.routes[flow];
         let (there, back) = (there as usize, back as usize);
@@ -132,7 +132,8 @@ impl Network {
         branch
     }
 
-    /// Follows a branch from this hop on the way home to the next link that others use as well.
+    /// Follows a branch from this hop on the way back to the next link that other flows use as
+    /// well.
     fn go_home(&self, branch: &mut Branch, scenario: &Scenario, feeders: &[Feeder], from: usize) {
         branch.merge = None;
         for (at, hop) in self.hops.iter().enumerate().skip(from) {
@@ -149,7 +150,7 @@ impl Network {
         }
     }
 
-    /// Whether each link is a merge that sees answers in the order of their data.
+    /// Returns whether each link is a merge that gets the answers in the order of their data.
     fn merges(&self, scenario: &Scenario, branches: &[Branch]) -> Vec<bool> {
         let uses = self.uses();
         // Of each link, the branches that reach it as their merge, and that use it on their way there.
@@ -187,7 +188,7 @@ impl Network {
         reached.into_iter().enumerate().map(merge).collect()
     }
 
-    /// The links on a branch.
+    /// Returns the links of a branch.
     fn links_of(&self, branch: &Branch) -> impl Iterator<Item = usize> + '_ {
         let (there, back) = self.routes[branch.flow];
         let (there, back) = (there as usize, back as usize);

@@ -17,8 +17,9 @@
 //! **Proof.** By induction along the way: what comes to an idle link so far apart leaves it as far
 //! apart.
 //!
-//! The table of hops holds one entry for a stretch. What is delivered is counted once for all its
-//! links, and link by link near the ends of the measurement window.
+//! The table of hops holds one entry for a stretch, and flows with the same hops share them.
+//! Deliveries are counted once for all its links, except near the ends of the measurement window,
+//! where they are counted link by link.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ use crate::scenario::Scenario;
 type Known = BTreeMap<(Vec<usize>, u32), usize>;
 
 impl Network {
-    /// Joins links on which packets never wait, in the table of hops. `merges` are the links known to be merges, and how far
-    /// apart packets are there.
+    /// Joins links on which packets never wait, in the table of hops. `merges` has the known
+    /// merges, each with the smallest distance between its packets.
     pub(super) fn stretch(
         &mut self,
         scenario: &Scenario,
@@ -70,7 +71,7 @@ impl Network {
         self.hops = hops;
     }
 
-    /// Adds the hops of a way to `hops`, joined. Flows with the same links share a stretch.
+    /// Returns the hops of a route, joined. Flows with the same links share a stretch.
     fn join(
         &mut self,
         scenario: &Scenario,
@@ -121,7 +122,7 @@ impl Network {
         self.stretches.len() - 1
     }
 
-    /// Returns, of each link on which packets never wait, how far apart packets come to it at least.
+    /// Returns the smallest distance between packets for each link on which they never wait.
     fn idle(
         &self,
         scenario: &Scenario,
@@ -170,7 +171,7 @@ impl Network {
         }
     }
 
-    /// The size of each link's packets, if they are all of one.
+    /// Returns the size of each link's packets, if all have one size.
     fn sizes(&self, scenario: &Scenario) -> Vec<Option<u32>> {
         let mut sizes = vec![0; self.wires.len()];
         let mut note = |hop: &Hop, size| {
@@ -204,7 +205,7 @@ impl Network {
     }
 }
 
-/// How long a packet of this size takes over an idle link.
+/// Returns the time that a packet of this size takes over an idle link.
 fn crossing(scenario: &Scenario, link: usize, size: u32) -> Duration {
     let spec = &scenario.links[link].link;
     spec.rate.transmission_time(size) + spec.delay.max(Duration::ZERO)

@@ -9,7 +9,7 @@ fn pick(list: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(list)
 }
 
-/// What carries a flow, and what decides the causes of its losses.
+/// Draws the transport of a flow, with its classifier.
 fn transport() -> impl Strategy<Value = &'static str> {
     pick(&[
         r#"transport = { kind = "tcp" }"#,
@@ -110,7 +110,7 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// What else a link with events of its own does.
+/// Further features of links that have events of their own.
 const WAYS: &[&str] = &[
     r#"jitter = { kind = "exponential", mean = "3 ms", in_order = false }"#,
     r#"jitter = { kind = "uniform", mean = "5 ms" }"#,
@@ -235,7 +235,7 @@ fn line(share: f64, ways: &'static [&'static str]) -> impl Strategy<Value = Stri
     })
 }
 
-/// What a flow is but for its ends.
+/// Draws a flow without its two nodes.
 fn any_flow() -> impl Strategy<Value = String> {
     (
         transport(),

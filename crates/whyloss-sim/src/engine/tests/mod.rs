@@ -12,10 +12,10 @@ const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
 const PARKING_LOT: &str = include_str!("../../../../../scenarios/parking-lot.toml");
 const LAST_HOP: &str = include_str!("../../../../../scenarios/wlh.toml");
 
-/// Every short cut.
+/// Every shortcut.
 const FUSED: Shortcuts = Shortcuts::ALL;
 
-/// Short cuts of links alone, which every observer allows.
+/// Shortcuts of links alone, which every observer allows.
 fn apart() -> Shortcuts {
     FUSED.heard_by::<&mut dyn Watch>()
 }
@@ -111,7 +111,8 @@ fn an_overshoot_is_overcome() {
     }
 }
 
-/// What was sent was received, lost, or is under way; also where sinks drop what is damaged.
+/// Every sent packet was received, was lost, or is in flight, also where sinks drop damaged
+/// packets.
 #[test]
 fn packets_are_conserved() {
     let radio = scenario(LAST_HOP, 100.0);
@@ -131,7 +132,7 @@ fn packets_are_conserved() {
     }
 }
 
-/// What `benches/dumbbell_instructions.rs` divides by.
+/// The number of packets by which `benches/dumbbell_instructions.rs` divides.
 #[test]
 fn delivers_what_the_budget_assumes() {
     let result = Simulation::new(&scenario(DUMBBELL, 100.0), 1)

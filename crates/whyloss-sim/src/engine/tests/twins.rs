@@ -130,7 +130,7 @@ impl Watch for Log {
     }
 }
 
-/// What a run counts, and the number of its events.
+/// Returns the counts of a run, and the number of its events.
 fn counts(run: Result<Measurement, RunError>) -> (Measurement, u64) {
     let run = run.expect("room for its packets");
     let events = run.events;
@@ -200,7 +200,7 @@ fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_place, false)?;
-    // A short cut turned off changes nothing: one of them, and all.
+    // A shortcut that is turned off changes nothing: one of them, and all.
     let one = Shortcut::ALL[(seed % Shortcut::ALL.len() as u64) as usize];
     let without_one = counts(Simulation::new(scenario, seed).without(one).run()).0;
     prop_assert_eq!(&without_one, &plain, "without {}", one.name());
@@ -273,7 +273,8 @@ fn marks_are_met() {
     assert!(few.iter().all(|&few| few >= 3), "{few:?}");
 }
 
-/// What is drawn has copies that reach their sink, of flows of every kind, and some that are lost; and none beyond what was sent.
+/// The drawn networks have copies that reach their sink, of flows of every kind, and copies that
+/// are lost. There are no more copies than sent packets.
 #[test]
 fn copies_are_met() {
     /// Of each flow, copies that its sink took, and others that it took; copies that a link lost, of all.
@@ -327,7 +328,8 @@ fn copies_are_met() {
     );
 }
 
-/// Links that decide as packets leave let them go on ahead of time, if nobody looks at them: two events less for each packet.
+/// Links that decide as packets leave pass them on ahead of time, if no observer watches: two
+/// events less per packet.
 #[test]
 fn prompt_links_are_met() {
     let queue = r#"{ kind = "codel", target = "2 ms", interval = "20 ms" }"#;

@@ -1,5 +1,4 @@
-//! A host from outside at one end of a flow, and the datagrams that it sent and that are still
-//! under way.
+//! A host from outside at one end of a flow, with its datagrams that are still under way.
 
 use std::fmt;
 
@@ -15,11 +14,11 @@ use crate::packet::Payload;
 /// A datagram under way: its sender keeps the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// How many datagrams had left that end before it.
+    /// The number of datagrams that left this end before it.
     pub number: u64,
-    /// Bytes on the wire, headers included.
+    /// The size on the wire in bytes, headers included.
     pub(crate) size: u32,
-    /// Where its sender keeps the bytes.
+    /// The slot in which its sender keeps the bytes.
     slot: u32,
     /// Whether it is on its way from sink to source.
     pub answer: bool,
@@ -28,21 +27,22 @@ pub struct Datagram {
 /// One end of a flow.
 pub(crate) struct End {
     host: Box<dyn Host>,
-    /// The truth about what this end sends, and what was said of it, if this is a source.
+    /// The truth about the losses of this end and the verdicts on them, if this end is a source.
     judge: Option<Judge>,
-    /// Transfers that this source has to send, and how many of them the host was offered; `None`:
-    /// it always has something.
+    /// The transfers that this source has to send, and how many of them the host was offered.
+    /// `None` if the source always has data.
     backlog: Option<Backlog>,
     offered: u64,
     sent: u64,
-    /// Datagrams under way, and room for others.
+    /// The bytes of datagrams under way, and free slots for others.
     slots: Vec<Vec<u8>>,
     free: Vec<u32>,
-    /// Slots of datagrams of which there is a copy: each once more than it is free afterwards.
+    /// The slots of datagrams with a copy. Each is listed once for every extra arrival before the
+    /// slot is free.
     copied: Vec<u32>,
-    /// Bytes that were counted of what the application was given.
+    /// The bytes given to the application that have been counted.
     delivered: u64,
-    /// The judge's verdict after the last event, and the datagrams it is about.
+    /// The judge's verdict after the last event, and the datagrams that it covers.
     said: Option<Judgement>,
     packets: Vec<(u64, Cause)>,
 }
@@ -80,12 +80,12 @@ impl End {
         self.host.next_timeout().min(due)
     }
 
-    /// The flow's transfers, if it has any.
+    /// Returns the flow's transfers, if it has any.
     pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
         self.backlog.as_mut()
     }
 
-    /// Measures of the call that this sink receives, if it is one.
+    /// Returns the measures of the call that this sink receives, if it receives one.
     pub(crate) fn call(&self) -> Option<CallResult> {
         self.host.call()
     }
@@ -95,7 +95,7 @@ impl End {
         self.host.completed()
     }
 
-    /// Offers the host what has begun.
+    /// Offers the host the transfers that have begun.
     fn offer(&mut self, now: Time) {
         if let Some(backlog) = &mut self.backlog {
             while self.offered < backlog.refresh(now, self.host.finished()) {
@@ -110,14 +110,14 @@ impl End {
         self.hear();
     }
 
-    /// Takes a datagram that `from` sent.
+    /// Passes the host a datagram that `from` sent.
     pub(crate) fn receive(&mut self, now: Time, from: &mut Self, datagram: Datagram) {
         self.host.receive(now, &from.slots[datagram.slot as usize]);
         from.forget(datagram);
         self.hear();
     }
 
-    /// The next datagram that may leave at `now`.
+    /// Returns the next datagram that may leave at `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         self.offer(now);
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -144,7 +144,7 @@ impl End {
         Some(Payload::Outside(datagram))
     }
 
-    /// A datagram that this end sent is no longer under way.
+    /// Records that a datagram of this end is no longer in flight.
     pub(crate) fn forget(&mut self, datagram: Datagram) {
         let of = |&slot: &u32| slot == datagram.slot;
         if let Some(place) = self.copied.iter().position(of) {
@@ -154,19 +154,19 @@ impl End {
         }
     }
 
-    /// There is a copy of a datagram that this end sent.
+    /// Notes that a link made a copy of a datagram that this end sent.
     pub(crate) fn copied(&mut self, datagram: Datagram) {
         self.copied.push(datagram.slot);
     }
 
-    /// Bytes that the application has been given since this was asked last.
+    /// Returns the bytes given to the application since the last call.
     pub(crate) fn newly_delivered(&mut self) -> u64 {
         let before = self.delivered;
         self.delivered = self.host.delivered().max(before);
         self.delivered - before
     }
 
-    /// The path lost this datagram, for this reason.
+    /// Records that the path lost this datagram for this cause.
     pub(crate) fn on_lost(&mut self, number: u64, cause: Cause) {
         if let Some(judge) = &self.judge {
             judge.on_lost(number, cause);
@@ -181,7 +181,7 @@ impl End {
         Some((self.said?, &self.packets))
     }
 
-    /// Takes what the judge has been asked during an event.
+    /// Collects the judge's answers during an event.
     fn hear(&mut self) {
         if let Some(judge) = &self.judge {
             self.said = judge.said(&mut self.packets);

@@ -18,19 +18,19 @@ use crate::host::judge::{self, Judgement};
 
 /// The sender classifier of a host from outside.
 ///
-/// It is told what every classifier is told, and of every packet that leaves
-/// ([`SenderClassifier::on_sent`]) while the engine polls the host for the datagram that carries
-/// it. Its answers are those of the flow's `classifier`, and they are scored against the truth; of
-/// several answers in one event of the engine the last one counts. A copy is the same judge.
+/// The host reports to it what every classifier sees. It also reports each packet that leaves
+/// ([`SenderClassifier::on_sent`]) while the engine polls the host for the datagram with that
+/// packet. Its answers are those of the flow's `classifier` and are scored against the truth. If
+/// one event of the engine has several answers, the last one counts. All clones share one judge.
 #[derive(Clone, Debug)]
 pub struct Judge(Arc<Mutex<Bench>>);
 
 #[derive(Debug)]
 struct Bench {
     judge: judge::Judge,
-    /// The number of the datagram that leaves.
+    /// The number of the datagram that is leaving.
     leaving: u64,
-    /// Of each packet that may be lost: its offset, and the number of its datagram.
+    /// The offset of each packet that may be lost, and the number of its datagram.
     left: VecDeque<(u64, u64)>,
     /// The first datagram that a verdict may still be asked about.
     first: u64,
@@ -41,7 +41,7 @@ struct Bench {
     asked: bool,
 }
 
-/// Packets whose numbers are remembered at most.
+/// The highest number of packets whose datagrams are remembered.
 const MOST_LEFT: usize = 1 << 20;
 
 impl Judge {
@@ -57,12 +57,12 @@ impl Judge {
         })))
     }
 
-    /// Data that leaves now is in this datagram.
+    /// Notes that the data which leaves now is in this datagram.
     pub(super) fn leaves(&self, number: u64) {
         self.bench().leaving = number;
     }
 
-    /// The path lost this datagram, for this reason.
+    /// Records that the path lost this datagram for this cause.
     pub(super) fn on_lost(&self, number: u64, cause: Cause) {
         let mut bench = self.bench();
         if bench.asked {

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //!
-//! A [`Host`] is sans-I/O: it has no clock and no socket. The engine calls it, in virtual time that
-//! never runs backwards, and after each call does what the host then wants:
+//! A [`Host`] is sans-I/O: it has no clock and no socket. The engine calls it in virtual time,
+//! which never runs backwards. After each call the engine does what the host wants:
 //!
 //! ```text
 //! at the flow's start (the source), and after every call of receive or wake
@@ -11,15 +11,15 @@
 //!     next_timeout                                             when wake is to be called, unless a datagram comes before
 //! ```
 //!
-//! A call may come at the very time of the one before. [`Host::poll_transmit`] must come to an end,
-//! and a deadline that [`Host::wake`] was called for must move on: a host that always has something
-//! to do now stops the clock of everybody. The two hosts of a flow share nothing but their
-//! datagrams: the engine may work out what happens at one end ahead of the other's time. A datagram
-//! is carried with 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at all.
+//! Two calls may have the same time. [`Host::poll_transmit`] must return `false` in the end, and a
+//! deadline must move on after [`Host::wake`]; otherwise the clock of the whole run stops. The two
+//! hosts of a flow may share only their datagrams, because the engine may simulate one end ahead of
+//! the other. A datagram gets 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at
+//! all.
 //!
-//! The source hears nothing of the truth. For causes it may ask the [`Judge`] it was given, a
-//! sender classifier like any other. It answers as the flow's `classifier` does (an oracle too),
-//! and every answer is scored.
+//! The source does not see the truth. It may ask its [`Judge`], a sender classifier, for the causes
+//! of losses. The judge answers as the flow's `classifier` does, and every answer is scored. A
+//! reference may ask it for the [`Truth`].
 //!
 //! # Example
 //!
@@ -94,47 +94,48 @@ use crate::observe::SourceState;
 pub(crate) use end::{Datagram, End};
 pub use judge::Judge;
 
-/// Bytes of the IPv4 and UDP headers that carry a datagram.
+/// The size, in bytes, of the IPv4 and UDP headers that carry a datagram.
 pub const HEADERS: u32 = 28;
 
 /// One end of a flow. See the [module](self) for the contract.
 pub trait Host {
-    /// Takes a datagram of the other end.
+    /// Handles a datagram from the other end.
     fn receive(&mut self, now: Time, datagram: &[u8]);
 
-    /// Acts on the deadline, which has come.
+    /// Handles the deadline of [`Host::next_timeout`], which has come.
     fn wake(&mut self, now: Time);
 
-    /// When it must be woken; [`Time::MAX`]: never.
+    /// Returns the time at which the host must be woken; [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time;
 
-    /// Writes the next datagram that may leave at `now` into `datagram`, which is empty. Answers
-    /// whether there is one.
+    /// Writes the next datagram that may leave at `now` into `datagram`, which is empty, and
+    /// returns `true`. Returns `false` if there is none.
     fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool;
 
-    /// The application at the source has one more transfer, of so many bytes, to send after those
-    /// before it. Only called if [`Beginning::endless`] is false.
+    /// Offers one more transfer of `bytes` bytes, to be sent after all earlier ones. Called on
+    /// sources, and only if [`Beginning::endless`] is false.
     fn offer(&mut self, now: Time, bytes: u64) {
         let _ = (now, bytes);
     }
 
-    /// How many transfers the source knows to have arrived whole.
+    /// Returns the number of transfers that the source knows to have arrived completely.
     fn finished(&self) -> u64 {
         0
     }
 
-    /// How many transfers the sink has whole, with all before them.
+    /// Returns the number of transfers that the sink has completely, with all transfers before
+    /// them.
     fn completed(&self) -> u64 {
         0
     }
 
-    /// Bytes that the application at this end has been given so far; asked of sinks, for the flow's
-    /// goodput.
+    /// Returns the number of bytes given to the application at this end so far. Called on sinks,
+    /// for the flow's goodput.
     fn delivered(&self) -> u64 {
         0
     }
 
-    /// Returns the measures of a call; asked of sinks, at the end of a run.
+    /// Returns the measures of a call. Called on sinks at the end of a run.
     fn call(&self) -> Option<CallResult> {
         None
     }
@@ -147,31 +148,29 @@ pub trait Host {
 
 /// The two ends of a flow.
 pub struct Hosts {
-    /// The end whose datagrams are the flow's data: losses of these are counted, and may be judged.
+    /// The end whose datagrams are the flow's data. Their losses are counted and may be judged.
     pub source: Box<dyn Host>,
     /// The end whose datagrams are the answers.
     pub sink: Box<dyn Host>,
 }
 
-/// The parameters of a host, for each run of each flow.
+/// The parameters of the hosts of one flow in one run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Beginning {
-    /// When the source starts.
+    /// The time at which the source starts.
     pub start: Time,
-    /// Bytes of the largest datagram, without the [headers](HEADERS) below it: what the flow's
-    /// `packet` leaves.
+    /// The size of the largest datagram in bytes: the flow's `packet` less the [headers](HEADERS).
     pub datagram: u32,
-    /// The seed for random numbers: it follows from the run's seed and the flow's number.
+    /// The seed for random numbers, derived from the run's seed and the flow's number.
     pub seed: [u64; 4],
     /// The judge of the source's losses.
     pub judge: Judge,
-    /// Whether the source always has something to send. If not, it sends what it is
-    /// [offered](Host::offer).
+    /// Whether the source always has data. If not, it sends what it is [offered](Host::offer).
     pub endless: bool,
-    /// The measurement window, until the flow stops at most.
+    /// The start and end of the measurement window, cut where the flow stops.
     pub measured: (Time, Time),
-    /// Least rate of the links on the way of the flow's data, as their `rate` says.
+    /// The lowest `rate` of the links on the way of the flow's data.
     pub capacity: Option<Rate>,
 }
 
@@ -180,7 +179,7 @@ pub struct Beginning {
 pub struct Outside(Arc<dyn Fn(Beginning) -> Hosts + Send + Sync>);
 
 impl Outside {
-    /// Wraps `make`, which makes the hosts.
+    /// Wraps `make`, which makes the hosts of one run.
     pub fn new(make: impl Fn(Beginning) -> Hosts + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
@@ -196,7 +195,7 @@ impl fmt::Debug for Outside {
     }
 }
 
-/// Two are the same if they are made by the same.
+/// Two values are equal if they share one transport.
 impl PartialEq for Outside {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

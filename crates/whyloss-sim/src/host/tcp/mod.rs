@@ -3,17 +3,17 @@
 //!
 //! # Contract
 //!
-//! Both are told the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and
-//! once at the start, call [`Sender::poll_transmit`] until it answers `None`; every segment it
-//! gives has been sent. [`Receiver::on_segment`] and [`Receiver::on_timeout`] answer with an
-//! acknowledgement to be sent at once, if any. Timers are deadlines: call `on_timeout` when
+//! Both get the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and once
+//! at the start, call [`Sender::poll_transmit`] until it returns `None`. Every segment that it
+//! returns counts as sent. [`Receiver::on_segment`] and [`Receiver::on_timeout`] return an
+//! acknowledgement to send at once, if there is one. Timers are deadlines: call `on_timeout` when
 //! [`Sender::next_timeout`] or [`Receiver::next_timeout`] has come. A call that comes too early
-//! does nothing, so an event queue may hold one entry per flow that is behind the deadline and put
-//! it off when it fires.
+//! does nothing. An event queue may therefore hold one early entry per flow and postpone it when it
+//! fires.
 //!
-//! Sequence numbers count whole segments from 0. Anything may arrive in any order, also
-//! acknowledgements that no honest receiver would send; they are ignored. With a pacing rate
-//! [`Sender::poll_transmit`] may answer `None` although the window is open;
+//! Sequence numbers count whole segments from 0. Segments and acknowledgements may arrive in any
+//! order. Acknowledgements that no honest receiver would send are ignored. With a pacing rate,
+//! [`Sender::poll_transmit`] may return `None` although the window is open;
 //! [`Sender::next_timeout`] then says when to poll again.
 //!
 //! # Where ns-2 departs from the RFCs
@@ -68,31 +68,31 @@ use whyloss::congestion::{
 };
 use whyloss::{Duration, Time};
 
-/// A data segment.
+/// A data segment, as the sender sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The segment's number, from 0.
     pub sequence: u64,
-    /// When it was sent, on the sender's clock.
+    /// The time of sending, on the sender's clock.
     pub stamp: Time,
-    /// Whether it was sent before.
+    /// Whether the segment was sent before.
     pub retransmission: bool,
 }
 
-/// An acknowledgement.
+/// An acknowledgement, as the receiver sends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
-    /// The next segment expected: all before it have arrived.
+    /// The next segment expected; all segments before it have arrived.
     pub next: u64,
-    /// The stamp of the segment it answers: see [`Echo`].
+    /// The time stamp of the segment that [`Echo`] selects.
     pub echo: Time,
-    /// Segments that have arrived beyond `next`.
+    /// The segments that have arrived beyond `next`.
     pub sack: SackBlocks,
 }
 
 impl Ack {
-    /// The blocks of the option in their order: the most recent first (RFC 2018 §4), or [what came
-    /// twice](Self::duplicate).
+    /// Returns the blocks of the option in their order: the most recent first (RFC 2018 §4), or
+    /// [what came twice](Self::duplicate).
     pub fn sacked(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.sack.0.iter().map_while(|&(offset, len)| {
             let below = u64::from(offset) & BELOW;
@@ -102,8 +102,8 @@ impl Ack {
         })
     }
 
-    /// The D-SACK block: segments that had arrived before this acknowledgement's did (RFC 2883 §4).
-    /// It comes first, below `next` or within the second block.
+    /// Returns the D-SACK block: segments that had arrived before this acknowledgement's did (RFC
+    /// 2883 §4). It comes first, below `next` or within the second block.
     pub fn duplicate(&self) -> Option<Range<u64>> {
         let mut blocks = self.sacked();
         let first = blocks.next()?;
@@ -112,21 +112,22 @@ impl Ack {
     }
 }
 
-/// The bit of an offset from [`Ack::next`] that says that it is less than nothing, two's
-/// complement; no window is so large.
+/// The bit that marks a negative offset from [`Ack::next`], in two's complement; no window is so
+/// large.
 const BELOW: u64 = 1 << 31;
 
-/// Up to three SACK blocks (RFC 2018; a time stamp leaves room for no more), stored as offset from
-/// [`Ack::next`] and length, the most recent first. See [`Ack::sacked`].
+/// Up to three SACK blocks (RFC 2018), the most recent first. A time stamp leaves no room for a
+/// fourth. Each block is stored as an offset from [`Ack::next`] and a length; [`Ack::sacked`] reads
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks([(u32, u32); 3]);
 
 impl SackBlocks {
-    /// No block.
+    /// The value without any SACK block.
     pub const NONE: Self = Self([(0, 0); 3]);
 
-    /// The first three of `ranges` that lie beyond `next`; an empty or unrepresentable range is
-    /// left out.
+    /// Returns the first three of `ranges` that lie beyond `next`; an empty or unrepresentable
+    /// range is left out.
     pub fn new(next: u64, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         let mut blocks = Self::NONE;
         let fitting = ranges.into_iter().filter_map(|range| {
@@ -140,8 +141,8 @@ impl SackBlocks {
         blocks
     }
 
-    /// These blocks behind one that says that `sequence` came twice (RFC 2883 §4); the last of
-    /// three gives way.
+    /// Returns these blocks after a D-SACK block, which reports that segment `sequence` arrived
+    /// twice (RFC 2883 §4). Drops the third block.
     #[must_use]
     pub fn with_duplicate(self, next: u64, sequence: u64) -> Self {
         match i32::try_from(i128::from(sequence) - i128::from(next)) {
@@ -150,19 +151,19 @@ impl SackBlocks {
         }
     }
 
-    /// Whether there is no block.
+    /// Returns whether there is no block.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0[0].1 == 0
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.0.iter().take_while(|block| block.1 > 0).count()
     }
 }
 
-/// How losses are found and repaired.
+/// Names how losses are found and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recovery {
     /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new acknowledgement ends a
@@ -173,98 +174,98 @@ pub enum Recovery {
     /// Selective acknowledgements and the pipe algorithm (RFC 6675).
     #[default]
     Sack,
-    /// Fast retransmit alone, as UCLA's Westwood module for ns-2 has it: every third duplicate
-    /// retransmits and counts as a loss, also while an earlier window is repaired; nothing inflates
-    /// the window, and the next new acknowledgement grows it.
+    /// Fast retransmit alone, as in UCLA's Westwood module for ns-2. Every third duplicate
+    /// retransmits and counts as a loss, also while an earlier window is repaired. The window is
+    /// not inflated, and the next new acknowledgement grows it.
     FastRetransmit,
-    /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo
-    /// & Peterson 1995).
+    /// The recovery of Vegas: a loss is found by the third duplicate, or by a fine-grained timeout
+    /// if the controller has one (Brakmo & Peterson 1995).
     Vegas,
-    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails;
-    /// windows are cut by proportional rate reduction (RFC 9937). The rule of kernels. The receiver
-    /// reports what came twice (RFC 2883).
+    /// RACK-TLP (RFC 8985), as in current kernels: finds losses by the times at which segments
+    /// left, and probes for lost tails. Proportional rate reduction cuts the window (RFC 9937). The
+    /// receiver reports segments that came twice (RFC 2883).
     Rack,
 }
 
-/// The TCP that is followed. See the table in the [module](self).
+/// Names the TCP whose details are followed. The [module](self) has a table of the differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// The RFCs.
+    /// Follows the RFCs.
     #[default]
     Rfc,
-    /// ns-2 2.35 with its defaults.
+    /// Follows ns-2 2.35 with its defaults.
     Ns2,
 }
 
-/// Which round trips are measured.
+/// Says which round trips are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RttSampling {
-    /// One new segment at a time is timed, and forgotten when it may have been retransmitted
-    /// (Karn's rule).
+    /// One new segment at a time is timed. The measurement is dropped if the segment may have been
+    /// retransmitted (Karn's rule).
     OncePerWindow,
     /// Every acknowledgement of new data measures one, by the stamp it echoes (RFC 7323).
     #[default]
     EveryAck,
 }
 
-/// The segment whose time stamp an acknowledgement echoes.
+/// Says which segment's time stamp an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Echo {
-    /// The earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the
-    /// receiver delays.
+    /// The earliest segment not acknowledged yet (RFC 7323 §4.3), so that a round trip includes the
+    /// receiver's delay of acknowledgements.
     #[default]
     Earliest,
-    /// The segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004;
-    /// that of 2.35 is true).
+    /// The segment that arrived last, as in ns-2 with `ts_echo_bugfix_ false`. It was the default
+    /// of ns-2 in 2004; ns-2.35 has `true`.
     Latest,
 }
 
-/// A scenario's settings of a TCP connection.
+/// The settings of a TCP connection in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a
-    /// unit.
+    /// SMSS, the bytes that a segment counts for in the window. ns-2 counts segments, so there this
+    /// is only a unit.
     pub segment_size: u32,
-    /// How losses are found and repaired.
+    /// The way in which losses are found and repaired.
     pub recovery: Recovery,
     /// The TCP that is followed.
     pub dialect: Dialect,
-    /// Congestion control.
+    /// The congestion controller and its policy.
     pub controller: ControllerSpec,
     /// The unit of congestion avoidance.
     pub growth: Growth,
-    /// IW in segments.
+    /// The initial window IW, in segments.
     pub initial_window: u32,
-    /// The initial slow start threshold in segments; `None`: slow start until the first loss.
+    /// The initial slow start threshold in segments. `None` means slow start until the first loss.
     pub initial_ssthresh: Option<u32>,
     /// The receiver's window in segments.
     pub receive_window: u32,
-    /// How many segments there are to send; `None`: without end.
+    /// The number of segments to send; `None` for no end.
     pub segments: Option<u64>,
-    /// Whether segment 0 stands for the connection's SYN: nothing else is sent until it is
-    /// acknowledged, it is acknowledged at once, and it does not open the window (ns-2's `syn_` and
-    /// `delay_growth_`).
+    /// Whether segment 0 stands for the connection's SYN (ns-2's `syn_` and `delay_growth_`).
+    /// Nothing else is sent until it is acknowledged. It is acknowledged at once and does not open
+    /// the window.
     pub handshake: bool,
     /// Whether the first two duplicates each release a new segment (RFC 3042; ns-2's `singledup_`).
     pub limited_transmit: bool,
-    /// Which round trips are measured.
+    /// The round trips that are measured.
     pub rtt_sampling: RttSampling,
-    /// The tick of the clock that measures round trips, which are whole ticks, at least one: 1 ms
-    /// or 10 ms where time stamps are coarse. At most 1 s (RFC 7323, 5.4).
+    /// The tick of the clock that measures round trips, at most 1 s (RFC 7323 §5.4). A round trip
+    /// is a whole number of ticks, at least one. Coarse time stamps tick every 1 ms or 10 ms.
     pub rtt_tick: Duration,
     /// The segment whose time stamp an acknowledgement echoes.
     pub echo: Echo,
-    /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements
-    /// left (RFC 7323 §5.4: 1 ms to 1 s); `None`: acknowledgements carry no stamp of the
-    /// receiver's.
+    /// The tick of the receiver's time stamp clock, 1 ms to 1 s (RFC 7323 §5.4). It tells
+    /// controllers when acknowledgements left. `None` if acknowledgements carry no stamp of the
+    /// receiver.
     pub timestamp_tick: Option<Duration>,
-    /// The retransmission timer.
+    /// The options of the retransmission timer.
     pub rto: RtoOptions,
-    /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment
-    /// is acknowledged.
+    /// The time that the acknowledgement of a lone segment waits for a second segment. `None`
+    /// acknowledges every segment.
     pub delayed_ack: Option<Duration>,
-    /// Segments in order that one acknowledgement answers at most, if it may wait; more than two
-    /// are stretch acknowledgements, which RFC 5681 §4.2 forbids and offloading makes.
+    /// The highest number of segments in order that one delayed acknowledgement answers. Above two,
+    /// these are the stretch acknowledgements of offloading, which RFC 5681 §4.2 forbids.
     pub ack_every: u8,
     /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
     pub ecn: bool,
@@ -278,9 +279,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// TCP as the RFCs have it: SACK, limited transmit, time stamps, acknowledgements delayed by up
-    /// to 100 ms (RFC 9293 §3.8.6.3 allows 500 ms), the initial window of RFC 5681 §3.1, a
-    /// receiver's window that never limits.
+    /// Returns TCP as in the RFCs: SACK, limited transmit, time stamps and the initial window of
+    /// RFC 5681 §3.1. Acknowledgements wait up to 100 ms; RFC 9293 §3.8.6.3 allows 500 ms. The
+    /// receiver's window never limits.
     pub fn rfc(segment_size: u32) -> Self {
         Self {
             segment_size,
@@ -402,7 +403,7 @@ mod tests {
         assert_eq!(size_of::<Ack>(), 40);
     }
 
-    /// Ten thousand of them have to fit into a cache.
+    /// Ten thousand of them have to fit into a cache. The sender holds its judge.
     #[test]
     fn ends_are_small() {
         assert!(size_of::<Sender>() <= 336, "{}", size_of::<Sender>());

@@ -1,8 +1,8 @@
 //! A set of sequence numbers as a sorted list of disjoint ranges `[start, end)` that do not touch.
 //!
-//! The receiver keeps what arrived ahead of a hole in one, the sender what was acknowledged
-//! selectively. There are as many ranges as holes, so a short vector beats any tree; the most
-//! common change, growth at the end, touches only the last range.
+//! The receiver keeps the segments that arrived ahead of a hole in one; the sender, the segments
+//! that were acknowledged selectively. There are as many ranges as holes, so a short vector is
+//! faster than a tree. The most common change, growth at the end, touches only the last range.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ impl Ranges {
         self.0.clear();
     }
 
-    /// The ranges in ascending order.
+    /// Returns the ranges in ascending order.
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Range<u64>> {
         self.0.iter()
     }
@@ -32,15 +32,15 @@ impl Ranges {
         self.0.last()
     }
 
-    /// The range that holds `sequence`.
+    /// Returns the range that holds `sequence`.
     pub(super) fn find(&self, sequence: u64) -> Option<&Range<u64>> {
         self.0
             .get(self.ending_after(sequence))
             .filter(|range| range.start <= sequence)
     }
 
-    /// Whether one range holds all of `within`, which is not empty. Reports repeat what the last
-    /// range holds more often than anything else.
+    /// Returns whether one range holds all of `within`, which is not empty. Reports repeat what the
+    /// last range holds more often than anything else.
     #[inline]
     pub(super) fn holds(&self, within: &Range<u64>) -> bool {
         match self.0.last() {
@@ -51,12 +51,12 @@ impl Ranges {
         }
     }
 
-    /// The smallest number from `sequence` up that is in no range.
+    /// Returns the smallest number from `sequence` up that is in no range.
     pub(super) fn hole_from(&self, sequence: u64) -> u64 {
         self.find(sequence).map_or(sequence, |range| range.end)
     }
 
-    /// The parts of `within` that are in no range.
+    /// Returns the parts of `within` that are in no range.
     pub(super) fn gaps(&self, within: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = within.start;
         let beyond = within.end..within.end;
@@ -73,7 +73,7 @@ impl Ranges {
             .filter(|gap| !gap.is_empty())
     }
 
-    /// Adds `[start, end)` and says how many numbers are new.
+    /// Adds `range`, and returns how many of its numbers are new.
     pub(super) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -110,7 +110,7 @@ impl Ranges {
         end - start - known
     }
 
-    /// Forgets everything below `sequence` and says how many numbers that were.
+    /// Removes all numbers below `sequence`, and returns how many there were.
     pub(super) fn remove_below(&mut self, sequence: u64) -> u64 {
         let whole = self.ending_after(sequence);
         let mut removed: u64 = self.0.drain(..whole).map(|old| old.end - old.start).sum();
@@ -123,7 +123,7 @@ impl Ranges {
         removed
     }
 
-    /// How many numbers lie within.
+    /// Returns how many numbers lie within.
     pub(super) fn count_within(&self, within: &Range<u64>) -> u64 {
         self.0[self.ending_after(within.start)..]
             .iter()

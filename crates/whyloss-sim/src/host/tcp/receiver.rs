@@ -8,8 +8,8 @@
 //! SACK blocks                               the block of the segment that arrived, then those reported before
 //! ```
 //!
-//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP what came twice is
-//! reported first (RFC 2883, one segment in a block); to others it is not.
+//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP, the receiver first
+//! reports a segment that came twice (RFC 2883, one segment in a block).
 
 use std::ops::Range;
 
@@ -20,32 +20,32 @@ use whyloss::{Duration, Time};
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// The next segment expected; all before it were delivered.
+    /// The next segment expected; all segments before it were delivered.
     next: u64,
     /// The contents of the last acknowledgement.
     acked: u64,
     /// The stamp to echo: TS.Recent of RFC 7323.
     recent: Time,
     echo: Echo,
-    /// Until when an acknowledgement waits; [`Time::MAX`] if none does.
+    /// The time until which an acknowledgement waits; [`Time::MAX`] if none does.
     deadline: Time,
-    /// How long it may; zero: not at all.
+    /// The time that an acknowledgement may wait; zero if it may not.
     delay: Duration,
-    /// Segments in order that one acknowledgement answers at most.
+    /// The highest number of segments in order that one acknowledgement answers.
     every: u8,
-    /// Segments in order whose acknowledgement waits.
+    /// The number of segments in order whose acknowledgement waits.
     waiting: u8,
     received: u64,
     duplicates: u64,
-    /// How many segments `beyond` holds.
+    /// The number of segments in `beyond`.
     ahead: u32,
     beyond: Option<Box<Beyond>>,
     window: u32,
-    /// The sender's, by which it can read SACK and D-SACK blocks.
+    /// The recovery of the sender, which decides whether it can read SACK and D-SACK blocks.
     recovery: Recovery,
     handshake: bool,
     dialect: Dialect,
-    /// Whether acknowledgements say ECE.
+    /// Whether acknowledgements carry ECE.
     echoes: bool,
 }
 
@@ -53,13 +53,13 @@ pub struct Receiver {
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
-    /// One segment of each block reported last, the most recent first. Those below the hole no
+    /// One segment of each block reported last, the most recent first. Segments below the hole no
     /// longer count.
     latest: [u64; 3],
 }
 
 impl Receiver {
-    /// A receiver that waits for segment 0.
+    /// Returns a receiver that waits for segment 0.
     pub fn new(options: &Options) -> Self {
         Self {
             next: 0,
@@ -97,14 +97,14 @@ impl Receiver {
         self.on_disorder(now, segment.sequence)
     }
 
-    /// Whether this is the next segment, and nothing has arrived beyond it.
+    /// Returns whether this is the next segment, and nothing has arrived beyond it.
     #[inline]
     pub(crate) fn expects(&self, segment: &Segment) -> bool {
         segment.sequence == self.next && self.ahead == 0
     }
 
-    /// [`Self::on_segment`] of one that is [expected](Self::expects), whose acknowledgement needs
-    /// only the next number and an echo.
+    /// Does what [`Self::on_segment`] does, for an [expected](Self::expects) segment, whose
+    /// acknowledgement needs only the next number and an echo.
     #[inline]
     pub(crate) fn on_expected(&mut self, now: Time, segment: &Segment) -> Option<(u64, Time)> {
         self.note(segment);
@@ -115,7 +115,7 @@ impl Receiver {
         })
     }
 
-    /// Counts a segment, and notes its stamp if it is to be echoed.
+    /// Notes the stamp of a segment if it is to be echoed.
     #[inline]
     fn note(&mut self, segment: &Segment) {
         self.received += 1;
@@ -125,24 +125,23 @@ impl Receiver {
         }
     }
 
-    /// A segment arrives that is marked or not, and says CWR or not: to be told before
-    /// [`Self::on_segment`] of a connection with ECN (RFC 3168 §6.1.3).
+    /// Handles the ECN mark and the CWR flag of an arriving segment (RFC 3168 §6.1.3). With ECN,
+    /// call this before [`Self::on_segment`].
     pub fn on_marks(&mut self, marked: bool, cwr: bool) {
         self.echoes = marked || (self.echoes && !cwr);
     }
 
-    /// Whether an acknowledgement that leaves now says ECE.
+    /// Returns whether an acknowledgement that leaves now carries ECE.
     pub fn echoes(&self) -> bool {
         self.echoes
     }
 
-    /// When a delayed acknowledgement is due; [`Time::MAX`] if none waits.
+    /// Returns when a delayed acknowledgement is due; [`Time::MAX`] if none waits.
     pub fn next_timeout(&self) -> Time {
         self.deadline
     }
 
-    /// Tells that [`Receiver::next_timeout`] has come; answers with the acknowledgement that
-    /// waited.
+    /// Handles the time of [`Receiver::next_timeout`] and returns the acknowledgement that waited.
     pub fn on_timeout(&mut self, now: Time) -> Option<Ack> {
         let due = self.deadline <= now && self.deadline != Time::MAX;
         due.then(|| self.acknowledge(SackBlocks::NONE))
@@ -158,7 +157,7 @@ impl Receiver {
         self.next
     }
 
-    /// Segments that had arrived before.
+    /// Returns the number of segments that arrived again.
     pub fn duplicates(&self) -> u64 {
         self.duplicates
     }
@@ -173,7 +172,7 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement of all in order leaves.
+    /// Records that an acknowledgement of all segments in order leaves.
     #[inline]
     fn settle(&mut self) {
         self.deadline = Time::MAX;
@@ -181,7 +180,8 @@ impl Receiver {
         self.acked = self.next;
     }
 
-    /// Whether a segment in order is acknowledged at once; if it may wait, it waits from now on.
+    /// Returns whether a segment in order is acknowledged at once; if it may wait, it waits from
+    /// now on.
     #[inline]
     fn may_acknowledge(&mut self, now: Time) -> bool {
         let may_wait = self.delay > Duration::ZERO && self.waiting + 1 < self.every;
@@ -195,7 +195,7 @@ impl Receiver {
         true
     }
 
-    /// A segment out of order, twice, or into a hole.
+    /// Handles a segment that is out of order, a duplicate, or in a hole.
     #[cold]
     fn on_disorder(&mut self, now: Time, sequence: u64) -> Option<Ack> {
         let beyond = self.beyond.get_or_insert_default();
@@ -232,7 +232,7 @@ impl Receiver {
 }
 
 impl Beyond {
-    /// The block of `sequence` is the most recent one.
+    /// Makes the block of `sequence` the most recent one.
     fn note(&mut self, sequence: u64) {
         let Some(block) = self.ranges.find(sequence) else {
             return;
@@ -243,7 +243,7 @@ impl Beyond {
         self.latest[0] = sequence;
     }
 
-    /// The blocks to report, the most recent first, each once.
+    /// Returns the blocks to report, the most recent first, each once.
     fn blocks(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let block = |sequence: &u64| self.ranges.find(*sequence);
         self.latest

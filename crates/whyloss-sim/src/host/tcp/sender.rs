@@ -41,17 +41,17 @@ use whyloss::rto::Rto;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Random, Streams};
 
-/// No segment is being timed.
+/// The value for no segment being timed, or one that might have been retransmitted (Karn's rule).
 const UNTIMED: u64 = u64::MAX;
 
 /// The work that an acknowledgement, or a segment about to leave, must attend to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Attention {
-    /// The left edge and the timer.
+    /// The left edge and the timer only.
     Edge,
-    /// The meter and the pacer as well.
+    /// The left edge, the timer, the meter and the pacer.
     Pacing,
-    /// Everything.
+    /// All work of an acknowledgement or a segment.
     All,
 }
 
@@ -65,16 +65,16 @@ pub struct Sender {
     una: u64,
     nxt: u64,
     max: u64,
-    /// The end of the window, whether there is so much data or not.
+    /// The end of the window, whether or not there is enough data to fill it.
     edge: u64,
-    /// How many segments there are.
+    /// The number of segments to send.
     segments: u64,
-    /// When the retransmission timer expires; [`Time::MAX`] if it does not run.
+    /// The time at which the retransmission timer expires; [`Time::MAX`] if it does not run.
     deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
     control: UnderPolicy<Held>,
-    /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
+    /// Whether the classifier needs acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
     judged: bool,
@@ -85,7 +85,7 @@ pub struct Sender {
     min_rtt: Duration,
     /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
     timestamp_tick: Duration,
-    /// Round trips are whole ticks of so many nanoseconds.
+    /// The tick of round trips, in nanoseconds.
     rtt_tick: u32,
     rto: Rto,
     segment_size: u32,
@@ -100,14 +100,14 @@ pub struct Sender {
     limited_transmit: bool,
     handshaking: bool,
     in_recovery: bool,
-    /// Segment `una` leaves next, whatever the window says.
+    /// Whether segment `una` leaves next, whatever the window is.
     retransmit: bool,
-    /// The next partial acknowledgement is the first of its recovery.
+    /// Whether the next partial acknowledgement is the first of its recovery.
     first_partial: bool,
     duplicates: u32,
-    /// Segments by which duplicates extend the window in a recovery (RFC 5681 §3.2), …
+    /// The number of segments by which duplicates extend the window in a recovery (RFC 5681 §3.2).
     inflation: u32,
-    /// … and by which partial acknowledgements shrink it.
+    /// The number of segments by which partial acknowledgements shrink the window.
     deflation: u32,
     /// `max` when the last recovery began or the timer last expired; 0 before.
     recover: u64,
@@ -117,18 +117,18 @@ pub struct Sender {
     una_at_timeout: u64,
     scoreboard: Option<Box<Scoreboard>>,
     meter: Option<Box<MeteredPacer>>,
-    /// State of Vegas alone.
+    /// The state of Vegas's recovery; `None` for others.
     vegas: Option<Box<Vegas>>,
-    /// State of RACK-TLP alone.
+    /// The state of RACK-TLP; `None` for others.
     by_time: Option<Box<RackTlp>>,
-    /// State of an ECN-capable sender alone.
+    /// The state of ECN; `None` without it.
     ecn: Option<Box<Cuts>>,
     retransmitted: u32,
     timeouts: u32,
     fast_recoveries: u32,
 }
 
-/// Whether it wants to hear of acknowledgements.
+/// Returns whether the decider needs acknowledgements.
 fn listens(decider: &SenderDecider) -> bool {
     match decider {
         Decider::Classifier(_) | Decider::Outside(_) => true,
@@ -144,8 +144,9 @@ impl Sender {
         Self::with_decider(options, SenderDecider::unaware(), random, now)
     }
 
-    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random`
-    /// draws the errors of an erring one.
+    /// Returns a sender that has sent nothing, perhaps with a controller from outside in place of
+    /// the options'. `decider` decides the causes of its losses, and draws the errors of an erring
+    /// reference from `random`.
     pub fn with_decider(
         options: &Options,
         decider: SenderDecider,
@@ -248,9 +249,9 @@ impl Sender {
         self.on_foreseen_ack(now, ack, stamped);
     }
 
-    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at
-    /// `at` only moves the window on: it finds no loss, lets nothing leave again, and the timer
-    /// does not expire before it.
+    /// Returns whether an acknowledgement only moves the window on: it acknowledges all segments
+    /// before `next` without SACK blocks, at time `at`. Then it finds no loss, no segment leaves
+    /// again, and the timer does not expire before it.
     #[inline]
     pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
         self.attention == Attention::Edge
@@ -260,8 +261,8 @@ impl Sender {
             && at <= self.deadline
     }
 
-    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window
-    /// on.
+    /// Does what [`Self::on_ack`] does, for an acknowledgement that [was foreseen](Self::foresees)
+    /// or only moves the window on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -273,7 +274,7 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options, and perhaps a controller from outside, foresees
+    /// Returns whether a sender with these options, and perhaps a controller from outside, foresees
     /// nothing: more than the left edge always needs attention.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
@@ -283,13 +284,13 @@ impl Sender {
         sender.attention != Attention::Edge
     }
 
-    /// The application has produced `segments` in all; there were none if [`Options::segments`] was
-    /// zero.
+    /// Sets the number of segments that the application has produced so far. [`Options::segments`]
+    /// must be zero at the start.
     pub(crate) fn supply(&mut self, segments: u64) {
         self.segments = segments;
     }
 
-    /// The next segment to send now, if any.
+    /// Returns the next segment to send now, if there is one.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let sequence = if self.attention != Attention::Edge {
@@ -321,8 +322,8 @@ impl Sender {
         })
     }
 
-    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back
-    /// may leave; [`Time::MAX`] if nothing is outstanding.
+    /// Returns the earliest time at which the retransmission timer or a RACK-TLP timer expires, or
+    /// a paced segment may leave. Returns [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         let mut next = self.deadline;
@@ -338,8 +339,8 @@ impl Sender {
         next
     }
 
-    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it
-    /// answers `None`.
+    /// Handles the time of [`Sender::next_timeout`]. Then call [`Sender::poll_transmit`] until it
+    /// returns `None`.
     pub fn on_timeout(&mut self, now: Time) {
         self.judged = false;
         if self.on_timers_by_time(now) || now < self.deadline || self.una == self.max {
@@ -380,31 +381,32 @@ impl Sender {
         self.settle();
     }
 
-    /// Whether a deadline that has come does nothing but let a segment leave that was held back.
+    /// Returns whether a deadline that has come does nothing but let a segment leave that was held
+    /// back.
     #[inline]
     pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
         self.has_timers && self.by_time.is_none() && now < self.deadline
     }
 
-    /// Whether pacing lets nothing leave at `now`.
+    /// Returns whether pacing lets nothing leave at `now`.
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {
         let holds_back = |meter: &MeteredPacer| meter.holds_back(now);
         self.meter.as_deref().is_some_and(holds_back)
     }
 
-    /// Whether there are timers besides the retransmission timer.
+    /// Returns whether there are timers besides the retransmission timer.
     pub(crate) fn has_timers(&self) -> bool {
         self.has_timers
     }
 
-    /// Losses that are remembered.
+    /// Returns the number of losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.judge.held()
     }
 
-    /// The path lost this segment. Only the oracle and the scores use it.
+    /// Records that the path lost this segment, for the oracle and the scores alone.
     pub fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.judge.on_lost(sequence, cause, self.una);
     }
@@ -427,7 +429,8 @@ impl Sender {
         self.advance_with(now, ack, stamped, sacked, in_recovery, rtt);
     }
 
-    /// [`Self::advance`], with the round-trip time that classifier and controller are told.
+    /// Does what [`Self::advance`] does, with the round-trip time for the classifier and the
+    /// controller.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -450,8 +453,7 @@ impl Sender {
             .app_limited(self.nxt >= self.segments || self.handshaking)
             .in_recovery(in_recovery);
         if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
-            // Reno asks for no more, and what a compiler works out but nobody reads is worked out
-            // all the same.
+            // Reno uses no more of it, and the compiler does not leave out an unused computation.
             self.control.on_ack(&event);
         } else {
             let event = event
@@ -465,7 +467,7 @@ impl Sender {
         }
     }
 
-    /// Lets the classifier and the controller learn from an acknowledgement.
+    /// Passes an acknowledgement to the classifier and the controller.
     #[inline(never)]
     fn tell(&mut self, ack: &AckEvent) {
         if self.attentive {
@@ -497,7 +499,7 @@ impl Sender {
         (self.nxt - self.una).saturating_sub(left)
     }
 
-    /// The loss of segment `una`, with so many segments under way.
+    /// Returns the loss of segment `una`, with `in_flight` segments in flight.
     fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
         let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
@@ -525,8 +527,8 @@ impl Sender {
         said.verdict
     }
 
-    /// A recovery has ended: a verdict that waited for this is final, and what a loss called
-    /// wireless did is undone.
+    /// Ends a recovery. If its verdict waited for this and is now wireless, undoes the effect of
+    /// the loss.
     fn conclude(&mut self, now: Time) {
         let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
             return;
@@ -550,32 +552,32 @@ impl Sender {
         };
     }
 
-    /// Lets leave what the window allows.
+    /// Allows the segments that the window allows to leave.
     #[inline]
     fn open_window(&mut self) {
         self.open_to(self.window_segments());
     }
 
-    /// The whole segments of the controller's window.
+    /// Returns the whole segments of the controller's window.
     #[inline]
     fn window_segments(&self) -> u64 {
         self.control.window() / u64::from(self.segment_size)
     }
 
-    /// Lets leave what a window of `window` segments allows.
+    /// Allows the segments of a window of `window` segments to leave.
     #[inline]
     fn open_to(&mut self, window: u64) {
         let window = window.min(u64::from(self.receive_window));
         self.edge = self.una.saturating_add(window);
     }
 
-    /// Bytes of so many segments.
+    /// Returns the bytes of this many segments.
     #[inline]
     fn bytes(&self, segments: u64) -> u64 {
         segments.saturating_mul(u64::from(self.segment_size))
     }
 
-    /// The controller's window, but no more than the receiver's.
+    /// Returns the controller's window, but no more than the receiver's.
     #[inline]
     fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
@@ -599,7 +601,7 @@ impl Sender {
         };
     }
 
-    /// Whether more than the left edge and pacing needs attention.
+    /// Returns whether more than the left edge and pacing needs attention.
     fn is_unsettled(&self) -> bool {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking

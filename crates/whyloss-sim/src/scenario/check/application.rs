@@ -8,11 +8,11 @@ use crate::host::datagrams::{Pattern, Spacing};
 use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::{Flow, Transport};
 
-/// Most packets of a frame.
+/// The highest number of packets per frame.
 const LARGEST_FRAME: u32 = 100_000;
-/// Most frames a second: an event each.
+/// The shortest interval between frames, each of which is an event.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// Most playout delays: a count each for every frame.
+/// The highest number of playout delays, each of which is counted for every frame.
 const MOST_PLAYOUTS: usize = 100;
 
 pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
@@ -113,7 +113,7 @@ fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Chec
     }
 }
 
-/// Whether the pattern is nothing but a rate.
+/// Returns whether the pattern is a single constant rate.
 fn is_steady(pattern: &Pattern) -> bool {
     matches!(pattern, Pattern::Steady { spacing: Spacing::Regular, changes } if changes.is_empty())
 }

@@ -9,7 +9,7 @@ use super::{
     queue, require, span,
 };
 
-/// A link.
+/// Checks a link, except for its ends.
 pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Copy) -> Checked {
     check_rate(spec.rate, place("rate"))?;
     check_delay(spec.rate, spec.delay, place("delay"))?;
@@ -33,7 +33,7 @@ pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Cop
     checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
 }
 
-/// Jitter, aggregation, handovers and rates that are drawn.
+/// Checks jitter, aggregation, handovers and drawn rates.
 fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
     let together = |key, what| fail(place(key), Problem::Together(what));
     if let Some(rates) = &spec.rates {

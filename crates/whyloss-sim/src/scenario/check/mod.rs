@@ -1,7 +1,7 @@
 //! Conditions on a scenario before it is run, from a file or from code.
 //!
-//! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what
-//! measures nothing (an empty window), or what a slip would make so large that it eats the memory.
+//! Each rule refuses a scenario that cannot happen (a route with a gap), measures nothing (an empty
+//! window), or would use up the memory, often by a typing error.
 
 mod application;
 mod link;
@@ -20,34 +20,34 @@ pub use problem::{CheckError, Place, Problem};
 use super::{Flow, Router, Scenario};
 use crate::engine::event_queue::{EventQueue, entities};
 
-/// Most nodes, most links and most flows of a scenario.
+/// The highest number of nodes, of links and of flows in a scenario.
 pub const MOST: usize = 10_000;
-/// Longest run.
+/// The longest simulated time of a run.
 pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
-/// Fastest link or source.
+/// The highest rate of a link or source.
 pub const FASTEST: Rate = Rate::from_mbps(1_000_000);
-/// Longest delay of a link.
+/// The longest delay of a link.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(3_600);
-/// Most bytes in flight on a link: its rate times its delay.
+/// The highest number of bytes in flight on a link: its rate times its delay.
 pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
-/// Most packets that may wait at a link.
+/// The highest number of packets that may wait at a link.
 pub const MOST_WAITING: u32 = 10_000_000;
-/// Largest packet, with its headers: what IP carries.
+/// The largest packet that IP carries, in bytes with its headers.
 pub const LARGEST_PACKET: u32 = 65_535;
-/// The shortest section of a packet that a checksum may cover: without the headers of IPv4 and UDP
-/// (20 and 8 bytes) nobody could tell whose the packet is.
+/// The shortest section of a packet that a checksum may cover, in bytes: the headers of IPv4 and
+/// UDP (20 and 8 bytes), which identify the packet's flow.
 pub const LEAST_COVERAGE: u32 = 28;
 
-/// Least and most noise of receivers' clocks.
+/// The lowest and the highest noise of receivers' clocks.
 const NOISE: RangeInclusive<Duration> = Duration::from_nanos(1)..=Duration::from_secs(60);
 
 type Checked = Result<(), CheckError>;
 
 impl Scenario {
-    /// Whether it can be run.
+    /// Checks that the scenario can be run.
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault and its place.
     pub fn check(&self) -> Checked {
         self.check_times()?;
         self.check_sizes()?;
@@ -191,7 +191,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether each link of `route` starts where the one before ends, from `from` to `to`.
+    /// Returns whether each link of `route` starts where the one before ends, from `from` to `to`.
     fn check_chain(&self, route: &[usize], from: usize, to: usize, place: Place) -> Checked {
         let mut at = from;
         let mut used = vec![false; self.links.len()];
@@ -239,7 +239,7 @@ fn check_delay(rate: Rate, delay: Duration, place: Place) -> Checked {
     })
 }
 
-/// Whether changes come in the order of their times.
+/// Returns whether changes come in the order of their times.
 fn check_order<T>(changes: &[(Time, T)], place: Place) -> Checked {
     match changes.windows(2).find(|pair| pair[0].0 > pair[1].0) {
         Some(pair) => fail(place, backwards((pair[0].0, pair[1].0))),
@@ -307,7 +307,7 @@ fn span(span: Duration) -> String {
     }
 }
 
-/// In the largest unit that leaves no fraction.
+/// Formats a rate in the largest unit that leaves no fraction.
 fn bits_per_second(rate: Rate) -> String {
     let bps = rate.as_bps();
     let units = [

@@ -6,13 +6,13 @@ use whyloss_link::channel::ChannelError;
 
 use super::{MOST, MOST_IN_FLIGHT};
 
-/// Why a [`Scenario`](crate::Scenario) cannot be run.
+/// Explains why a [`Scenario`](crate::Scenario) cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct CheckError {
-    /// Where.
+    /// The place of the fault.
     pub place: Place,
-    /// What.
+    /// The fault at this place.
     pub problem: Problem,
 }
 
@@ -21,7 +21,7 @@ pub struct CheckError {
 pub enum Place {
     /// A key of the scenario itself.
     Scenario(&'static str),
-    /// A node, by index.
+    /// The node with this index.
     Node(usize),
     /// A key of a link, by the link's index.
     Link(usize, &'static str),
@@ -44,54 +44,54 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// No links or no flows.
+    /// The scenario has no links or no flows.
     #[error("there is no {0}, so nothing would happen")]
     Empty(&'static str),
-    /// More nodes, links or flows than [`MOST`].
+    /// The scenario has more nodes, links or flows than [`MOST`].
     #[error("there are {count} {what}s; at most {MOST} are possible")]
     TooMany {
-        /// The thing that there are too many of.
+        /// The kind of which there are too many.
         what: &'static str,
-        /// How many.
+        /// The number of them in the scenario.
         count: usize,
     },
-    /// A name that cannot be printed or is empty.
+    /// A name is empty or cannot be printed.
     #[error("{0:?} is no name: it must have 1 to 100 printable characters")]
     BadName(String),
-    /// Two things with one name.
+    /// Two things have the same name.
     #[error("two {what}s are called `{name}`")]
     Duplicate {
-        /// The thing that shares a name.
+        /// The kind of thing, such as a link.
         what: &'static str,
-        /// The name they share.
+        /// The name that both have.
         name: String,
     },
-    /// An index that no node has.
+    /// No node has this index.
     #[error("there is no node {0}")]
     NoSuchNode(usize),
-    /// An index that no link has.
+    /// No link has this index.
     #[error("there is no link {0}")]
     NoSuchLink(usize),
-    /// A link or flow that ends where it starts.
+    /// A link or flow ends at the node where it starts.
     #[error("it starts and ends at `{0}`")]
     Loop(String),
-    /// A value outside its bounds.
+    /// A value lies outside its bounds.
     #[error("found {found}, expected {expected}")]
     OutOfRange {
-        /// The value.
+        /// The value found, with its unit.
         found: String,
-        /// The bounds.
+        /// The permitted range, in words.
         expected: String,
     },
     /// The window between `measure_from` and the end is empty.
     #[error("nothing would be measured: counting starts at {from} and the run ends at {end}")]
     EmptyWindow {
-        /// Start of the window.
+        /// The start of the window.
         from: String,
-        /// End of the run.
+        /// The end of the run.
         end: String,
     },
-    /// An interval of times in the wrong order.
+    /// The start of an interval lies after its end.
     #[error("{first} comes after {second}")]
     Backwards {
         /// The name of the earlier time.
@@ -99,73 +99,73 @@ pub enum Problem {
         /// The name of the later time.
         second: String,
     },
-    /// A flow that starts after the run.
+    /// A flow starts after the end of the run.
     #[error("it may start at {start}, but the run ends at {end}")]
     StartsAfterEnd {
-        /// Latest start.
+        /// The latest start of the flow.
         start: String,
-        /// End of the run.
+        /// The end of the run.
         end: String,
     },
-    /// A flow that stops before it starts.
+    /// A flow stops before it starts.
     #[error("it may stop at {stop}, before it starts, which may be as late as {start}")]
     StopsBeforeStart {
-        /// Earliest stop.
+        /// The earliest stop of the flow.
         stop: String,
-        /// Latest start.
+        /// The latest start of the flow.
         start: String,
     },
     /// No chain of links connects the ends of a flow.
     #[error("no chain of links leads from `{from}` to `{to}`{}", way_back(*.back))]
     NoRoute {
-        /// Where it starts.
+        /// The node where the route starts.
         from: String,
-        /// Where it should lead.
+        /// The node where the route should end.
         to: String,
-        /// Whether it is the way of the acknowledgements.
+        /// Whether it is the route of the acknowledgements.
         back: bool,
     },
-    /// Two successive links of a route that do not meet.
+    /// Two successive links of a route do not meet.
     #[error("the route has a gap: it is at `{at}`, but link `{link}` starts at `{starts}`")]
     RouteGap {
-        /// The node it has come to.
+        /// The node where the first of the two links ends.
         at: String,
-        /// The next link.
+        /// The name of the next link of the route.
         link: String,
-        /// Where that link starts.
+        /// The node where the next link starts.
         starts: String,
     },
-    /// A route that ends elsewhere.
+    /// A route does not end at the flow's other end.
     #[error("the route ends at `{at}`, not at `{to}`")]
     RouteElsewhere {
-        /// Where it ends.
+        /// The node where the route ends.
         at: String,
-        /// Where it should.
+        /// The node where the route should end.
         to: String,
     },
-    /// A route that uses a link twice.
+    /// A route uses a link twice.
     #[error("the route uses link `{0}` twice")]
     RouteRepeats(String),
-    /// An application that its transport cannot carry.
+    /// The transport cannot carry the application.
     #[error("this flow cannot have that application: {0}")]
     Application(&'static str),
-    /// A channel that cannot be.
+    /// The channel has invalid parameters.
     #[error(transparent)]
     Channel(ChannelError),
-    /// Something that a link with a trace cannot have.
+    /// A link with a trace cannot have this setting.
     #[error("a link whose rate follows a trace cannot have {0}")]
     Traced(&'static str),
-    /// Two things that one link cannot have.
+    /// One link cannot have both of these settings.
     #[error("{0}")]
     Together(&'static str),
-    /// Too much in flight.
+    /// The product of rate and delay is too large.
     #[error(
         "{rate} for {delay} keeps {bytes} bytes in flight; at most {MOST_IN_FLIGHT} are possible"
     )]
     InFlight {
-        /// The link's rate.
+        /// The link's rate, with its unit.
         rate: String,
-        /// The link's delay.
+        /// The link's delay, with its unit.
         delay: String,
         /// The product of delay and rate, in bytes.
         bytes: u64,

@@ -8,7 +8,7 @@ use super::{
     Checked, LARGEST_PACKET, LONGEST_DELAY, MOST_IN_FLIGHT, MOST_WAITING, Place, out_of_range, span,
 };
 
-/// The queue of a link with this rate.
+/// Checks the queue of a link with this rate.
 pub(super) fn check(
     queue: &QueueSpec,
     rate: Rate,

@@ -12,11 +12,11 @@ use crate::host::web::Transfers;
 use crate::host::{outside, tcp};
 use crate::scenario::{Flow, Transport};
 
-/// The least that QUIC asks of a path: bytes of a datagram (RFC 9000 §14).
+/// The smallest datagram that QUIC requires of a path, in bytes (RFC 9000 §14).
 const LEAST_QUIC: u32 = 1200;
-/// Most transfers a second of a flow.
+/// The highest number of transfers per second of a flow.
 pub(super) const MOST_TRANSFERS: f64 = 1e6;
-/// Largest mean size of a transfer.
+/// The largest mean size of a transfer, in bytes.
 pub(super) const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
 
 pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
@@ -67,7 +67,7 @@ fn check_iftp(
     }
 }
 
-/// The datagrams of a host from outside have a place for their bytes, and arrive whole.
+/// Checks that datagrams of a host from outside have room for their bytes, and arrive undamaged.
 pub(super) fn check_datagram(
     flow: &Flow,
     least: u32,
@@ -165,7 +165,8 @@ fn check_datagrams(
     }
 }
 
-/// A source whose packets take no time would send them all at once, for ever.
+/// Refuses a rate at which packets take no time, because the source would send for ever at one
+/// instant.
 fn check_sending_rate(rate: Rate, size: u32, place: Place) -> Checked {
     check_rate(rate, place)?;
     if rate.transmission_time(size) <= Duration::ZERO {
@@ -175,7 +176,7 @@ fn check_sending_rate(rate: Rate, size: u32, place: Place) -> Checked {
     Ok(())
 }
 
-/// A Pareto distribution of shape 1 has no mean.
+/// Checks a Pareto shape: above 1, because there is no mean at 1, and at most 100.
 fn check_shape(shape: f64, place: Place) -> Checked {
     if shape > 1.0 && shape <= 100.0 {
         return Ok(());

@@ -52,7 +52,7 @@ pub(in crate::scenario) fn application(
     }))
 }
 
-/// See [`SizedTransfers`].
+/// Reads the options of [`SizedTransfers`].
 fn transfers(choice: &Choice<'_>) -> Result<SizedTransfers, Fault> {
     choice.only(&TRANSFERS)?;
     let size = choice.need("size", r#"the size of a transfer, such as "20 MB""#)?;
@@ -82,7 +82,8 @@ fn transfers(choice: &Choice<'_>) -> Result<SizedTransfers, Fault> {
     })
 }
 
-/// Packets of `size` bytes that hold what `rate` makes of an interval: rounded up, at least one.
+/// Returns the number of packets of `size` bytes that `rate` fills in an interval, rounded up and
+/// at least one.
 fn packets(rate: Rate, interval: Duration, size: u32) -> u32 {
     let bits = u128::from(rate.as_bps()) * u128::from(interval.as_nanos().unsigned_abs());
     let packet = u128::from(size.max(1)) * 8_000_000_000;

@@ -25,7 +25,7 @@ pub(super) const CHANNELS: [&str; 8] = [
     "recorded",
 ];
 
-/// A channel, and whether it comes before the queue. Files are looked up from `directory`.
+/// Reads a channel, and whether it comes before the queue. Files are looked up in `directory`.
 pub(in crate::scenario) fn channel(
     field: &Field<'_>,
     directory: &Path,
@@ -132,7 +132,8 @@ fn in_order(choice: &Choice<'_>, spec: &ChannelSpec) -> Result<(), Fault> {
 
 const LOSS: &str = "the share of packets lost, such as 0.01";
 
-/// Given by its stationary loss rate and how sticky losses are, or by its transitions.
+/// Reads the channel from its stationary loss rate and the correlation of losses, or from its
+/// transitions.
 fn gilbert_elliott(
     choice: &Choice<'_>,
     refused: impl Fn(ChannelError) -> Fault,
@@ -166,7 +167,7 @@ fn next_trial(field: &Field<'_>) -> Result<NextTrial, Fault> {
     field.one_of(&[("random", NextTrial::Random), ("same", NextTrial::Same)])
 }
 
-/// A recording that is replayed, by packet or by time.
+/// Reads a recording that is replayed by packet or by time.
 fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> {
     let field = choice.need(
         "file",
@@ -213,7 +214,7 @@ fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> 
     })
 }
 
-/// A fitted channel of the library.
+/// Reads a fitted channel of the library.
 fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
     let name = field.text("the name of a fitted channel (`whyloss list`)")?;
     if field.item.probe().is_some() {
@@ -225,7 +226,7 @@ fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
     of_library(field, entry, |inner| Ok(channel(inner, Path::new(""))?.0))
 }
 
-/// Reads a law of the library in place of `field`.
+/// Reads a model of the library instead of `field`.
 pub(super) fn of_library<T>(
     field: &Field<'_>,
     entry: &recorded::Recorded,

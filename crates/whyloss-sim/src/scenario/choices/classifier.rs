@@ -1,4 +1,4 @@
-//! Classifiers by name: whatever the registry lists, with the parameters it lists.
+//! Classifiers by name: every line of the registry, with its parameters.
 
 use super::{Choice, own};
 use crate::decider::{Decider, Known, Unaware};
@@ -29,7 +29,7 @@ pub(super) fn decider<C: Unaware, O, X: Labelled>(
     built.map_err(|error| field.fault(error.to_string()))
 }
 
-/// It is a classifier, but of the other end.
+/// Returns the fault if the name is that of a classifier of the other end.
 fn elsewhere(choice: &Choice<'_>, registry: &Registry) -> Option<Fault> {
     let name = choice.name;
     let of = (

@@ -18,7 +18,7 @@ pub(super) const KEYS: [&str; 8] = [
     "rto_max",
 ];
 
-/// See [`Options`] for what each field means.
+/// Reads the fields of [`Options`].
 pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
     let base = Options::default();

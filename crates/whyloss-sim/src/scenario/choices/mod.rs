@@ -35,15 +35,15 @@ use super::fields::{Field, Fields, code};
 /// A choice and the parameters beside it, if any.
 struct Choice<'a> {
     name: &'a str,
-    /// Where the name stands.
+    /// The field that holds the name.
     field: Field<'a>,
-    /// The key under which the name stands in a table.
+    /// The key of the name in a table.
     selector: &'static str,
     parameters: Option<Fields<'a>>,
 }
 
 impl<'a> Choice<'a> {
-    /// The choice for `key`, of these kinds.
+    /// Returns the choice for `key`, of these kinds.
     fn of<'k: 'a>(
         field: &Field<'a>,
         key: &str,
@@ -83,17 +83,17 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Whether it only notes how it is read.
+    /// Returns whether the choice is a probe, which only notes how it is read.
     fn is_probe(&self) -> bool {
         self.field.item.probe().is_some()
     }
 
-    /// The parameter called `key`.
+    /// Returns the parameter called `key`.
     fn get(&self, key: &str) -> Option<Field<'a>> {
         self.parameters.as_ref().and_then(|fields| fields.get(key))
     }
 
-    /// The parameter called `key`, which must be there.
+    /// Returns the parameter called `key`, which must be there.
     fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
         match &self.parameters {
             Some(fields) => fields.need(key, expected),
@@ -105,7 +105,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// The parameter's value as `read` has it, or `default`.
+    /// Returns the parameter's value as `read` has it, or `default`.
     fn or<T>(
         &self,
         key: &str,
@@ -126,7 +126,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// No choice has this name.
+    /// Makes the fault that no choice has this name.
     fn unknown<'k>(&self, what: &str, known: impl IntoIterator<Item = &'k str> + Clone) -> Fault {
         let hint = suggest(self.name, known);
         self.field
@@ -134,12 +134,12 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// A probability.
+/// Reads a probability.
 fn probability(field: &Field<'_>) -> Result<f64, Fault> {
     field.number(0.0..=1.0)
 }
 
-/// A span of time that is not nothing.
+/// Reads a duration above zero.
 fn positive(field: &Field<'_>) -> Result<Duration, Fault> {
     match field.duration()? {
         Duration::ZERO => Err(field.unexpected("a duration above zero")),

@@ -29,7 +29,7 @@ pub(super) const RED: [&str; 10] = [
 
 const AQM: [&str; 3] = ["codel", "fq-codel", "pie"];
 
-/// A queue.
+/// Reads a queue.
 pub(in crate::scenario) fn queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
     if field.is_word("unlimited") {
         return Ok(QueueSpec::default());
@@ -54,7 +54,7 @@ pub(in crate::scenario) fn queue(field: &Field<'_>) -> Result<QueueSpec, Fault> 
     })
 }
 
-/// A discipline that controls the delay.
+/// Reads a discipline that controls the delay.
 fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
     let expected =
         r#""codel", "fq-codel" or "pie", or a table such as { kind = "codel", target = "5 ms" }"#;
@@ -95,7 +95,7 @@ fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
     }
 }
 
-/// How a link sends again what its channel lost.
+/// Reads how a link retransmits frames that its channel lost.
 pub(in crate::scenario) fn arq(field: &Field<'_>) -> Result<ArqSpec, Fault> {
     let fields = field.fields("a table such as { tries = 7, turnaround = \"4 ms\" }")?;
     fields.only(&["tries", "turnaround", "parallel", "in_order"])?;
@@ -130,7 +130,7 @@ fn limit(field: &Field<'_>, fields: &Fields<'_>) -> Result<Limit, Fault> {
     }
 }
 
-/// See [`RedSpec`] for what each field means.
+/// Reads the fields of [`RedSpec`].
 fn red(field: &Field<'_>) -> Result<RedSpec, Fault> {
     let expected = r#""classic" or "adaptive", or a table such as { kind = "adaptive", target_delay = "5 ms" }"#;
     let choice = Choice::of(field, "red", expected, &KINDS)?;

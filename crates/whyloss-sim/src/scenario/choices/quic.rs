@@ -1,4 +1,4 @@
-//! QUIC's choices: whose protocol engine, and what controls congestion in it.
+//! QUIC's choices: the protocol engine and its congestion controller.
 
 use whyloss::congestion::{self, ControllerSpec, WirelessPolicy};
 
@@ -17,7 +17,7 @@ const OWN: [(&str, Own); 3] = [
     ("stack-bbr", Own::Bbr),
 ];
 
-/// See [`Options`].
+/// Reads the fields of [`Options`].
 pub(super) fn options(
     choice: &Choice<'_>,
     scheme: Option<&Windowed>,

@@ -1,4 +1,4 @@
-//! Rates of links: so many bits per second, a recorded trace, or a chain of rates.
+//! Rates of links: a fixed rate, a recorded trace, or a chain of rates.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::scenario::schema::Shape;
 /// The expected form.
 pub(in crate::scenario) const RATE: &str = r#"how fast bits leave, such as "150 kbit/s", "trace:FILE", "recorded:NAME" or { rates = [ … ], means = [ … ] }"#;
 
-/// Most bytes of a trace's file.
+/// The largest size of a trace file, in bytes.
 const MOST_BYTES: u64 = 100_000_000;
 
-/// A rate, or the mean of what it varies by, and that.
+/// A rate, or the mean of a varying one with its variation.
 #[derive(Default)]
 pub(in crate::scenario) struct LinkRate {
     pub(in crate::scenario) mean: Rate,
@@ -27,7 +27,7 @@ pub(in crate::scenario) struct LinkRate {
     pub(in crate::scenario) chain: Option<MarkovRates>,
 }
 
-/// A rate; a trace is looked up from `directory`.
+/// Reads a rate; a trace is looked up in `directory`.
 pub(in crate::scenario) fn rate(field: &Field<'_>, directory: &Path) -> Result<LinkRate, Fault> {
     let probed = field.noted(|| Shape::Trace);
     if let Value::Table(_) = field.item.value {
@@ -55,7 +55,7 @@ pub(in crate::scenario) fn rate(field: &Field<'_>, directory: &Path) -> Result<L
     })
 }
 
-/// A chain of rates.
+/// Reads a chain of rates.
 fn drawn(field: &Field<'_>) -> Result<LinkRate, Fault> {
     let fields = field.fields(RATE)?;
     fields.only(&["rates", "means"])?;
@@ -85,7 +85,7 @@ fn drawn(field: &Field<'_>) -> Result<LinkRate, Fault> {
     })
 }
 
-/// A recorded trace.
+/// Reads a recorded trace.
 fn traced(field: &Field<'_>, path: &Path) -> Result<LinkRate, Fault> {
     let unreadable = |error: std::io::Error| {
         field.fault(format!("cannot read the trace {}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! RTP's choices: who estimates the rate, from which reports, and how the encoder behaves.
+//! RTP's choices: the rate estimator, its reports, and the encoder.
 
 use super::{Choice, positive};
 use crate::host::rtp::{Estimator, Feedback, Options};
@@ -22,7 +22,7 @@ pub(super) const KEYS: [&str; 14] = [
     "pause",
 ];
 
-/// See [`Options`].
+/// Reads the fields of [`Options`].
 pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
     let base = Options::default();

@@ -10,9 +10,9 @@ use crate::registry::{OutsideController, OutsideScheme, Registry, SchemeControll
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-/// A scheme of a flow over `transport`. IFTP's has no controller but IFTP.
+/// The scheme of a flow. A scheme of IFTP has no other controller.
 pub(super) enum Chosen {
-    /// One with a window, for TCP and QUIC.
+    /// A scheme with a window, for TCP and QUIC.
     Windowed(Box<Windowed>),
     Iftp(SenderDecider),
 }
@@ -21,7 +21,7 @@ pub(super) enum Chosen {
 pub(super) struct Windowed {
     /// The controller and its policy.
     pub(super) spec: ControllerSpec,
-    /// A controller from outside, in place of the other.
+    /// A controller from outside, which replaces the other.
     pub(super) outside: Option<OutsideController>,
     /// The decider of the causes of losses.
     pub(super) classifier: SenderDecider,
@@ -52,7 +52,7 @@ impl From<OutsideScheme> for Windowed {
     }
 }
 
-/// The built-in scheme with a window of this name.
+/// Returns the built-in scheme with a window of this name.
 fn find(name: &str) -> Option<Result<Scheme<SenderDecider>, ParameterError>> {
     let real = REGISTRY.iter().find(|entry| entry.id == name);
     let real = real.map(|entry| entry.build(&[]).map(|s| s.map(Decider::of)));

@@ -49,9 +49,9 @@ pub(super) const POLICIES: [&str; 6] = [
     "keep-unless-queued",
 ];
 
-/// Bytes of IPv4 and TCP headers without options.
+/// The size of IPv4 and TCP headers without options, in bytes.
 pub(super) const HEADER: u32 = 40;
-/// The largest window, in segments, that is not a slip.
+/// The largest window in segments; a larger one is surely unintended.
 const LARGEST_WINDOW: u64 = 1 << 20;
 /// The default of `window` with `base = "ns2"`: large enough not to limit (ns-2's own default is
 /// 20).
@@ -165,7 +165,7 @@ pub(super) fn options(
     Ok((options, outside))
 }
 
-/// How losses are repaired: Vegas's own way with Vegas, unless the scenario says otherwise.
+/// Reads the recovery of losses. The default with Vegas is Vegas's own recovery.
 fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recovery, Fault> {
     let named = choice.get("controller").and_then(|field| field.item.text());
     let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
@@ -184,7 +184,7 @@ fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recov
     })
 }
 
-/// Bytes that a full segment counts for.
+/// Returns the bytes that a full segment counts for.
 fn segment(choice: &Choice<'_>, packet: u32) -> Result<u32, Fault> {
     choice.or(
         "segment",
@@ -196,7 +196,7 @@ fn segment(choice: &Choice<'_>, packet: u32) -> Result<u32, Fault> {
     )
 }
 
-/// A controller by its name.
+/// Reads a controller by its name.
 fn controller(field: &Field<'_>, ns2: bool, registry: &Registry) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let ids = congestion::REGISTRY.iter().map(|entry| entry.id);

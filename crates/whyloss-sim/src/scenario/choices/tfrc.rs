@@ -34,7 +34,7 @@ pub(super) const KEYS: [&str; 22] = [
     "ecn",
 ];
 
-/// See [`Options`] for what each field means.
+/// Reads the fields of [`Options`].
 pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
     let base = choice.or("base", Options::rfc5348(), |field| {
@@ -132,7 +132,7 @@ fn retransmit_timeout(field: &Field<'_>) -> Result<RetransmitTimeout, Fault> {
     positive(&fields.need("ticks", expected)?).map(RetransmitTimeout::Ticks)
 }
 
-/// Options count it in bytes per second.
+/// Reads the initial rate in bytes per second, the unit of the options.
 fn initial_rate(field: &Field<'_>) -> Result<f64, Fault> {
     match field.rate()?.as_bps() {
         0 => Err(field.unexpected("a rate above zero")),

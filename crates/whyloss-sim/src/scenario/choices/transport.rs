@@ -15,7 +15,7 @@ pub(super) const TRANSPORTS: [&str; 9] = [
     "tfrc", "tcp", "quic", "rtp", "iftp", "on-off", "cbr", "poisson", "web",
 ];
 
-/// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
+/// The default shape, which ns-2, Martignon and Fratta (2005) and Le and Hong (2006) use.
 const PARETO_SHAPE: f64 = 1.5;
 
 pub(super) const BURSTS: [&str; 5] = ["rate", "burst", "idle", "law", "shape"];
@@ -23,8 +23,9 @@ pub(super) const WEB: [&str; 3] = ["transfers", "size", "shape"];
 pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
 pub(super) const POISSON: [&str; 3] = ["rate", "least", "rate_changes"];
 
-/// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at
-/// the receiver, TCP's and IFTP's at the sender. A classifier takes the place of the scheme's.
+/// Returns a transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's
+/// is at the receiver, TCP's and IFTP's at the sender. A classifier takes the place of the
+/// scheme's.
 pub(in crate::scenario) fn transport(
     field: &Field<'_>,
     scheme: Option<&Field<'_>>,
@@ -105,7 +106,7 @@ pub(in crate::scenario) fn transport(
     }
 }
 
-/// See [`Pattern::Bursts`].
+/// Reads the options of [`Pattern::Bursts`].
 fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
     choice.only(&BURSTS)?;
     let shape = choice.or("shape", PARETO_SHAPE, |field| {
@@ -139,7 +140,7 @@ fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
     })
 }
 
-/// See [`Pattern::Steady`].
+/// Reads the options of [`Pattern::Steady`].
 fn steady(choice: &Choice<'_>, spacing: Spacing) -> Result<Transport, Fault> {
     let expected =
         r#"pairs of a time and a rate, such as [["25 s", "500 kbit/s"], ["50 s", "0 bit/s"]]"#;

@@ -12,12 +12,12 @@ use crate::scenario::fields::Field;
 
 const LAWS: [&str; 3] = ["uniform", "exponential", "pareto"];
 
-/// The largest shape of a Pareto law, as that of a source's bursts.
+/// The largest shape of a Pareto distribution, equal to that of a source's bursts.
 const MOST_SHAPE: f64 = 100.0;
-/// The smallest: at 1 there is no mean.
+/// The smallest shape of a Pareto distribution; at 1 there is no mean.
 const LEAST_SHAPE: f64 = 1.001;
 
-/// How delays vary from packet to packet.
+/// Reads how delays vary from packet to packet.
 pub(in crate::scenario) fn jitter(field: &Field<'_>) -> Result<JitterSpec, Fault> {
     let expected = r#"a table such as { kind = "exponential", mean = "5 ms" }"#;
     let choice = Choice::of(field, "jitter", expected, &LAWS)?;
@@ -46,7 +46,7 @@ pub(in crate::scenario) fn jitter(field: &Field<'_>) -> Result<JitterSpec, Fault
     })
 }
 
-/// How several packets share one access.
+/// Reads how several packets share one channel access.
 pub(in crate::scenario) fn aggregation(field: &Field<'_>) -> Result<BurstSpec, Fault> {
     let expected = r#"a table such as { packets = 32, airtime = "4 ms", access = "200 us" }"#;
     let fields = field.fields(expected)?;
@@ -67,7 +67,7 @@ pub(in crate::scenario) fn aggregation(field: &Field<'_>) -> Result<BurstSpec, F
     })
 }
 
-/// When the link becomes another one.
+/// Reads the handovers of a link.
 pub(in crate::scenario) fn handovers(
     field: &Field<'_>,
     directory: &Path,
@@ -113,7 +113,7 @@ pub(in crate::scenario) fn handovers(
     field.list(expected)?.iter().map(handover).collect()
 }
 
-/// The channel from a handover on.
+/// Reads the channel after a handover.
 fn later_channel(field: &Field<'_>, directory: &Path) -> Result<ChannelSpec, Fault> {
     let (channel, before_queue) = channel(field, directory)?;
     if before_queue && field.item.probe().is_none() {
@@ -124,7 +124,7 @@ fn later_channel(field: &Field<'_>, directory: &Path) -> Result<ChannelSpec, Fau
     Ok(channel)
 }
 
-/// How much may wait from a handover on.
+/// Reads the queue limit after a handover.
 fn later_limit(field: &Field<'_>) -> Result<Limit, Fault> {
     let queue = queue(field)?;
     if queue.discipline != Discipline::DropTail && field.item.probe().is_none() {

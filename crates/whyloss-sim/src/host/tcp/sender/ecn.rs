@@ -1,4 +1,4 @@
-//! ECN at a connection's ends (RFC 3168 §6.1): what a sender and a receiver remember of marks.
+//! ECN at a connection's ends (RFC 3168 §6.1): the state of a sender and a receiver.
 //!
 //! ```text
 //! data            new segments are ECT; retransmissions are not (§6.1.5), nor are the segment that stands for the SYN, nor
@@ -16,8 +16,8 @@
 //! segment is not held back by the timer (§6.1.2, end), since no controller here goes below two but
 //! at a timeout.
 //!
-//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before
-//! it *retransmits* with a cut (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
+//! ns-2 (`ecn_`, `old_ecn_` 0) departs in one point: before it *retransmits* with a cut, it waits
+//! until all data sent before a mark's cut is acknowledged (`bugFix_`).
 
 use super::Sender;
 use crate::host::tcp::{Ack, Segment};
@@ -27,18 +27,18 @@ use whyloss::event::{Detection, MarkEvent};
 /// The memory of an ECN-capable sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
-    /// Whether the acknowledgement at hand says ECE.
+    /// Whether the current acknowledgement carries ECE.
     echoed: bool,
     /// The highest sequence sent when the window was last cut, or a recovery began.
     until: u64,
-    /// The same, if a mark cut it.
+    /// The value of `until`, if a mark cut the window.
     by_mark: u64,
-    /// Whether the next new segment says CWR.
+    /// Whether the next new segment carries CWR.
     owed: bool,
 }
 
 impl Sender {
-    /// Takes an acknowledgement with ECE, as [`Sender::on_ack`] takes others.
+    /// Handles an acknowledgement with ECE, instead of [`Sender::on_ack`].
     pub fn on_echo(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if let Some(cuts) = &mut self.ecn {
             cuts.echoed = true;
@@ -67,19 +67,19 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether the acknowledgement at hand says ECE, so that the window does not grow.
+    /// Returns whether the acknowledgement at hand says ECE, so that the window does not grow.
     pub(super) fn is_echoed(&self) -> bool {
         self.ecn.as_ref().is_some_and(|cuts| cuts.echoed)
     }
 
-    /// Whether this segment was under way when a mark cut the window.
+    /// Returns whether this segment was under way when a mark cut the window.
     pub(super) fn was_cut_by_mark(&self, sequence: u64) -> bool {
         let cut = |cuts: &Cuts| sequence < cuts.by_mark;
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no
-    /// more.
+    /// Records that the window was cut after a loss that was found in this way, or by a mark
+    /// (`None`), or that a recovery begins without a cut.
     pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
         if let Some(cuts) = &mut self.ecn {
@@ -94,8 +94,8 @@ impl Sender {
         }
     }
 
-    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it
-    /// says CWR.
+    /// Returns whether the segment that [`Sender::poll_transmit`] returned last is ECN-capable, and
+    /// whether it carries CWR.
     pub fn marking(&mut self, segment: &Segment) -> (bool, bool) {
         let syn = self.is_handshaking() && segment.sequence == 0;
         match &mut self.ecn {

@@ -1,5 +1,6 @@
-//! A controller where senders are many: Reno in place, since it is small and the most common; any
-//! other behind a pointer and a virtual call, since the largest takes 25 times the room.
+//! The controller of a sender, kept small because a run may have many senders. Reno, small and the
+//! most common, is stored in place. Any other controller is behind a pointer and a virtual call,
+//! since the largest takes 25 times the room.
 
 use std::ops::{Deref, DerefMut};
 
@@ -75,7 +76,7 @@ impl From<Box<dyn Boxed>> for Held {
 dispatch_controller!(Held { Reno, Any });
 
 impl Held {
-    /// Vegas, if it is Vegas: its recovery asks for more than a window.
+    /// Returns the controller if it is Vegas, whose recovery asks for more than a window.
     pub(super) fn vegas(&self) -> Option<&Vegas> {
         match self {
             Self::Any(any) => any.as_any().downcast_ref(),

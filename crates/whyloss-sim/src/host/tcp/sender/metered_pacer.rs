@@ -1,17 +1,15 @@
-//! The part of a sender that measures delivery rates and paces, for BBR, Copa and SCReAM; no other
-//! has one.
+//! The part of a sender that measures delivery rates and paces; only BBR, Copa and SCReAM have one.
 //!
-//! It remembers each segment of the window as it left, tells the controller what every
-//! acknowledgement delivers and which segments are lost, and holds back what the pacing rate does
-//! not allow yet. A sender with a meter never attends to the edge alone, so that others need not
-//! ask.
+//! It remembers each segment of the window as it left, and reports deliveries and losses to the
+//! controller. It holds back segments that the pacing rate does not allow yet. A sender with a
+//! meter never attends to the edge alone, so that other senders need no check.
 //!
-//! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted
-//! although neither acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP,
-//! when time says so. A retransmission is lost, and repeated at once, when a segment that left
-//! three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
-//! which no controller that shrugs off losses can afford). Whether the controller hears of a loss
-//! depends on the verdict about the loss event that goes on
+//! A segment counts as lost in a recovery by RFC 6675's IsLost, when it is retransmitted although
+//! neither acknowledged nor lost, or when the retransmission timer expires. With RACK-TLP, it
+//! counts as lost by time. A retransmission counts as lost, and is repeated at once, when a segment
+//! that left three or more after it has arrived (RFC 9002's packet threshold). RFC 6675 waits for
+//! the timer instead, which a controller that tolerates losses cannot afford. Whether the
+//! controller hears of a loss depends on the verdict about the loss event that goes on
 //! ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
 
 use std::collections::VecDeque;
@@ -29,25 +27,25 @@ use whyloss::{Rate, Time};
 #[derive(Clone, Debug)]
 pub(super) struct MeteredPacer {
     path: DeliveryRate,
-    /// Segments from `first` on.
+    /// The snapshots of the segments from `first` on.
     segments: VecDeque<Snapshot>,
     first: u64,
-    /// All segments below this have been looked at by [`MeteredPacer::lose`].
+    /// The segment up to which [`MeteredPacer::lose`] has looked.
     settled: u64,
     /// Retransmissions that may have been lost, in the order they left: order, segment.
     retransmissions: VecDeque<(u64, u64)>,
-    /// Segments whose retransmission was lost.
+    /// The segments whose retransmission was lost.
     again: VecDeque<u64>,
-    /// C.next_send_time: when the next group of segments may leave.
+    /// C.next_send_time, at which the next group of segments may leave.
     next_send: Time,
-    /// Bytes of the group that leaves which have not left yet.
+    /// The bytes of the current group that have not left yet.
     group: u64,
     /// Whether the pacer held back a segment.
     held_back: bool,
 }
 
 impl MeteredPacer {
-    /// A meter, if the controller wants one.
+    /// Returns a meter, if the controller wants one.
     pub(super) fn new(control: &UnderPolicy<Held>) -> Option<Box<Self>> {
         control.wants_rate_samples().then(|| {
             Box::new(Self {
@@ -64,7 +62,7 @@ impl MeteredPacer {
         })
     }
 
-    /// When the pacer lets the next segment leave that it held back.
+    /// Returns when the pacer lets the next segment leave that it held back.
     pub(super) fn next_timeout(&self) -> Time {
         if self.held_back {
             self.next_send
@@ -73,13 +71,13 @@ impl MeteredPacer {
         }
     }
 
-    /// Whether the pacer lets nothing leave at `now`, whether there is something or not.
+    /// Returns whether the pacer lets no segment leave at `now`, even if there is one.
     #[inline]
     pub(super) fn holds_back(&self, now: Time) -> bool {
         self.held_back && now < self.next_send
     }
 
-    /// Whether the pacer lets a segment leave now.
+    /// Returns whether the pacer lets a segment leave now.
     fn lets_leave(&mut self, now: Time, rate: Option<Rate>, segment_size: u32) -> bool {
         let Some(rate) = rate else {
             return true;
@@ -91,7 +89,7 @@ impl MeteredPacer {
         !self.held_back
     }
 
-    /// Whether a segment has left before, and not all up to it have arrived.
+    /// Returns whether a segment has left before, and not all up to it have arrived.
     fn has_left(&self, sequence: u64) -> bool {
         sequence.wrapping_sub(self.first) < self.segments.len() as u64
     }
@@ -114,7 +112,7 @@ impl MeteredPacer {
         }
     }
 
-    /// All segments before `next` have arrived.
+    /// Records that all segments before `next` have arrived.
     fn on_acked_below(&mut self, now: Time, next: u64) {
         while self.first < next
             && let Some(segment) = self.segments.front_mut()
@@ -132,15 +130,15 @@ impl MeteredPacer {
         }
     }
 
-    /// Of the segments below `end`, those that are under way and have not been looked at are lost.
+    /// Marks as lost the segments below `end` that are in flight and have not been examined yet.
     fn lose(&mut self, now: Time, end: u64, control: &mut UnderPolicy<Held>) {
         let range = self.settled..end;
         self.settled = self.settled.max(end);
         self.lose_range(now, range, control);
     }
 
-    /// Retransmissions that three later segments have overtaken are lost. Answers whether there are
-    /// any.
+    /// Marks as lost the retransmissions that three later segments have overtaken. Returns whether
+    /// there are any.
     fn lose_retransmissions(&mut self, now: Time, control: &mut UnderPolicy<Held>) -> bool {
         let overtaken = self
             .path
@@ -164,7 +162,7 @@ impl MeteredPacer {
         self.again.len() > before
     }
 
-    /// The first segment whose retransmission was lost, and that has not arrived since.
+    /// Returns the first segment whose retransmission was lost, and that has not arrived since.
     fn next_again(&mut self) -> Option<u64> {
         while let Some(sequence) = self.again.pop_front() {
             let mut segment = within(self.first, &mut self.segments, sequence..sequence + 1);
@@ -187,8 +185,8 @@ impl MeteredPacer {
     }
 }
 
-/// The snapshots of the segments in `range`, as far as they are known; `first` is the sequence
-/// number of the first.
+/// Returns the snapshots of the segments in `range`, as far as they are known; `first` is the
+/// sequence number of the first.
 fn within(
     first: u64,
     segments: &mut VecDeque<Snapshot>,
@@ -203,7 +201,8 @@ fn within(
 }
 
 impl Sender {
-    /// Takes the segments before `next`, which an acknowledgement without SACK blocks delivers.
+    /// Records the delivery of the segments before `next` by an acknowledgement without SACK
+    /// blocks.
     #[inline]
     pub(super) fn meter_delivery_below(&mut self, now: Time, next: u64) {
         if let Some(meter) = &mut self.meter {
@@ -211,7 +210,7 @@ impl Sender {
         }
     }
 
-    /// Takes what an acknowledgement delivers, before the scoreboard does.
+    /// Records the deliveries of an acknowledgement. Must come before the scoreboard's update.
     pub(super) fn meter_delivery(&mut self, now: Time, ack: &Ack) {
         let Some(meter) = &mut self.meter else {
             return;
@@ -230,7 +229,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller the delivery rate.
+    /// Passes the delivery rate to the controller.
     pub(super) fn meter_rate(&mut self, now: Time) {
         if let Some(meter) = &mut self.meter
             && let Some(sample) = meter.path.sample(now)
@@ -239,7 +238,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of the losses that an acknowledgement reveals.
+    /// Passes the losses that an acknowledgement reveals to the controller.
     pub(super) fn meter_losses(&mut self, now: Time) {
         if let Some(meter) = &mut self.meter
             && self.in_recovery
@@ -255,7 +254,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of the losses that time has just found.
+    /// Passes the losses that time has just revealed to the controller.
     pub(super) fn meter_found(&mut self, now: Time) {
         if let (Some(meter), Some(by_time)) = (&mut self.meter, &self.by_time) {
             for &lost in &by_time.rack.found {
@@ -264,7 +263,7 @@ impl Sender {
         }
     }
 
-    /// A segment whose retransmission was lost, if `window` has room for it.
+    /// Returns a segment whose retransmission was lost, if `window` has room for it.
     pub(super) fn meter_again(&mut self, window: u64) -> Option<u64> {
         let meter = self.meter.as_mut()?;
         let scoreboard = self.scoreboard.as_mut()?;
@@ -276,7 +275,7 @@ impl Sender {
         Some(sequence)
     }
 
-    /// Tells the controller that all that was under way is lost.
+    /// Reports to the controller that everything in flight is lost.
     pub(super) fn meter_timeout(&mut self, now: Time) {
         if let Some(meter) = &mut self.meter {
             // Also what had been looked at before and was sent again since.
@@ -287,12 +286,12 @@ impl Sender {
         }
     }
 
-    /// The rate at which segments leave, if they are paced.
+    /// Returns the rate at which segments leave, if they are paced.
     pub(super) fn pacing_rate(&self) -> Option<Rate> {
         self.meter.as_ref().and_then(|_| self.control.pacing_rate())
     }
 
-    /// Whether the pacer lets a segment leave now, at this rate.
+    /// Returns whether the pacer lets a segment leave now, at this rate.
     pub(super) fn paced(&mut self, now: Time, rate: Option<Rate>) -> bool {
         match &mut self.meter {
             Some(meter) => meter.lets_leave(now, rate, self.segment_size),
@@ -300,7 +299,7 @@ impl Sender {
         }
     }
 
-    /// Segment `sequence` leaves, at this rate; `None`: nothing may.
+    /// Records that segment `sequence` leaves at this pacing rate; `None` if no segment may leave.
     pub(super) fn meter_sent(&mut self, now: Time, sequence: Option<u64>, rate: Option<Rate>) {
         let Some(meter) = &mut self.meter else {
             return;

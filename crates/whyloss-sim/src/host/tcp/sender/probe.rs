@@ -21,15 +21,15 @@ use crate::host::tcp::Ack;
 /// The probe and its timer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// How long the receiver may delay an acknowledgement: TLP.max_ack_delay.
+    /// TLP.max_ack_delay, the time by which the receiver may delay an acknowledgement.
     ack_delay: Duration,
-    /// When a probe is due; [`Time::MAX`] if none is planned.
+    /// The time at which a probe is due; [`Time::MAX`] if none is planned.
     pub(super) at: Time,
-    /// Whether one leaves next, whatever the window says.
+    /// Whether a probe leaves next, whatever the window.
     pub(super) leaves: bool,
-    /// TLP.end_seq: one past the last segment when the probe had left that is not answered yet.
+    /// TLP.end_seq, one past the last segment when the unanswered probe left; `None` without one.
     end: Option<u64>,
-    /// TLP.is_retrans.
+    /// TLP.is_retrans, whether the probe was a retransmission.
     retransmits: bool,
     /// Whether a round trip was measured since the last probe.
     measured: bool,
@@ -47,8 +47,8 @@ impl Probe {
         }
     }
 
-    /// Starts the timer (§7.2): `lone`: one segment is out; `rto`: when the retransmission timer
-    /// expires.
+    /// Starts the timer (§7.2). `lone` says that one segment is outstanding; `rto` is the expiry of
+    /// the retransmission timer.
     pub(super) fn schedule(&mut self, now: Time, srtt: Duration, lone: bool, rto: Time) {
         if self.end.is_none() && self.measured {
             let delay = if lone { self.ack_delay } else { Duration::ZERO };
@@ -67,27 +67,26 @@ impl Probe {
         self.leaves = true;
     }
 
-    /// There is nothing to probe for.
+    /// Cancels the probe, because there is nothing to probe for.
     pub(super) fn cancel(&mut self) {
         self.at = Time::MAX;
         self.leaves = false;
     }
 
-    /// The probe leaves, and `end` is one past the last segment then.
+    /// Records that the probe leaves. `end` is one past the last segment then.
     pub(super) fn leave(&mut self, end: u64, retransmits: bool) {
         self.measured = false;
         self.end = Some(end);
         self.retransmits = retransmits;
     }
 
-    /// A repair begins, which needs no probe (§7.1).
+    /// Cancels everything, because a repair begins, which needs no probe (§7.1).
     pub(super) fn reset(&mut self) {
         self.cancel();
         self.end = None;
     }
 
-    /// An acknowledgement. Answers with the segment that the probe has repaired, if it says that
-    /// there was one.
+    /// Handles an acknowledgement. Returns the segment that the probe has repaired, if any.
     pub(super) fn on_ack(&mut self, ack: &Ack, repeated: bool) -> Option<u64> {
         let end = self.end.filter(|&end| ack.next >= end)?;
         let needless = !self.retransmits

@@ -12,22 +12,21 @@
 //!            cwnd  = inflight + count: so much may be in flight until the next one
 //! ```
 //!
-//! The unit is the segment, as in Linux; the RFC's is the byte. ssthresh is the controller's window
-//! after it heard of the loss, which a loss called wireless may have left as it was: then nothing
-//! is reduced, and the bounds alone hold.
+//! The unit is the segment, as in Linux; the RFC uses bytes. ssthresh is the controller's window
+//! after the loss. A loss called wireless may leave it unchanged; then only the bounds apply.
 
-/// One recovery.
+/// The state of one recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
     delivered: u64,
     out: u64,
     recover_fs: u64,
-    /// cwnd, in segments.
+    /// The window cwnd, in segments.
     window: u64,
 }
 
 impl Prr {
-    /// A recovery begins; so many segments were under way.
+    /// Begins a recovery with `recover_fs` segments in flight.
     pub(super) fn begin(recover_fs: u64) -> Self {
         Self {
             recover_fs: recover_fs.max(1),
@@ -35,8 +34,9 @@ impl Prr {
         }
     }
 
-    /// An acknowledgement, or the reordering timer, which delivers nothing, with so many segments
-    /// in flight after it. `safe`: the left edge moves, and no loss is found.
+    /// Handles an acknowledgement, or the reordering timer, which delivers nothing. `in_flight`
+    /// segments are in flight afterwards. `safe` says that the left edge moves and no loss is
+    /// found.
     pub(super) fn on_ack(&mut self, delivered: u64, safe: bool, in_flight: u64, ssthresh: u64) {
         if delivered == 0 && self.out > 0 {
             return;
@@ -52,12 +52,12 @@ impl Prr {
         self.window = in_flight + count.max(u64::from(self.out == 0));
     }
 
-    /// How many segments may be in flight.
+    /// Returns how many segments may be in flight.
     pub(super) fn window(&self) -> u64 {
         self.window
     }
 
-    /// A segment leaves.
+    /// Notes that a segment leaves.
     pub(super) fn leave(&mut self) {
         self.out += 1;
     }

@@ -11,15 +11,15 @@
 //!                            reordering timer waits for the last of those of whom only time is lacking
 //! ```
 //!
-//! Each segment of the window is under way, lost or arrived, and what is under way is the pipe.
-//! Departures are kept in their order, so that step 5 looks at what left before `xmit_ts` and has
-//! not arrived, and at nothing else.
+//! Each segment of the window is under way, lost or arrived; the segments under way are the pipe.
+//! Departures are kept in order, so that step 5 looks only at segments that left before `xmit_ts`
+//! and have not arrived.
 //!
-//! Departs from the text in two places. *Step 2* does not count a retransmission if the stamp that
-//! is echoed is older; here this holds for cumulative acknowledgements alone, since a receiver that
-//! misses something echoes the stamp of what came before the gap (RFC 7323 §4.3), and the sender
-//! would be blind to the arrival of its own probe behind other losses of the tail. *`min_RTT`* is
-//! the smallest of the whole connection, not of a window of time.
+//! Departs from the text in two places. *Step 2* ignores a retransmission if the echoed stamp is
+//! older. Here this holds only for cumulative acknowledgements, because a receiver with a gap
+//! echoes the stamp of the segment before the gap (RFC 7323 §4.3). Otherwise the sender would not
+//! notice the arrival of its own probe behind other losses of the tail. *`min_RTT`* is the smallest
+//! of the whole connection, not of a window of time.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ use super::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::host::tcp::Ack;
 use crate::host::tcp::ranges::Ranges;
 
-/// Recoveries without a D-SACK after which the reordering window is small again.
+/// The number of recoveries without a D-SACK after which the reordering window is small again.
 const PERSIST: u32 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ enum State {
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// When it left last.
+    /// The time of the segment's last departure.
     left: Time,
     state: State,
     retransmitted: bool,
@@ -57,37 +57,38 @@ struct Arrival {
     sacked: bool,
 }
 
-/// The times of segments.
+/// The state of RACK: the times at which segments left.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The first segment that is not acknowledged.
     first: u64,
     segments: VecDeque<Sent>,
-    /// Departures in their order. Those of segments that have left again, arrived or are lost mean
-    /// nothing.
+    /// The departures in order. Entries of segments that have left again, arrived or are lost have
+    /// no meaning.
     departures: VecDeque<(Time, u64)>,
-    /// Segments that were found lost and may not have left again.
+    /// The segments that were found lost and may not have left again.
     lost: Ranges,
-    /// Segments that the acknowledgement at hand reports as arrived.
+    /// The segments that the current acknowledgement reports as arrived.
     arrivals: Vec<Arrival>,
-    /// Segments that the last search found lost.
+    /// The segments that the last search found lost.
     pub(super) found: Vec<u64>,
-    /// Segments in the network, as far as can be told.
+    /// The number of segments in the network, as far as can be told.
     pub(super) pipe: u64,
     /// One past the highest segment ever found lost.
     pub(super) lost_end: u64,
-    /// RACK.xmit_ts and RACK.end_seq.
+    /// RACK.xmit_ts and RACK.end_seq: the departure and number of the most recently sent segment
+    /// that has arrived.
     newest: (Time, u64),
-    /// RACK.rtt.
+    /// RACK.rtt, the round trip of that segment.
     rtt: Duration,
-    /// RACK.fack: one past the highest segment that has arrived.
+    /// RACK.fack, one past the highest segment that has arrived.
     fack: u64,
     reordering_seen: bool,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
     dsack_round: Option<u64>,
     reo_wnd: Duration,
-    /// When the reordering timer expires; [`Time::MAX`] if it does not run.
+    /// The time at which the reordering timer expires; [`Time::MAX`] if it does not run.
     pub(super) reordering_at: Time,
 }
 
@@ -120,14 +121,14 @@ impl Default for Rack {
 pub(super) struct Conditions {
     pub(super) min_rtt: Duration,
     pub(super) srtt: Option<Duration>,
-    /// In a fast recovery, or in one after a timeout.
+    /// Whether the sender is in a fast recovery, or in one after a timeout.
     pub(super) in_recovery: bool,
-    /// RACK.segs_sacked.
+    /// The number of sacked segments (RACK.segs_sacked).
     pub(super) sacked: u64,
 }
 
 impl Rack {
-    /// Upon transmission (§6.1): a segment leaves, for the first time or again.
+    /// Handles a transmission (§6.1): a segment leaves for the first time or again.
     pub(super) fn leave(&mut self, sequence: u64, now: Time) {
         let sent = Sent {
             left: now,
@@ -145,8 +146,8 @@ impl Rack {
         self.departures.push_back((now, sequence));
     }
 
-    /// Takes note of what an acknowledgement says has arrived, before the scoreboard does. Answers
-    /// how many segments.
+    /// Records the segments that an acknowledgement reports as arrived. Must come before the
+    /// scoreboard's update. Returns their number.
     pub(super) fn arrive(&mut self, ack: &Ack, board: &Scoreboard, max: u64) -> u64 {
         self.arrivals.clear();
         while self.first < ack.next
@@ -183,7 +184,7 @@ impl Rack {
         });
     }
 
-    /// Steps 2 and 3, for what [arrived](Self::arrive).
+    /// Performs steps 2 and 3, for the segments that [arrived](Self::arrive).
     pub(super) fn update(&mut self, now: Time, echo: Time, min_rtt: Duration) {
         let fack = self.fack;
         let mut newest = None;
@@ -202,8 +203,8 @@ impl Rack {
         }
     }
 
-    /// The first half of step 4: whether an acknowledgement of all before `una` reports a duplicate
-    /// while `nxt` is the next segment.
+    /// Performs the first half of step 4 for an acknowledgement of all before `una`, which may
+    /// report a duplicate. `nxt` is the next segment to send.
     pub(super) fn adapt(&mut self, duplicate: bool, una: u64, nxt: u64) {
         if self.dsack_round.is_some_and(|end| una >= end) {
             self.dsack_round = None;
@@ -215,7 +216,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ends, one after a timeout too.
+    /// Ends a recovery, also one after a timeout.
     pub(super) fn end_recovery(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -223,7 +224,7 @@ impl Rack {
         }
     }
 
-    /// The second half of step 4.
+    /// Performs the second half of step 4.
     fn reordering_window(&self, conditions: &Conditions) -> Duration {
         let certain = conditions.in_recovery || conditions.sacked >= u64::from(DUP_THRESH);
         if certain && !self.reordering_seen {
@@ -234,7 +235,8 @@ impl Rack {
         window.min(conditions.srtt.unwrap_or(self.rtt))
     }
 
-    /// Steps 4 and 5: finds what is lost, and sets the reordering timer for what may be.
+    /// Performs steps 4 and 5: finds lost segments, and sets the reordering timer for those that
+    /// may be lost.
     pub(super) fn detect(&mut self, now: Time, conditions: &Conditions) {
         self.reo_wnd = self.reordering_window(conditions);
         self.found.clear();
@@ -269,8 +271,9 @@ impl Rack {
         };
     }
 
-    /// The retransmission timer has expired (§6.3): segment `una` is lost, and what left long
-    /// enough ago. If the receiver has `reneged`, what had arrived is lost, too.
+    /// Handles the expiry of the retransmission timer (§6.3): segment `una` and segments that left
+    /// long enough ago are lost. If the receiver has `reneged`, segments that had arrived are lost
+    /// too.
     pub(super) fn on_timeout(&mut self, now: Time, una: u64, reneged: bool) {
         self.found.clear();
         let oldest = self.rtt + self.reo_wnd;
@@ -290,7 +293,7 @@ impl Rack {
         self.reordering_at = Time::MAX;
     }
 
-    /// The lowest segment that is lost.
+    /// Returns the lowest segment that is lost.
     pub(super) fn next_lost(&mut self) -> Option<u64> {
         while let Some(range) = self.lost.first() {
             let sequence = range.start;
@@ -317,7 +320,7 @@ impl Rack {
         }
     }
 
-    /// One past the last segment that has left.
+    /// Returns one past the last segment that has left.
     fn end(&self) -> u64 {
         self.first + self.segments.len() as u64
     }

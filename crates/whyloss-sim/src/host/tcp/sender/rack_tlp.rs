@@ -19,18 +19,18 @@ use crate::host::tcp::Ack;
 use whyloss::event::Detection;
 use whyloss::{Duration, Time};
 
-/// State of recovery by time alone.
+/// The state of recovery by time alone.
 #[derive(Clone, Debug)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
     probe: Probe,
     prr: Prr,
-    /// Whether what was sent before a timeout is being repaired.
+    /// Whether segments sent before a timeout are being repaired.
     after_timeout: bool,
 }
 
 impl RackTlp {
-    /// Creates the state for a receiver that delays acknowledgements by up to so much.
+    /// Creates the state for a receiver that delays acknowledgements by up to `ack_delay`.
     pub(super) fn new(ack_delay: Option<Duration>) -> Self {
         Self {
             rack: Rack::default(),
@@ -40,14 +40,14 @@ impl RackTlp {
         }
     }
 
-    /// When the reordering timer expires, or a probe is due.
+    /// Returns when the reordering timer expires, or a probe is due.
     pub(super) fn next_timeout(&self) -> Time {
         self.rack.reordering_at.min(self.probe.at)
     }
 }
 
 impl Sender {
-    /// An acknowledgement.
+    /// Handles an acknowledgement when losses are found by time.
     pub(super) fn on_ack_by_time(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let duplicate = ack.next == self.una;
         let Some(by_time) = &mut self.by_time else {
@@ -89,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement although nothing is outstanding: it may answer a probe.
+    /// Handles an acknowledgement although nothing is outstanding: it may answer a probe.
     pub(super) fn on_needless_ack(&mut self, ack: &Ack) {
         if let Some(by_time) = &mut self.by_time {
             by_time.probe.on_ack(ack, true);
@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// Lets the reordering timer or the probe act if one is due. Answers whether one was.
+    /// Lets the reordering timer or the probe act if one is due. Returns whether one was due.
     pub(super) fn on_timers_by_time(&mut self, now: Time) -> bool {
         let Some(by_time) = &mut self.by_time else {
             return false;
@@ -117,7 +117,7 @@ impl Sender {
         false
     }
 
-    /// The retransmission timer has expired.
+    /// Handles the expiry of the retransmission timer.
     pub(super) fn on_timeout_by_time(&mut self, now: Time, reneged: bool) {
         let Some(by_time) = &mut self.by_time else {
             return;
@@ -129,7 +129,7 @@ impl Sender {
         self.retransmit = true;
     }
 
-    /// The next segment to leave.
+    /// Returns the next segment to leave.
     pub(super) fn next_by_time(&mut self, now: Time) -> Option<u64> {
         let window = self.window_segments();
         let limit = self.una.saturating_add(u64::from(self.receive_window));
@@ -191,8 +191,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// Looks for losses after an acknowledgement that delivered so many segments, or none: the
-    /// reordering timer. Begins a recovery if there are any, and none goes on.
+    /// Looks for losses after an acknowledgement that delivered `delivered` segments, or after the
+    /// reordering timer (0). Begins a recovery if there are losses and none is under way.
     fn find_losses(&mut self, now: Time, delivered: u64, advances: bool) {
         let sacked = self.scoreboard.as_deref().map_or(0, Scoreboard::count);
         let (min_rtt, srtt) = (self.min_rtt, self.srtt());
@@ -243,7 +243,7 @@ impl Sender {
         }
     }
 
-    /// A probe has repaired the loss of this segment: a loss event without a recovery (RFC 8985
+    /// Handles the repair of this segment by a probe: a loss event without a recovery (RFC 8985
     /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);

@@ -24,7 +24,7 @@ use whyloss::Time;
 use whyloss::event::{AckEvent, Detection};
 
 impl Sender {
-    /// An acknowledgement in disorder, or one that brings it.
+    /// Handles an acknowledgement out of order, or one that changes the order.
     #[cold]
     #[inline(never)]
     pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack, stamped: Time) {
@@ -61,7 +61,7 @@ impl Sender {
         self.settle();
     }
 
-    /// The next segment to leave while the sender is alert.
+    /// Returns the next segment to leave while the sender is alert.
     #[cold]
     #[inline(never)]
     pub(super) fn next_alert(&mut self, now: Time) -> Option<u64> {
@@ -86,7 +86,7 @@ impl Sender {
         next
     }
 
-    /// The next segment to leave as far as the window decides.
+    /// Returns the next segment to leave as far as the window decides.
     #[inline]
     fn next_in_order(&mut self) -> Option<u64> {
         let next = self.nxt;
@@ -96,7 +96,7 @@ impl Sender {
         })
     }
 
-    /// The next segment to leave as far as windows and losses decide.
+    /// Returns the next segment to leave as far as windows and losses decide.
     fn next_unpaced(&mut self) -> Option<u64> {
         if self.is_handshaking() && self.nxt > self.una {
             return None;
@@ -129,7 +129,7 @@ impl Sender {
         Some(next)
     }
 
-    /// New data acknowledged outside a recovery.
+    /// Handles an acknowledgement of new data outside a recovery.
     fn on_new_ack(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64) {
         self.duplicates = 0;
         self.advance(now, ack, stamped, sacked, self.is_echoed());
@@ -153,7 +153,8 @@ impl Sender {
         }
     }
 
-    /// [`Recovery::FastRetransmit`]: a loss is retransmitted, and that is all.
+    /// Handles an acknowledgement under [`Recovery::FastRetransmit`], which only retransmits a lost
+    /// segment.
     fn on_ack_without_recovery(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if ack.next == self.una {
             self.count_duplicate(now, stamped, 0);
@@ -190,7 +191,8 @@ impl Sender {
         self.tell(&event);
     }
 
-    /// Limited transmit (RFC 3042): one new segment, no more than `duplicates` beyond the window.
+    /// Allows one new segment by limited transmit (RFC 3042), at most `duplicates` beyond the
+    /// window.
     pub(super) fn transmit_one(&mut self) {
         let window = self.window_segments();
         self.open_to(window.saturating_add(u64::from(self.duplicates)));
@@ -292,7 +294,8 @@ impl Sender {
         self.deflation = 0;
     }
 
-    /// The controller's window less what partial acknowledgements took off it; at least a segment.
+    /// Returns the controller's window less what partial acknowledgements took off it; at least a
+    /// segment.
     fn deflated_window(&self) -> u64 {
         let deflated = self.bytes(u64::from(self.deflation));
         let window = self.control.window().saturating_sub(deflated);

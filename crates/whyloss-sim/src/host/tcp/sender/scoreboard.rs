@@ -7,10 +7,10 @@
 //!            3. the first hole from HighRxt below the highest sacked segment   4. once, the highest segment not sacked
 //! ```
 //!
-//! Everything is computed from the list of sacked ranges; the window is never scanned, nor is the
-//! list: who loses much has a hole for every other segment, so how many are sacked below a place is
-//! counted from where that was asked last. RFC 6675's other test for IsLost, three discontiguous
-//! ranges above s, follows from the one above when sequence numbers count segments.
+//! Everything is computed from the list of sacked ranges, without scanning the window. The list may
+//! have a hole for every other segment, so the number of sacked segments below a place is counted
+//! from the last place asked for. RFC 6675's other test for IsLost, three discontiguous ranges
+//! above s, follows from this one when sequence numbers count segments.
 
 use std::ops::Range;
 
@@ -25,11 +25,11 @@ pub(super) const DUP_THRESH: u32 = 3;
 pub(super) struct Scoreboard {
     sacked: Ranges,
     count: u64,
-    /// A place, and how many are sacked below it.
+    /// A sequence number, and how many segments are sacked below it.
     counted: (u64, u64),
     /// One past the highest segment retransmitted in this recovery.
     high_rxt: u64,
-    /// Estimate of the segments in the network during a recovery.
+    /// The estimated number of segments in the network during a recovery.
     pub(super) pipe: i64,
     /// One past RescueRxt: a rescue needs a cumulative acknowledgement beyond it.
     rescue_beyond: u64,
@@ -40,12 +40,12 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
-    /// How many segments are sacked.
+    /// Returns the number of sacked segments.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many segments below `sequence` are sacked.
+    /// Returns the number of sacked segments below `sequence`.
     pub(super) fn count_below(&self, sequence: u64) -> u64 {
         let (place, below) = self.counted;
         if self.sacked.last().is_none_or(|last| last.end <= sequence) {
@@ -57,21 +57,20 @@ impl Scoreboard {
         }
     }
 
-    /// The same; from there it is counted next time.
+    /// Counts as [`Self::count_below`] does, and continues from there next time.
     pub(super) fn count_from(&mut self, sequence: u64) -> u64 {
         let below = self.count_below(sequence);
         self.counted = (sequence, below);
         below
     }
 
-    /// The first segment from `sequence` up that is not sacked.
+    /// Returns the first segment from `sequence` up that is not sacked.
     pub(super) fn hole_from(&self, sequence: u64) -> u64 {
         self.sacked.hole_from(sequence)
     }
 
-    /// Takes the blocks of `ack`, as far as they lie between the segment it asks for and `max`, and
-    /// forgets what it acknowledges cumulatively. Gives the number of segments sacked for the first
-    /// time.
+    /// Records the blocks of `ack` between the segment it asks for and `max`, and forgets what it
+    /// acknowledges cumulatively. Returns the number of segments sacked for the first time.
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
         let (place, below) = &mut self.counted;
         let removed = self.sacked.remove_below(ack.next);
@@ -107,13 +106,13 @@ impl Scoreboard {
         self.counted = (0, 0);
     }
 
-    /// Whether the receiver has gone back on its word: the segment it asks for is one that it had
-    /// sacked (RFC 2018 §8).
+    /// Returns whether the receiver has gone back on its word: the segment it asks for is one that
+    /// it had sacked (RFC 2018 §8).
     pub(super) fn reneged(&self, una: u64) -> bool {
         self.sacked.first().is_some_and(|range| range.start <= una)
     }
 
-    /// L: all segments below it that are not sacked are lost.
+    /// Returns L, below which all segments that are not sacked are lost.
     pub(super) fn lost_below(&self) -> u64 {
         let mut wanted = u64::from(DUP_THRESH);
         for range in self.sacked.iter().rev() {
@@ -126,7 +125,7 @@ impl Scoreboard {
         0
     }
 
-    /// A recovery begins with the retransmission of `una`.
+    /// Begins a recovery with the retransmission of `una`.
     pub(super) fn begin(&mut self, una: u64) {
         self.high_rxt = una + 1;
         // Step 4.3 of RFC 6675 §5: no rescue before that segment has arrived and more with it.
@@ -170,8 +169,8 @@ impl Scoreboard {
         Some(next)
     }
 
-    /// The first hole that was not retransmitted and lies below `limit`; it counts as retransmitted
-    /// from now on.
+    /// Returns the first hole that was not retransmitted and lies below `limit`; it counts as
+    /// retransmitted from now on.
     fn retransmit_below(&mut self, una: u64, limit: u64) -> Option<u64> {
         let hole = self.sacked.hole_from(self.high_rxt.max(una));
         (hole < limit).then(|| {

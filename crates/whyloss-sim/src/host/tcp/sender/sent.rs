@@ -1,5 +1,5 @@
-//! When each outstanding segment left last, and how often it has left: for senders whose algorithms
-//! ask (Vegas).
+//! The time of each outstanding segment's last departure, and its number of departures, for
+//! algorithms that need them (Vegas).
 //!
 //! One entry per segment of the window, in a ring; nothing is allocated once the ring has held the
 //! largest window.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use whyloss::{Duration, Time};
 
-/// One segment's departures.
+/// The departures of one segment: the last one's time, and their count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Departures {
     pub(super) last: Time,
@@ -24,7 +24,7 @@ pub(super) struct SentLog {
 }
 
 impl SentLog {
-    /// A segment leaves: one that is outstanding, or the next new one.
+    /// Records that a segment leaves: an outstanding one, or the next new one.
     pub(super) fn leave(&mut self, sequence: u64, now: Time) {
         let index = sequence.saturating_sub(self.first) as usize;
         if let Some(departures) = self.departures.get_mut(index) {
@@ -39,14 +39,14 @@ impl SentLog {
         }
     }
 
-    /// The departures of a segment, if it is outstanding.
+    /// Returns the departures of a segment, if it is outstanding.
     pub(super) fn of(&self, sequence: u64) -> Option<Departures> {
         let index = sequence.checked_sub(self.first)? as usize;
         self.departures.get(index).copied()
     }
 
-    /// All segments before `next` are acknowledged. Answers the round trip of the last of them,
-    /// unless it left more than once (Karn's rule).
+    /// Records that all segments before `next` are acknowledged. Returns the round trip of the last
+    /// of them, unless it left more than once (Karn's rule).
     pub(super) fn acknowledge(&mut self, now: Time, next: u64) -> Option<Duration> {
         let last = next.checked_sub(1).and_then(|last| self.of(last));
         let count = next.saturating_sub(self.first) as usize;

@@ -1,4 +1,4 @@
-//! The state that a sender shows: its window, its timers, and counts.
+//! The observable state of a sender: its window, timers and counts.
 
 use whyloss::congestion::Controller;
 use whyloss::{Duration, Rate};
@@ -7,12 +7,12 @@ use super::Sender;
 use crate::observe::SourceState;
 
 impl Sender {
-    /// The congestion window in bytes, without the inflation of a fast recovery.
+    /// Returns the congestion window in bytes, without the inflation of a fast recovery.
     pub fn cwnd(&self) -> u64 {
         self.control.window()
     }
 
-    /// The slow start threshold in bytes; [`u64::MAX`] if there is none yet.
+    /// Returns the slow start threshold in bytes; [`u64::MAX`] if there is none yet.
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh()
     }
@@ -33,22 +33,22 @@ impl Sender {
         }
     }
 
-    /// The bandwidth that the controller estimates, if it does.
+    /// Returns the controller's estimate of the bandwidth, if it has one.
     pub fn bandwidth(&self) -> Option<Rate> {
         self.control.bandwidth()
     }
 
-    /// The fine-grained timeout at work, if the controller has one (Vegas).
+    /// Returns the current fine-grained timeout, if the controller has one (Vegas).
     pub fn fine_timeout(&self) -> Option<Duration> {
         self.control.controller().vegas()?.fine_timeout()
     }
 
-    /// The next new segment.
+    /// Returns the number of the next new segment.
     pub fn next(&self) -> u64 {
         self.nxt
     }
 
-    /// The smoothed round-trip time; `None` without a sample.
+    /// Returns the smoothed round-trip time; `None` without a sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.rto.srtt()
     }
@@ -63,32 +63,32 @@ impl Sender {
         self.rto.timeout()
     }
 
-    /// Whether a loss is being repaired without a timeout.
+    /// Returns whether a loss is being repaired without a timeout.
     pub fn in_recovery(&self) -> bool {
         self.in_recovery
     }
 
-    /// Segments that the receiver has acknowledged cumulatively.
+    /// Returns the number of segments that the receiver has acknowledged cumulatively.
     pub fn acknowledged(&self) -> u64 {
         self.una
     }
 
-    /// Segments sent, retransmissions included.
+    /// Returns the number of segments sent, retransmissions included.
     pub fn sent(&self) -> u64 {
         self.max + u64::from(self.retransmitted)
     }
 
-    /// Retransmissions.
+    /// Returns the number of retransmissions.
     pub fn retransmitted(&self) -> u64 {
         u64::from(self.retransmitted)
     }
 
-    /// Expiries of the retransmission timer with data outstanding.
+    /// Returns how often the retransmission timer expired with data outstanding.
     pub fn timeouts(&self) -> u64 {
         u64::from(self.timeouts)
     }
 
-    /// Recoveries begun by duplicates or SACK blocks.
+    /// Returns the number of recoveries that duplicates or SACK blocks began.
     pub fn fast_recoveries(&self) -> u64 {
         u64::from(self.fast_recoveries)
     }

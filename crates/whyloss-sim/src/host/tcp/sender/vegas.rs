@@ -9,10 +9,10 @@
 //! after a retransmission                if it is not, the second is not looked at. The window does not change again
 //! ```
 //!
-//! There are no partial acknowledgements: each new one ends a recovery. The controller hears of
-//! every loss found at a duplicate, with the time the segment left and how often it had, and cuts
-//! the window for those that left after the last cut. After a timeout duplicates of what was sent
-//! before it are no sign of a loss.
+//! There are no partial acknowledgements: each new one ends a recovery. The controller receives
+//! every loss found at a duplicate, with the segment's last departure and its number of departures.
+//! It cuts the window for segments that left after the last cut. After a timeout duplicates of what
+//! was sent before it are no sign of a loss.
 
 use super::Sender;
 use super::scoreboard::DUP_THRESH;
@@ -21,18 +21,18 @@ use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::Detection;
 
-/// State of Vegas alone.
+/// The state that only TCP Vegas needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vegas {
     pub(super) sent: SentLog,
-    /// New acknowledgements that will still be looked at after a retransmission.
+    /// The number of new acknowledgements that will still be checked after a retransmission.
     worried: u8,
     /// Whether the last loss was found by the retransmission timer.
     after_timeout: bool,
 }
 
 impl Sender {
-    /// An acknowledgement.
+    /// Handles an acknowledgement of TCP Vegas.
     pub(super) fn on_ack_vegas(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if ack.next == self.una {
             self.on_duplicate_vegas(now, stamped);
@@ -41,7 +41,8 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer expired: ns-2 halves the window with what duplicates added to it.
+    /// Handles the expiry of the retransmission timer: ns-2 halves the window together with what
+    /// duplicates added to it.
     pub(super) fn on_timeout_vegas(&mut self) {
         self.fold_inflation();
         if let Some(vegas) = &mut self.vegas {
@@ -52,7 +53,8 @@ impl Sender {
         }
     }
 
-    /// How many segments go alone: ns-2's Vegas opens its window with the second acknowledgement.
+    /// Returns how many segments go alone: ns-2's Vegas opens its window with the second
+    /// acknowledgement.
     pub(super) fn handshake_length(&self) -> u64 {
         match (self.recovery, self.dialect) {
             (Recovery::Vegas, Dialect::Ns2) => 2,
@@ -168,7 +170,7 @@ impl Sender {
         self.open_inflated_vegas();
     }
 
-    /// Whether segment `una` has been under way for longer than the fine-grained timeout.
+    /// Returns whether segment `una` has been under way for longer than the fine-grained timeout.
     fn has_expired(&self, now: Time) -> bool {
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
         let timeout = self.fine_timeout();
@@ -178,7 +180,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing is under way although there is something to send.
+    /// Returns whether nothing is under way although there is something to send.
     fn is_idle(&self) -> bool {
         self.una == self.max && self.una < self.segments
     }
@@ -193,7 +195,7 @@ impl Sender {
         self.open_to(window.saturating_add(u64::from(self.inflation)));
     }
 
-    /// ns-2 keeps what up to three duplicates added to the window.
+    /// Keeps what up to three duplicates added to the window, as ns-2 does.
     fn fold_inflation(&mut self) {
         if self.dialect == Dialect::Ns2 && self.inflation > 0 {
             let inflation = self.bytes(u64::from(self.inflation));
