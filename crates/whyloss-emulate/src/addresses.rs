@@ -1,5 +1,4 @@
-//! Which addresses the hosts of a run have, so that runs side by side and runs within runs do not
-//! meet.
+//! The addresses of the hosts of a run, chosen so that parallel and nested runs do not collide.
 //!
 //! ```text
 //! 100.64.0.0/10   shared address space (RFC 6598), as mahimahi takes it
@@ -7,20 +6,19 @@
 //!     host        a prefix of the run's slot: 4 bits, or as many as it takes; the first is the outside's
 //! ```
 //!
-//! A host answers for the whole of its prefix, so that a run inside it is reached from outside by
-//! plain routes.
+//! A host owns its whole prefix, so that plain routes reach a run inside it.
 //!
-//! The IPv6 address of a host has its IPv4 address in its last 32 bits (as in RFC 6052), behind a
-//! unique local prefix (RFC 4193), so that one plan serves both.
+//! The IPv6 address of a host is a unique local prefix (RFC 4193) followed by its IPv4 address in
+//! the last 32 bits (as in RFC 6052). One plan of addresses therefore serves both families.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A range of addresses.
+/// A range of IPv4 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// The first address.
+    /// The first address of the range, as a number.
     pub base: u32,
-    /// Leading bits that all addresses share.
+    /// The number of leading bits that all addresses share.
     pub length: u8,
 }
 
@@ -33,10 +31,10 @@ pub const ALL: Prefix = Prefix {
 /// The prefix of all IPv6 addresses of runs. Its first byte says unique local; the others are
 /// `whyloss`.
 const PREFIX6: [u8; 12] = *b"\xfdwhyloss\0\0\0\0";
-/// Its length in bits.
+/// The length of the IPv6 prefix, in bits.
 pub const LENGTH6: u8 = 96;
 
-/// The IPv6 address that goes with an IPv4 address of a run.
+/// Returns the IPv6 address that goes with an IPv4 address of a run.
 pub fn with_ipv4(address: Ipv4Addr) -> Ipv6Addr {
     let mut bytes = [0; 16];
     bytes[..12].copy_from_slice(&PREFIX6);
@@ -44,8 +42,8 @@ pub fn with_ipv4(address: Ipv4Addr) -> Ipv6Addr {
     bytes.into()
 }
 
-/// The IPv4 address by which hosts are found: the address itself, or the one in an IPv6 address of
-/// a run. An IPv6 address of no run gives `None`.
+/// Returns the IPv4 address that identifies a host: the address itself, or the one in an IPv6
+/// address of a run. Returns `None` for any other IPv6 address.
 pub fn ipv4_of(address: IpAddr) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
@@ -57,7 +55,8 @@ pub fn ipv4_of(address: IpAddr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Whether routers forward packets to this address: not the groups and addresses of one link alone.
+/// Returns whether routers forward packets to this address. They do not for link-local addresses
+/// and groups.
 pub fn is_forwarded(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(_) => true,
@@ -65,16 +64,16 @@ pub fn is_forwarded(address: IpAddr) -> bool {
     }
 }
 
-/// Bits that tell runs on a machine apart.
+/// The number of bits that distinguish runs on a machine.
 const RUN_BITS: u8 = 6;
-/// Bits that tell runs inside a host apart.
+/// The number of bits that distinguish runs inside a host.
 const INNER_BITS: u8 = 3;
-/// Bits that tell hosts of a run apart, at least.
+/// The lowest number of bits that distinguish the hosts of a run.
 const HOST_BITS: u8 = 4;
 
 impl Prefix {
-    /// Part number `index` of the range, by so many more bits; `None` if the range has no such
-    /// part.
+    /// Returns part number `index` of the range, with a prefix that is `bits` longer. Returns
+    /// `None` if the range has no such part.
     pub fn part(self, bits: u8, index: u32) -> Option<Self> {
         let length = self
             .length
@@ -86,18 +85,18 @@ impl Prefix {
         })
     }
 
-    /// The address of whoever has the range.
+    /// Returns the first address, which belongs to the owner of the range.
     pub fn first(self) -> Ipv4Addr {
         Ipv4Addr::from(self.base | 1)
     }
 
-    /// Whether an address is in the range.
+    /// Returns whether an address is in the range.
     pub fn contains(self, address: Ipv4Addr) -> bool {
         let shift = 32 - u32::from(self.length);
         u64::from(u32::from(address)) >> shift == u64::from(self.base) >> shift
     }
 
-    /// The range of a host that has this address and prefix length.
+    /// Returns the range of a host that has this address and prefix length.
     pub fn of(address: Ipv4Addr, length: u8) -> Self {
         let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
         Self {
@@ -106,13 +105,14 @@ impl Prefix {
         }
     }
 
-    /// The slots that runs may take here: on the machine, or inside a host with this range.
+    /// Returns the slots that runs may take: on the machine for `None`, or inside a host with this
+    /// range.
     pub fn slots(inside: Option<Self>) -> impl Iterator<Item = Self> {
         let (range, bits) = inside.map_or((ALL, RUN_BITS), |host| (host, INNER_BITS));
         (1..1 << bits).filter_map(move |index| range.part(bits, index))
     }
 
-    /// The ranges of the outside and of so many hosts; `None` if they do not fit.
+    /// Returns the ranges of the outside and of `count` hosts; `None` if they do not fit.
     pub fn hosts(self, count: usize) -> Option<Vec<Self>> {
         let needed = (count as u64 + 1).next_power_of_two().trailing_zeros() as u8;
         let bits = needed.max(HOST_BITS.min(30u8.saturating_sub(self.length)));

@@ -1,12 +1,12 @@
-//! The directory of a run: its log, and what is needed to ask its links again.
+//! The directory of a run: its log, and everything needed to replay its links.
 //!
 //! | file | |
 //! |---|---|
-//! | `packets.jsonl` | what became of every packet ([`record`]) |
-//! | `HOST.pcapng` | what a host sent and received |
+//! | `packets.jsonl` | the fate of every packet ([`record`]) |
+//! | `HOST.pcapng` | the packets that a host sent and received |
 //! | `link.toml`, `N.trace` | the links, and the traces of some |
-//! | `run.json` | the seed, and what was set beside the links |
-//! | `summary.json` | what it came to |
+//! | `run.json` | the seed and the other settings |
+//! | `summary.json` | the summary of the run |
 //! | `packets.parquet` | the log as a table ([`packets`](crate::packets), feature `parquet`) |
 
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ use crate::replay::{Replayed, replay};
 use crate::spec::{Links, SpecError};
 use crate::summary::Summary;
 
-/// `run.json`.
+/// The content of the file `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct RunFile {
     seed: u64,
@@ -29,23 +29,23 @@ struct RunFile {
     sets: Vec<(String, String)>,
 }
 
-/// Why a directory cannot be used.
+/// Explains why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The links cannot be read.
@@ -54,9 +54,9 @@ pub enum ArchiveError {
     /// The log cannot be read.
     #[error("{}: {source}", path.display())]
     Log {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The mistake.
+        /// The fault in the log.
         source: LogError,
     },
     /// The log has no packets.
@@ -64,10 +64,10 @@ pub enum ArchiveError {
     Empty(PathBuf),
 }
 
-/// Writes what is needed to ask the links again.
+/// Writes the links and the seed, so that the run can be replayed.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn begin(directory: &Path, links: &Links, seed: u64) -> Result<(), ArchiveError> {
     fs::create_dir_all(directory).map_err(|source| ArchiveError::Write {
         path: directory.to_owned(),
@@ -81,18 +81,18 @@ pub fn begin(directory: &Path, links: &Links, seed: u64) -> Result<(), ArchiveEr
     write_json(&directory.join("run.json"), &RunFile { seed, sets })
 }
 
-/// Writes what the run came to.
+/// Writes the summary of the run.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn end(directory: &Path, summary: &Summary) -> Result<(), ArchiveError> {
     write_json(&directory.join("summary.json"), summary)
 }
 
-/// The links and the seed of a run.
+/// Reads the links and the seed of a run.
 ///
 /// # Errors
-/// If they cannot be read.
+/// Returns an error if the files cannot be read.
 pub fn links(directory: &Path) -> Result<(Links, u64), ArchiveError> {
     let path = directory.join("run.json");
     let run: RunFile = serde_json::from_str(&read(&path)?).map_err(|error| ArchiveError::Read {
@@ -104,18 +104,19 @@ pub fn links(directory: &Path) -> Result<(Links, u64), ArchiveError> {
     Ok((links, run.seed))
 }
 
-/// The log of a run.
+/// Reads the log of a run.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if the log cannot be read.
 pub fn records(directory: &Path) -> Result<Vec<Record>, ArchiveError> {
     stream(directory)?.collect()
 }
 
-/// The log of a run, record by record.
+/// Reads the log of a run, record by record.
 ///
 /// # Errors
-/// If it cannot be read; each record, if it is none.
+/// Returns an error if the log cannot be opened. A line that is not a record gives an error in its
+/// place.
 pub fn stream(
     directory: &Path,
 ) -> Result<impl Iterator<Item = Result<Record, ArchiveError>>, ArchiveError> {
@@ -136,7 +137,7 @@ pub fn stream(
 /// Replays the log of a run through its links.
 ///
 /// # Errors
-/// If the directory is not that of a run.
+/// Returns an error if `directory` does not hold a run.
 pub fn replay_run(directory: &Path) -> Result<Replayed, ArchiveError> {
     let (links, seed) = links(directory)?;
     let records = records(directory)?;

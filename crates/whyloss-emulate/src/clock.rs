@@ -1,4 +1,4 @@
-//! The clocks at the edge: everything else takes the time as an argument.
+//! The clocks of the machine; all other code takes the time as an argument.
 
 #[cfg(not(target_os = "linux"))]
 use std::sync::LazyLock;
@@ -8,14 +8,14 @@ use std::time;
 use nix::time::{ClockId, clock_gettime};
 use whyloss::Time;
 
-/// Nanoseconds of the monotonic clock; 0 should the kernel not have one.
+/// Returns the nanoseconds of the monotonic clock; 0 if the kernel has none.
 #[cfg(target_os = "linux")]
 pub(crate) fn monotonic() -> u64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(0, |at| time::Duration::from(at).as_nanos() as u64)
 }
 
-/// Nanoseconds of the monotonic clock, since it was first read.
+/// Returns the nanoseconds of the monotonic clock since its first reading.
 #[cfg(not(target_os = "linux"))]
 #[expect(
     clippy::disallowed_methods,
@@ -26,7 +26,7 @@ pub(crate) fn monotonic() -> u64 {
     START.elapsed().as_nanos() as u64
 }
 
-/// Nanoseconds of the time of day since 1970.
+/// Returns the nanoseconds of the time of day since 1970.
 #[expect(
     clippy::disallowed_methods,
     reason = "this module is the edge that reads the clock"

@@ -1,7 +1,7 @@
 //! TUN devices, their addresses and routes: the ioctls of Linux.
 //!
-//! Everything here acts in the network namespace of the calling thread; a device stays where it was
-//! made, whoever holds its descriptor, and goes with it.
+//! Everything here acts in the network namespace of the calling thread. A device stays in the
+//! namespace where it was made, and exists as long as its descriptor is open.
 #![expect(
     unsafe_code,
     reason = "ioctls on structures of the kernel, each call on its own"
@@ -30,8 +30,8 @@ nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
 nix::ioctl_write_ptr_bad!(add_route, libc::SIOCADDRT, libc::rtentry);
 nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
 
-/// Packets that may wait in a TUN device for the emulator: a second and more of what it can
-/// forward.
+/// The number of packets that may wait in a TUN device for the emulator: a second and more of what
+/// it can forward.
 const QUEUE: i32 = 30_000;
 
 /// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to
@@ -66,9 +66,9 @@ pub(crate) struct Shape<'a> {
     pub(crate) name: &'a str,
     /// The IPv4 address; the IPv6 address follows from it.
     pub(crate) address: Ipv4Addr,
-    /// Leading bits that the IPv4 addresses behind the device share.
+    /// The number of leading bits that the IPv4 addresses behind the device share.
     pub(crate) prefix: u8,
-    /// Bytes of the largest packet.
+    /// The size of the largest packet, in bytes.
     pub(crate) mtu: u16,
     /// Whether packets without another route go there.
     pub(crate) default: bool,
@@ -79,9 +79,9 @@ pub(crate) struct Shape<'a> {
 pub(crate) struct Tun {
     file: File,
     name: String,
-    /// The counters of the devices of its namespace.
+    /// The counters of the devices in its namespace.
     counters: File,
-    /// Packets dropped when it was made.
+    /// The drop counter of the device when it was made.
     dropped: u64,
 }
 
@@ -149,7 +149,7 @@ impl Tun {
         Ok(tun)
     }
 
-    /// Takes a packet that the host sent; `None` if there is none.
+    /// Reads a packet that the host sent; `None` if there is none.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -159,13 +159,13 @@ impl Tun {
         }
     }
 
-    /// Gives the host a packet. Answers whether the kernel took it.
+    /// Gives the host a packet. Returns whether the kernel took it.
     pub(crate) fn write(&self, packet: &[u8]) -> bool {
         matches!((&self.file).write(packet), Ok(length) if length == packet.len())
     }
 
-    /// Packets that the device has dropped since it was made, because it was full or its host did
-    /// not want them.
+    /// Returns the number of packets that the device has dropped since it was made, because it was
+    /// full or its host did not want them.
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
         let mut text = String::new();
         self.counters.seek(SeekFrom::Start(0))?;
@@ -200,8 +200,8 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps IPv6 from announcing a device: its packets would be on the link. Must come before the
-/// device is up.
+/// Keeps IPv6 from announcing a device, because its packets would use the link. Must come before
+/// the device is up.
 fn quiet(name: &str) {
     // Without IPv6 in the kernel there is nothing to keep quiet.
     for (key, value) in [

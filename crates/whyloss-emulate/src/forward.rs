@@ -15,13 +15,13 @@ use crate::summary::Counter;
 #[derive(Debug)]
 pub(crate) struct Packet {
     pub(crate) data: Vec<u8>,
-    /// When it was taken from its host.
+    /// The time at which the packet was taken from its host.
     read: Time,
-    /// For the log: its headers and first bytes as sent.
+    /// The packet's headers and first bytes as sent, for the log.
     logged: Option<(Headers, Box<[u8]>)>,
     from: usize,
     to: usize,
-    /// The caller's own.
+    /// A number for the caller's own use.
     pub(crate) tag: u32,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Recorder {
 }
 
 impl Forwarder {
-    /// Takes a whole IP packet that host `from` sent to host `to`. All that is due by `now` must
+    /// Takes a whole IP packet that host `from` sent to host `to`. All packets due by `now` must
     /// have been delivered.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
         let headers = Headers::read(&data);
@@ -114,7 +114,7 @@ impl Forwarder {
             .collect()
     }
 
-    /// Counts all that is still under way, and closes the log.
+    /// Counts all packets that are still in flight, and closes the log.
     pub(crate) fn finish(mut self) -> Result<Counter, WriteError> {
         let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
         let left = self.network.drain(flip, &mut self.recorder);

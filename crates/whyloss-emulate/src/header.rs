@@ -1,4 +1,4 @@
-//! The headers of a packet, as a log has them: addresses, ports and numbers.
+//! The headers of a packet in a log: addresses, ports and numbers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,26 +13,29 @@ use crate::endpoint::wire;
 /// The addresses, ports and numbers of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headers {
-    /// IP's number of what it carries, behind IPv6's extension headers: 6 is TCP, 17 UDP, 136
-    /// UDP-Lite, 1 ICMP, 58 ICMPv6.
+    /// The IP protocol number, after IPv6's extension headers: 6 is TCP, 17 UDP, 136 UDP-Lite, 1
+    /// ICMP, 58 ICMPv6.
     pub protocol: u8,
-    /// The source address.
+    /// The source address of the IP header.
     pub source: IpAddr,
-    /// The destination address.
+    /// The destination address of the IP header.
     pub destination: IpAddr,
-    /// The source port, of TCP, UDP and UDP-Lite.
+    /// The source port of TCP, UDP or UDP-Lite; `None` for other protocols, and for fragments after
+    /// the first.
     pub source_port: Option<u16>,
-    /// The destination port, likewise.
+    /// The destination port of TCP, UDP or UDP-Lite; `None` for other protocols, and for fragments
+    /// after the first.
     pub destination_port: Option<u16>,
-    /// The sequence number: TCP's, or that of a data packet of `whyloss send`.
+    /// The sequence number of TCP, or of a data packet of `whyloss send`; `None` for other packets.
     pub sequence: Option<u32>,
-    /// IP's identification; with IPv6, that of a fragment.
+    /// The identification field of the IPv4 header, or of an IPv6 fragment; `None` for other IPv6
+    /// packets.
     pub ip_id: Option<u32>,
 }
 
 impl Headers {
-    /// A number for the flow, by addresses, ports and protocol (FNV-1a): the same for the same
-    /// flow on every machine.
+    /// Returns a hash of addresses, ports and protocol (FNV-1a) that identifies the flow on every
+    /// machine.
     pub fn flow(&self) -> u32 {
         let address = |address: IpAddr| match address {
             IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
@@ -112,7 +115,7 @@ impl Headers {
     }
 }
 
-/// Where an IPv4 or IPv6 packet goes; `None` if it is neither.
+/// Returns the destination of an IPv4 or IPv6 packet; `None` if it is neither.
 pub fn destination(packet: &[u8]) -> Option<IpAddr> {
     match packet.first()? >> 4 {
         4 => Some(Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?).into()),
@@ -121,7 +124,7 @@ pub fn destination(packet: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Flips these bits of a packet, counted from its first.
+/// Flips these bits of a packet, counted from its first bit.
 pub fn flip(packet: &mut [u8], bits: &[u32]) {
     for &bit in bits {
         if let Some(byte) = packet.get_mut(bit as usize / 8) {

@@ -4,10 +4,10 @@
 //! emulator ── keeper ── first ── command ── …
 //! ```
 //!
-//! The *keeper* makes a process namespace, and the *first* is its process 1: when that ends, the
-//! kernel ends all others in it, and with them their network namespace. Each of the two asks the
-//! kernel to be killed when its parent dies. So a command and all it has started go with the
-//! emulator, also if that is killed.
+//! The *keeper* makes a process namespace, and the *first* is its process 1. When process 1 ends,
+//! the kernel ends all other processes in the namespace, and with them their network namespace.
+//! Each of the two asks the kernel to be killed when its parent dies. Therefore a command and all
+//! its children end with the emulator, even if the emulator is killed.
 
 use std::env;
 use std::ffi::OsString;
@@ -26,12 +26,12 @@ use nix::unistd::{Pid, getpid, getppid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Who the process is.
+/// Names the role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Makes the process namespace. Its parent is this process.
+    /// Makes the process namespace; holds the process number of its parent.
     Keeper(u32),
-    /// Process 1 of it.
+    /// Process 1 of the namespace.
     First,
     /// Holds the way from a link to the networks of the machine.
     Gateway,
@@ -48,13 +48,13 @@ impl Role {
     }
 }
 
-/// Whether this process may play a role: the first only as process 1 of its process namespace.
+/// Checks that this process may play a role. `First` may run only as process 1 of its process
+/// namespace.
 ///
-/// Elsewhere its mounts would be everyone's, and its SIGTERM would go to every process of the
-/// machine.
+/// Elsewhere its mounts would affect the whole machine, and its SIGTERM would reach every process.
 ///
 /// # Errors
-/// If it may not.
+/// Returns an error if the process may not play the role.
 pub fn may_play(role: Role) -> io::Result<()> {
     if role == Role::First && getpid() != Pid::from_raw(1) {
         return Err(io::Error::other(
@@ -64,13 +64,14 @@ pub fn may_play(role: Role) -> io::Result<()> {
     Ok(())
 }
 
-/// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a
-/// signal ended it. `again` calls this program in another role. `requests` lists the signals that
-/// ask to end, SIGTERM among them; a signal that is not listed and ignored stays so, also for the
-/// command.
+/// Plays a role until the command ends, and returns the command's exit code: 128 plus the signal if
+/// a signal ended it. `again` calls this program in another role. `requests` lists the signals that
+/// ask the command to end, SIGTERM among them. An ignored signal that is not listed stays ignored,
+/// also for the command.
 ///
 /// # Errors
-/// If the role may not be played here, a namespace cannot be made, or the command not be started.
+/// Returns an error if the role may not be played here, a namespace cannot be made, or the command
+/// cannot be started.
 pub fn play(
     role: Role,
     again: &[OsString],
@@ -118,11 +119,11 @@ pub fn play(
     supervise(role, &child, &mut signals)
 }
 
-/// Plays the role that this program's arguments ask for; `None` if they ask for none, which is when
-/// `main` goes on. `subcommand` is that of [`init_by`](crate::run::init_by).
+/// Plays the role that this program's arguments ask for. Returns `None` if they ask for none; then
+/// `main` continues. `subcommand` is that of [`init_by`](crate::run::init_by).
 ///
 /// # Errors
-/// As [`play`].
+/// Returns the errors of [`play`].
 pub fn play_if_asked(subcommand: &str) -> io::Result<Option<u8>> {
     let mut words = env::args_os().skip(1);
     if words.next().is_none_or(|word| word != subcommand) {
@@ -146,7 +147,8 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
         })
 }
 
-/// Shows the namespaces in `/proc` and `/sys`. Whatever fails leaves what was there.
+/// Makes mounts private and mounts `/proc` anew, so that it shows the own process namespace. If a
+/// step fails, the old mounts stay.
 fn own_mounts() {
     const NONE: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
@@ -156,8 +158,8 @@ fn own_mounts() {
     }
 }
 
-/// Waits for the child, hands SIGTERM on, and clears away whatever else ends. Process 1 hands it to
-/// everyone, since a shell would keep it to itself, and then waits for everyone.
+/// Waits for the child, passes on SIGTERM, and reaps all other processes. Process 1 passes it to
+/// all processes, because a shell would keep it to itself, and then waits for all.
 fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8> {
     let child = Pid::from_raw(child.id() as i32);
     let (mut ending, mut code) = (false, None);
@@ -190,13 +192,13 @@ fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8>
     }
 }
 
-/// The exit code of a process: its own, or 128 and the signal that ended it.
+/// Returns the exit code of a process: its own, or 128 and the signal that ended it.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     let signal = || 128 + status.signal().unwrap_or(0);
     status.code().unwrap_or_else(signal) as u8
 }
 
-/// How the caller's own program is called in a role.
+/// Returns how the caller's own program is called in a role.
 pub(crate) fn this_program() -> io::Result<OsString> {
     env::current_exe().map(Into::into)
 }

@@ -1,4 +1,4 @@
-//! Links in real time, with real packets and the truth about each of them; TFRC and IFTP on real sockets.
+//! Emulated links for real packets, with the cause of each loss; TFRC and IFTP on real sockets.
 //!
 //! ```
 //! use whyloss::Time;
@@ -11,23 +11,24 @@
 //! println!("{waiting} packets waited; {outcome:?}");
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`spec`] | what a user says: options or a scenario file |
+//! | [`spec`] | the user's input: options or a scenario file |
 //! | [`network`] | links and routes, sans-I/O: fates and times of packets |
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
-//! | `gateway` | NAT and a resolver for `--internet`, which go with the run (Linux) |
-//! | `init` | the processes by which nothing outlives a run (Linux) |
-//! | [`profiles`] | links by name, with the sources of their numbers |
+//! | `gateway` | NAT and a name resolver for `--internet`, which end with the run (Linux) |
+//! | `init` | the processes that end a command and its children with the run (Linux) |
+//! | [`profiles`] | typical links by name, with the sources of their numbers |
 //! | [`proxy`] | the links between UDP sockets, without root, on every platform |
-//! | [`record`], [`archive`] | the log of a run, the directory it is in |
-//! | [`packets`] | the log as a table |
-//! | [`replay`] | the log, through `whyloss-link` again |
-//! | [`summary`] | counts, lateness, the emulator's faults |
-//! | `reality` | simulation against reality, in tables (Linux) |
+//! | [`record`], [`archive`] | the log of a run, and the directory that holds it |
+//! | [`packets`] | the log as a Parquet table |
+//! | [`replay`] | sends the log through `whyloss-link` again |
+//! | [`summary`] | counts, lateness, and the emulator's faults |
+//! | `reality` | compares simulations with kernels and sockets, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
-//! `docs/guides/emulator.md` says how to use it, `docs/evidence/reality.md` what was measured with it.
+//! `docs/guides/emulator.md` says how to use the emulator, and `docs/evidence/reality.md` how exact it
+//! is.
 #![deny(unsafe_code)]
 
 pub mod addresses;

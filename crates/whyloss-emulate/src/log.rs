@@ -1,12 +1,11 @@
-//! Writes what happened, on a thread of its own: records (`packets.jsonl`) and a capture of each
-//! host's side.
+//! Writes the log on a thread of its own: records (`packets.jsonl`) and a capture per host.
 //!
-//! A capture (`HOST.pcapng`) has what the host sent, as the emulator took it, with the fate in a
-//! comment, and what the host received, as the kernel took it. A packet stands where its fate was
-//! known, with the time of its own: sort by time to see them as they went (`reordercap`, or
-//! Wireshark's time column). Packets are cut to their first bytes. A file that cannot be written to
-//! its end is cut back to its last whole record: what is there is right, and the run says what is
-//! missing.
+//! A capture (`HOST.pcapng`) has the packets that the host sent, as the emulator took them, with
+//! their fates in comments. It also has the packets that the host received, as the kernel took
+//! them. Packets are written when their fates are known, with their own times; sort by time to see
+//! their order (`reordercap`, or Wireshark's time column). Packets are cut to their first bytes. If
+//! a file cannot be written to its end, it is cut back to its last complete record, and the run
+//! reports the missing part.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -33,32 +32,33 @@ use crate::header::Headers;
 use crate::network::{Hop, Outcome};
 use crate::record::{Fate, Fault, Record, State};
 
-/// Bytes of a packet that a capture keeps.
+/// The number of bytes of a packet that a capture keeps.
 pub(crate) const SNAP_LENGTH: usize = 160;
 
-/// Records that are handed to the writer at once: to wake it costs more than to write a record.
+/// The number of records passed to the writer at once, because waking it costs more than writing a
+/// record.
 const BATCH: usize = 1 << 9;
 
-/// How long a record waits for its batch.
+/// The longest time for which a record waits for its batch.
 const OLDEST: Duration = Duration::from_millis(10);
 
-/// Batches that may wait for the disk. When so many do, the emulator waits too, and its lateness
-/// shows it.
+/// The highest number of batches that wait for the disk. Beyond it, the emulator waits too, which
+/// its lateness shows.
 const BACKLOG: usize = 1 << 7;
 
-/// How long a record may wait in memory.
+/// The longest time for which a record waits in memory.
 const FLUSH: time::Duration = time::Duration::from_millis(100);
 
-/// Bytes that are written at once.
+/// The number of bytes that are written at once.
 const CHUNK: usize = 1 << 16;
 
-/// A file could not be written.
+/// The error of a file that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}: {source}; it ends with its last whole record", path.display())]
 pub struct WriteError {
-    /// The file or directory.
+    /// The path of the file or directory.
     pub path: PathBuf,
-    /// The system's error.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
@@ -82,8 +82,8 @@ pub(crate) struct Entry {
     pub(crate) departed: Option<Time>,
     pub(crate) fate: Fate,
     pub(crate) fault: Option<Fault>,
-    /// Where the packet's way ended here: when it was taken from its host, its first bytes as sent,
-    /// and as received.
+    /// The end of the packet's way, if this link was its last: when it was taken from its host, and
+    /// its first bytes as sent and as received.
     pub(crate) end: Option<Ended>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Names {
 pub(crate) struct Log {
     sender: SyncSender<Vec<Entry>>,
     batch: Vec<Entry>,
-    /// When the batch must go.
+    /// The time at which the batch must be written.
     due: Time,
     thread: JoinHandle<Result<(), WriteError>>,
 }
@@ -141,7 +141,7 @@ impl Log {
         })
     }
 
-    /// Writes an entry. Once a file could not be written, nothing is.
+    /// Writes an entry. After a failed write, does nothing.
     pub(crate) fn write(&mut self, entry: Entry) {
         self.batch.push(entry);
         if self.batch.len() >= BATCH {
@@ -149,7 +149,7 @@ impl Log {
         }
     }
 
-    /// Hands entries over that have waited for long. Call it again and again.
+    /// Passes on entries that have waited for long. Must be called regularly.
     pub(crate) fn turn(&mut self, now: Time) {
         if now >= self.due {
             self.hand_over();
@@ -165,7 +165,7 @@ impl Log {
         }
     }
 
-    /// Whether writing has failed.
+    /// Returns whether writing has failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
@@ -181,13 +181,13 @@ impl Log {
     }
 }
 
-/// A file that has whole records only.
+/// A file that holds whole records only.
 #[derive(Debug)]
 struct Whole {
     path: PathBuf,
     file: File,
     waiting: Vec<u8>,
-    /// Bytes in the file.
+    /// The number of bytes in the file.
     written: u64,
 }
 
@@ -202,7 +202,7 @@ impl Whole {
         })
     }
 
-    /// Called after each whole record.
+    /// Notes that a record is complete. Must be called after each record.
     fn record_done(&mut self) -> Result<(), WriteError> {
         if self.waiting.len() < CHUNK {
             Ok(())
@@ -230,7 +230,7 @@ struct Side {
     file: Whole,
 }
 
-/// What a capture says of a packet.
+/// The record of a packet in a capture.
 #[derive(Debug)]
 struct Block {
     data: Box<[u8]>,
@@ -377,7 +377,7 @@ impl Side {
     }
 }
 
-/// What a capture says of the fate of a packet that was not simply delivered.
+/// Returns the comment that a capture gives a packet, unless the packet was delivered undamaged.
 fn comment(hop: &Hop, fate: Fate, fault: Option<Fault>, link: &str) -> Option<String> {
     let waiting = hop.waiting;
     let state = match hop.bad_state {

@@ -1,16 +1,15 @@
-//! Links between hosts, sans-I/O: what becomes of a packet, when, and why.
+//! Links between hosts, sans-I/O: the fate of each packet, with its time and its cause.
 //!
-//! The queues, rates, delays and channels are `whyloss-link`'s. A packet that a host sends at a
-//! time is offered to the first link of its route at that time, to the next one at the time at
-//! which it arrives there, and so on: the times between are nominal, so a forwarder that is late at
-//! one packet is not late at the next. The caller asks [`Network::next_due`] when to come again,
-//! and [`Network::take_due`] what has arrived by then.
+//! The queues, rates, delays and channels are `whyloss-link`'s. A packet is offered to the first
+//! link of its route when its host sends it, and to each further link when it arrives there. These
+//! times are nominal, so a forwarder that is late with one packet does not delay the next. The
+//! caller asks [`Network::next_due`] when to call again, and [`Network::take_due`] for the packets
+//! that have arrived by then.
 //!
-//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and tells its fate
-//! at an event of its own. [`Network::next_due`] counts these events, too.
+//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and reports its fate
+//! at an event of its own. [`Network::next_due`] includes these events.
 //!
-//! Each time a link answers, [`Hop`] says what it answered: what a log needs, and all that is
-//! needed to ask again.
+//! Each answer of a link is a [`Hop`], which holds everything that a log and a replay need.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,77 +20,77 @@ use whyloss_link::{Ecn, EventLink, Fate, Link, LinkSpec, Streams};
 /// A link of the network.
 #[derive(Clone, Debug)]
 pub struct LinkPlan {
-    /// Its name in logs.
+    /// The link's name in logs.
     pub name: String,
-    /// Queue, rate, delay, channel.
+    /// The queue, rate, delay and channel.
     pub spec: LinkSpec,
 }
 
-/// One link at work.
+/// A running link, which takes packets and returns their fates.
 #[derive(Clone, Debug)]
 pub struct Service(Kind);
 
-/// When a link answers.
+/// A link, by the time at which it reports fates.
 #[derive(Clone, Debug)]
 enum Kind {
-    /// As a packet is offered.
+    /// A link that reports a packet's fate when it is offered.
     AtOnce(Box<Link>),
-    /// At events of its own.
+    /// A link that reports the fates of packets at later events.
     Later(Box<EventLink>),
 }
 
 /// A link's answer about a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
-    /// Counts the answers of all links, in order.
+    /// The number of this answer, counted over all links in order.
     pub offer: u64,
-    /// The packet, counted from 0 in the order in which hosts sent them.
+    /// The number of the packet, from 0, in the order in which hosts sent packets.
     pub packet: u64,
-    /// The link, by index.
+    /// The index of the link.
     pub link: usize,
-    /// When the packet reached the link.
+    /// The time at which the packet reached the link.
     pub enqueued: Time,
-    /// Packets that waited there.
+    /// The number of packets that waited at the link when this one arrived.
     pub waiting: usize,
-    /// What becomes of it.
+    /// The fate of the packet at the link.
     pub outcome: Outcome,
-    /// Whether the packet met the bad state of a channel with two.
+    /// Whether the packet met the bad state; `None` for a channel without two states.
     pub bad_state: Option<bool>,
-    /// Whether this is the last link of its route.
+    /// Whether the link is the last of the packet's route.
     pub last: bool,
 }
 
 /// The outcome of a packet at a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// It arrives at the far end.
+    /// The packet arrives at the far end at this time.
     Delivered(Time),
-    /// It arrives at the far end with these bits flipped, counted from its first.
+    /// The packet arrives at this time with these bits flipped, counted from its first bit.
     Damaged(Time, Vec<u32>),
-    /// It found no room.
+    /// The packet found no room in the queue.
     Overflow(Time),
-    /// It found room, but the discipline dropped it.
+    /// The queue's discipline dropped the packet although there was room.
     Aqm(Time),
-    /// The channel corrupted it.
+    /// The channel corrupted the packet.
     Channel(Time),
-    /// Not known yet: the link holds it, and [tells later](Service::poll).
+    /// The fate is not known yet; the link holds the packet and [reports it later](Service::poll).
     #[default]
     Held,
 }
 
-/// A packet as a link takes it.
+/// A packet that is offered to a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
-    /// The caller's name for it, which a link that answers later gives back.
+    /// The caller's number for the packet; [`Service::poll`] returns it with the fate.
     pub ticket: u32,
-    /// A number for its flow, by which fair queues tell flows apart.
+    /// The number of the flow, by which fair queues distinguish flows.
     pub flow: u32,
-    /// Bytes of the IP packet.
+    /// The size of the IP packet, in bytes.
     pub size: u32,
 }
 
 impl Service {
-    /// The idle link number `index`, whose channel and queue draw from their own streams.
+    /// Creates link `index` without packets. `seed` and `index` select its random numbers.
     pub fn new(plan: &LinkPlan, seed: u64, index: usize) -> Self {
         let (streams, index) = (Streams::new(seed), index as u64);
         if !EventLink::is_needed(&plan.spec) {
@@ -104,8 +103,8 @@ impl Service {
         Self(Kind::Later(Box::new(link)))
     }
 
-    /// Offers a packet at `now`: how many waited, what becomes of it, the channel's state. Times
-    /// never decrease.
+    /// Offers a packet at `now`. Returns the number of packets that waited, the outcome, and
+    /// whether the channel was in its bad state. Times must not decrease.
     pub fn offer(&mut self, now: Time, offer: Offer) -> (usize, Outcome, Option<bool>) {
         let Offer { ticket, flow, size } = offer;
         let waiting = self.queue_len(now);
@@ -124,7 +123,7 @@ impl Service {
         (waiting, outcome, bad.filter(|_| crossed))
     }
 
-    /// When [`Self::poll`] has something to tell; [`Time::MAX`] if it has not.
+    /// Returns when to call [`Self::poll`] again; [`Time::MAX`] if the link holds no packet.
     pub fn next_event(&self) -> Time {
         match &self.0 {
             Kind::AtOnce(_) => Time::MAX,
@@ -132,7 +131,9 @@ impl Service {
         }
     }
 
-    /// The ticket of the next packet whose fate has come by `now`, that, and the channel's state.
+    /// Returns the ticket of the next packet whose fate is known by `now`, its outcome, and whether
+    /// the channel was in its bad state. Returns `None` if there is no such packet. The state is
+    /// `None` for packets that did not meet a channel with two states.
     pub fn poll(&mut self, now: Time) -> Option<(u32, Outcome, Option<bool>)> {
         let Kind::Later(link) = &mut self.0 else {
             return None;
@@ -144,7 +145,7 @@ impl Service {
         Some((ticket, outcome, met.bad.filter(|_| crossed)))
     }
 
-    /// Packets waiting at `now`.
+    /// Returns the number of packets waiting at `now`.
     pub fn queue_len(&mut self, now: Time) -> usize {
         match &mut self.0 {
             Kind::AtOnce(link) => link.queue_len(now),
@@ -157,33 +158,33 @@ impl Service {
 #[derive(Debug)]
 pub struct Network<P> {
     links: Vec<Service>,
-    /// Those that answer later.
+    /// The indices of the links that answer later.
     later: Vec<usize>,
-    /// The links from each host to each other; `None` where there is no way.
+    /// The links from each host to each other host; `None` without a route.
     routes: Vec<Vec<Option<Vec<usize>>>>,
-    /// Packets under way, by when and in which order.
+    /// The packets under way, by time and order.
     due: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    /// Those packets, and free places.
+    /// The packets under way, and free slots.
     transits: Vec<Option<Transit<P>>>,
     free: Vec<usize>,
     offers: u64,
     packets: u64,
 }
 
-/// A packet under way.
+/// A packet that is under way.
 #[derive(Debug)]
 pub struct Transit<P> {
-    /// Its contents.
+    /// The contents of the packet.
     pub payload: P,
-    /// Its number.
+    /// The number of the packet, in the order in which hosts sent packets.
     pub packet: u64,
-    /// The host that sent it.
+    /// The index of the host that sent the packet.
     pub from: usize,
-    /// The host that it is for.
+    /// The index of the destination host.
     pub to: usize,
-    /// The answer of the link that it crosses now.
+    /// The answer of the link that the packet is crossing.
     pub hop: Hop,
-    /// How many links of its route are behind it.
+    /// The number of links of its route that it has crossed.
     position: usize,
     size: u32,
     flow: u32,
@@ -192,26 +193,26 @@ pub struct Transit<P> {
 /// A packet that a host sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The host that sends it.
+    /// The index of the host that sends the packet.
     pub from: usize,
-    /// The host that it is for.
+    /// The index of the destination host.
     pub to: usize,
-    /// Bytes of the IP packet.
+    /// The size of the IP packet, in bytes.
     pub size: u32,
-    /// See [`Offer::flow`].
+    /// The number of the flow; see [`Offer::flow`].
     pub flow: u32,
 }
 
-/// An answer to a caller of [`Network`].
+/// Receives the answers of links from a [`Network`].
 pub trait Watch<P> {
-    /// A link answered, and the packet goes on to another link.
+    /// Reports that a link has answered and the packet goes on to another link.
     fn passed(&mut self, hop: &Hop, payload: &mut P);
-    /// A link lost the packet.
+    /// Reports that a link has lost the packet.
     fn lost(&mut self, hop: &Hop, payload: P);
 }
 
 impl<P> Network<P> {
-    /// Links without a packet. `routes[a][b]` has the links from host a to host b.
+    /// Creates a network without packets. `routes[a][b]` lists the links from host a to host b.
     pub fn new(plans: &[LinkPlan], routes: Vec<Vec<Option<Vec<usize>>>>, seed: u64) -> Self {
         let links = plans.iter().enumerate();
         let links: Vec<_> = links
@@ -230,11 +231,10 @@ impl<P> Network<P> {
         }
     }
 
-    /// Takes a packet of a host; hands it back if there is no way. All that is due by `now` must
-    /// have been taken.
+    /// Sends a packet from a host. Take all packets that are due by `now` first.
     ///
     /// # Errors
-    /// The payload, if there is no route.
+    /// Returns the payload if there is no route.
     pub fn send(
         &mut self,
         now: Time,
@@ -268,15 +268,15 @@ impl<P> Network<P> {
         Ok(())
     }
 
-    /// When something is due; [`Time::MAX`] if nothing is under way.
+    /// Returns when to call [`Self::take_due`] again; [`Time::MAX`] if no packet is under way.
     pub fn next_due(&self) -> Time {
         let arrival = self.due.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
         let events = self.later.iter().map(|&link| self.links[link].next_event());
         events.fold(arrival, Time::min)
     }
 
-    /// The next packet that has arrived at its host by `now`, with the time at which it should have
-    /// left here.
+    /// Returns the next packet that has arrived at its host by `now`, with its nominal time of
+    /// arrival; `None` if there is no such packet.
     pub fn take_due(
         &mut self,
         now: Time,
@@ -288,7 +288,7 @@ impl<P> Network<P> {
             if at > now || at == Time::MAX {
                 return None;
             }
-            // At their own times, whenever the caller comes: what is offered then is still ahead.
+            // Handles events at their own times, even if the caller is late.
             self.ask_links(at, &mut bits, watch);
             let Some(&Reverse((due, _, place))) = self.due.peek() else {
                 continue;
@@ -308,7 +308,7 @@ impl<P> Network<P> {
         }
     }
 
-    /// Asks every link that answers later what it has to tell at `at`.
+    /// Collects the fates that links which answer later report by `at`.
     fn ask_links(
         &mut self,
         at: Time,
@@ -332,13 +332,13 @@ impl<P> Network<P> {
         }
     }
 
-    /// Packets under way.
+    /// Returns the number of packets under way.
     pub fn under_way(&self) -> usize {
         self.transits.len() - self.free.len()
     }
 
-    /// Takes the packets that are still under way. Their links first tell what becomes of those
-    /// that they hold.
+    /// Lets links report the fates of the packets that they hold. Then removes and returns all
+    /// packets that are still under way.
     pub fn drain(
         &mut self,
         mut bits: impl FnMut(&mut P, &[u32]),
@@ -354,8 +354,8 @@ impl<P> Network<P> {
         left.into_iter().flatten().collect()
     }
 
-    /// Packets waiting at link `index` at `now`, or when the first of the packets is due that have
-    /// not been taken yet: looking further ahead than they are would let packets leave that they
+    /// Returns the number of packets waiting at link `index` at `now`, or when the first packet not
+    /// yet taken is due, if that is earlier. A later time would let packets leave that this packet
     /// must still find waiting.
     pub fn queue_len(&mut self, now: Time, index: usize) -> usize {
         let now = now.min(self.next_due());
@@ -367,7 +367,7 @@ impl<P> Network<P> {
         route.is_some_and(|route| position + 1 == route.len())
     }
 
-    /// Lets a packet enter the next link of its way.
+    /// Offers a packet to the next link of its route.
     fn enter(
         &mut self,
         now: Time,
@@ -403,7 +403,8 @@ impl<P> Network<P> {
         self.settle(transit, bits, watch);
     }
 
-    /// Lets a packet wait until it has crossed its link or the link knows its fate, or drops it.
+    /// Keeps a packet until it has crossed its link or the link reports its fate. Removes a lost
+    /// one.
     fn settle(
         &mut self,
         mut transit: Transit<P>,
@@ -429,8 +430,8 @@ impl<P> Network<P> {
 }
 
 impl Outcome {
-    /// Translates a fate for a log. These bits were damaged if any were, and a packet that was lost
-    /// for congestion found no room or was dropped early.
+    /// Translates a fate for a log. `bits` are the damaged bits; `overflowed` says whether a
+    /// congestion loss was due to lack of room rather than an early drop.
     fn of(fate: Fate, bits: &[u32], overflowed: bool) -> Self {
         match fate {
             Fate::Delivered(at) => Self::Delivered(at),
@@ -442,7 +443,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the packet came as far as the channel.
+    /// Returns whether the packet came as far as the channel.
     fn met_the_channel(&self) -> bool {
         matches!(
             self,
@@ -450,7 +451,7 @@ impl Outcome {
         )
     }
 
-    /// When the packet arrives at the far end; `None` if it does not.
+    /// Returns the time at which the packet arrives at the far end; `None` if it is lost or held.
     pub fn arrival(&self) -> Option<Time> {
         match self {
             Self::Delivered(at) | Self::Damaged(at, _) => Some(*at),
@@ -458,7 +459,8 @@ impl Outcome {
         }
     }
 
-    /// When it arrives at the far end, or is lost; [`Time::MAX`] as long as that is not known.
+    /// Returns the time at which the packet arrives at the far end or is lost; [`Time::MAX`] while
+    /// it is held.
     pub fn at(&self) -> Time {
         match self {
             Self::Delivered(at)
@@ -477,7 +479,7 @@ mod tests {
     use whyloss::{Duration, Rate};
     use whyloss_link::queue::{Limit, QueueSpec};
 
-    /// What was heard: (packet, link, outcome), …
+    /// The answers: (packet, link, outcome), …
     #[derive(Default)]
     struct Heard(Vec<(u64, usize, Outcome)>);
 

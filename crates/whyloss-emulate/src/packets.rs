@@ -1,7 +1,7 @@
 //! The log of a run as a table: a row for each packet at each link.
 //!
-//! `packets.jsonl` is written while the run goes on and survives whatever ends it. With the feature
-//! `parquet`, `packets.parquet` is made of it at the end.
+//! `packets.jsonl` is written during the run and survives any end of it. With the feature
+//! `parquet`, it is converted to `packets.parquet` at the end.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,10 +13,10 @@ use whyloss_sim::trace::{Batch, Cell};
 use crate::archive::{self, ArchiveError};
 use crate::record::{Fault, Record, State};
 
-/// Rows that are written at once.
+/// The number of rows that are written at once.
 const ROWS: usize = 1 << 16;
 
-/// Every packet at every link.
+/// The table of every packet at every link.
 pub const PACKETS: Table = Table {
     name: "packets",
     row: "packet that reaches a link",
@@ -118,7 +118,7 @@ pub const PACKETS: Table = Table {
 /// Reads the log of a run, batch by batch.
 ///
 /// # Errors
-/// If the log cannot be read.
+/// Returns an error if the log cannot be read.
 pub fn batches(directory: &Path) -> Result<Vec<Batch>, ArchiveError> {
     let mut batches = Vec::new();
     each(directory, |batch| {
@@ -146,7 +146,7 @@ fn each(
 /// Writes the log of a run as `packets.parquet` beside it.
 ///
 /// # Errors
-/// If the log cannot be read, or the file not be written.
+/// Returns an error if the log cannot be read, or the file cannot be written.
 #[cfg(feature = "parquet")]
 pub fn write(directory: &Path) -> Result<(), ArchiveError> {
     use whyloss_sim::trace::Sink as _;

@@ -20,13 +20,13 @@ use crate::init;
 use crate::run::RunError;
 use crate::spec::HostPlan;
 
-/// The device of a host, by its name in there.
+/// The name of a host's device inside its namespace.
 const DEVICE: &str = "whyloss0";
 
-/// How long commands may take to end when they are asked to.
+/// The time that commands may take to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// A host at work.
+/// A host and its running command.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) tun: Tun,
@@ -34,33 +34,33 @@ pub(crate) struct Place {
     pub(crate) prefix: Prefix,
     pub(crate) outside: bool,
     pub(crate) leads: bool,
-    /// Its network namespace.
+    /// The host's network namespace.
     namespace: File,
     child: Option<Child>,
-    /// How the command ended.
+    /// The exit code of the command, once it has ended.
     pub(crate) ended: Option<u8>,
 }
 
-/// Where a run takes place.
+/// The place of a run: the namespace in which it began, and the addresses of its hosts.
 #[derive(Debug)]
 pub(crate) struct Ground {
     /// The network namespace that the run began in.
     home: File,
     slot: Prefix,
     hosts: Vec<Prefix>,
-    /// Of the device outside.
+    /// The name of the device outside.
     device: String,
     mtu: u16,
 }
 
-/// Becomes root in a user namespace of its own, with an empty network, unless the caller is root
-/// already. Must be called while the process has one thread.
+/// Makes the process root in a user namespace of its own, with an empty network, and returns
+/// `true`. Does nothing if the caller is root already. The process must have only one thread.
 ///
 /// # Errors
-/// If the kernel does not allow that.
+/// Returns an error if the kernel does not allow user namespaces.
 pub fn become_root() -> Result<bool, RunError> {
-    // Whoever may come back to this network may leave it. A root of some user namespace need not be
-    // allowed to.
+    // A process that may come back to this network may leave it. The root of a user namespace may
+    // lack that right.
     let here = File::open("/proc/self/ns/net").map_err(RunError::NoUserNamespace)?;
     if geteuid().is_root() && setns(&here, CloneFlags::CLONE_NEWNET).is_ok() {
         return Ok(false);
@@ -122,7 +122,7 @@ impl Ground {
         })
     }
 
-    /// The addresses of the hosts, in the order of their plans.
+    /// Returns the addresses of the hosts, in the order of their plans.
     pub(crate) fn addresses(&self, plans: &[HostPlan]) -> Vec<Ipv4Addr> {
         let prefixes = self.prefixes(plans);
         prefixes.iter().map(|prefix| prefix.first()).collect()
@@ -182,7 +182,7 @@ impl Ground {
         }
     }
 
-    /// A device in a network namespace of its own.
+    /// Returns a device in a network namespace of its own.
     fn inside(&self, prefix: Prefix) -> io::Result<(Tun, File)> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         let made = (|| {
@@ -198,18 +198,18 @@ impl Ground {
         made
     }
 
-    /// Opens the way to the networks of this machine; it closes when what is returned is dropped.
+    /// Opens the gateway to the networks of this machine; dropping the returned value closes it.
     pub(crate) fn open_gateway(&self, init: &[OsString]) -> Result<Gateway, RunError> {
         Gateway::start(init, &self.device, self.slot).map_err(RunError::Gateway)
     }
 
-    /// The variable by which a command's first process learns of the name server.
+    /// Returns the variable by which a command's first process learns of the name server.
     pub(crate) fn resolver(&self) -> (String, String) {
         let text = gateway::resolv_conf(self.slot.first());
         (gateway::VARIABLE.to_owned(), text)
     }
 
-    /// Does something in the network namespace of a host.
+    /// Calls `act` in the network namespace of a host.
     fn at<T>(&self, place: &Place, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         setns(&place.namespace, CloneFlags::CLONE_NEWNET)?;
         let done = act();
@@ -244,7 +244,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Waits until a host's command has opened a socket to listen at, has ended, or has had its
+    /// Waits until a host's command has opened a listening socket, has ended, or has run out of
     /// time.
     pub(crate) fn await_listener(
         &self,
@@ -271,13 +271,13 @@ impl Ground {
     }
 }
 
-/// How long a command may take to listen.
+/// The time that a command may take to listen.
 const LISTEN: Duration = Duration::from_secs(5);
-/// How often it is looked at.
+/// The time between two checks whether it listens.
 const POLL: Duration = Duration::from_millis(10);
 
 impl Place {
-    /// Whether the command has ended.
+    /// Returns whether the command has ended.
     pub(crate) fn poll(&mut self) -> bool {
         if self.ended.is_none()
             && let Some(child) = &mut self.child
@@ -296,7 +296,8 @@ impl Place {
     }
 }
 
-/// Ends what still runs: first gently, then for certain. `meanwhile` is called again and again.
+/// Ends the commands that still run: first with a signal that they can handle, then by force. Calls
+/// `meanwhile` repeatedly.
 pub(crate) fn end_all(places: &mut [Place], mut meanwhile: impl FnMut(&mut [Place])) {
     for (signal, rounds) in [
         (Signal::SIGTERM, GRACE.as_millis() / POLL.as_millis()),

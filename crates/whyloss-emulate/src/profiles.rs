@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// A link by name. An absent value is the caller's to choose.
+/// A typical link under a name. Where a field is `None`, the caller chooses the value.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The name that a user gives.
+    /// The name by which a user selects the profile.
     pub name: String,
     /// The kind of link, in a few words.
     pub about: String,
@@ -18,9 +18,9 @@ pub struct Profile {
     pub rate_up: Option<String>,
     /// The delay each way, such as `150ms`.
     pub delay: Option<String>,
-    /// The channel each way, such as `recorded:NAME`.
+    /// The channel with its losses each way, such as `recorded:NAME`.
     pub loss: Option<String>,
-    /// The document that has the numbers.
+    /// The document that is the source of the numbers.
     pub source: String,
 }
 
@@ -29,14 +29,14 @@ struct File {
     profile: Vec<Profile>,
 }
 
-/// All profiles.
+/// All profiles, in the order of `profiles.toml`.
 pub static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     let file: Result<File, _> = toml::from_str(include_str!("profiles.toml"));
     // A test reads the same text.
     file.map(|file| file.profile).unwrap_or_default()
 });
 
-/// The profile of this name.
+/// Returns the profile of this name; `None` if there is none.
 pub fn find(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }

@@ -1,15 +1,15 @@
-//! The links between UDP sockets: `whyloss link --udp LISTEN=TARGET`, for applications that need no
-//! TUN device and no root.
+//! Links between UDP sockets: `whyloss link --udp LISTEN=TARGET`, which needs neither a TUN device
+//! nor root.
 //!
 //! ```text
 //! client ⇄ LISTEN ─ links ─ a socket for each client ⇄ TARGET
 //! ```
 //!
 //! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and
-//! 48 with IPv6. A damaged packet would not pass the checksum of its receiver, so that the proxy
-//! drops it and the log says `damaged`. One thread for each socket reads, and the caller's thread
-//! forwards. Clients share the memory that datagrams are read into, and a budget of bytes that wait
-//! for the forwarder.
+//! 48 with IPv6. A damaged packet would fail its receiver's checksum, so the proxy drops it and the
+//! log says `damaged`. One thread for each socket reads, and the caller's thread forwards. Clients
+//! share the memory that datagrams are read into, and a budget of bytes that wait for the
+//! forwarder.
 
 mod read;
 
@@ -38,64 +38,65 @@ use crate::summary::{Counter, Snapshot, Summary};
 
 use read::{Heard, Inbox, buffers, read};
 
-/// The hosts of the plan: where the target is, and where the clients are.
+/// The indices of the plan's hosts: the target's and the clients'.
 const SERVER: usize = 0;
-/// See [`SERVER`].
+/// The index of the host of the client; see [`SERVER`].
 const CLIENT: usize = 1;
 
-/// Clients at once; datagrams of further ones are strays.
+/// The highest number of clients at once. Datagrams of further clients are strays.
 const MOST_CLIENTS: usize = 1_024;
-/// A client that is silent for so long, both ways, is forgotten.
+/// The silence in both directions after which a client is forgotten.
 const IDLE: Duration = Duration::from_secs(120);
-/// Datagrams between the readers and the forwarder. Further ones wait in the kernel's buffers.
+/// The highest number of batches between the readers and the forwarder. Further datagrams wait in
+/// the kernel's buffers.
 const BACKLOG: usize = 4_096;
-/// The size that the kernel's buffers are asked to have, in bytes.
+/// The requested size of the kernel's buffers, in bytes.
 const BUFFER: usize = 4 << 20;
-/// The longest sleep, and how often readers see whether they go on.
+/// The longest sleep, and the interval at which readers check whether to go on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// Datagrams taken before others are due again.
+/// Batches taken before a turn ends.
 const BURST: usize = 32;
-/// How often idle clients are looked for, and a live view is told.
+/// The time between two searches for idle clients, and between two reports to a live view.
 const SWEEP: Duration = Duration::from_millis(500);
-/// No hop limit is used up.
+/// The TTL of the carrying packets, which no hop uses up.
 const TTL: u8 = 64;
 
-/// How the proxy runs.
+/// The settings of the proxy.
 #[derive(Clone, Debug)]
 pub struct ProxyOptions {
-    /// Where the proxy listens. Port 0 takes a free one.
+    /// The address to listen at. Port 0 takes a free port.
     pub listen: SocketAddr,
-    /// Where datagrams go.
+    /// The address to which datagrams are forwarded.
     pub target: SocketAddr,
-    /// Where the log goes.
+    /// The directory for the log; `None` writes no log.
     pub log: Option<PathBuf>,
     /// The seed of queues and channels.
     pub seed: u64,
-    /// A packet that leaves later than this is the emulator's fault.
+    /// The lateness from which a packet counts as the emulator's fault.
     pub late_bound: Duration,
-    /// When the run ends at the latest.
+    /// The longest time of the run; `None` for no limit.
     pub most_time: Option<Duration>,
-    /// Ends the run when it is set.
+    /// The flag that ends the run when it is set.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Why the proxy does not run.
+/// Explains why the proxy does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The address to listen at is not to be had.
+    /// The proxy cannot listen at the address.
     #[error("--udp: cannot listen at {address}: {source}{}", hint(source))]
     Listen {
-        /// The address.
+        /// The address at which the proxy should listen.
         address: SocketAddr,
-        /// The answer of the operating system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A socket failed.
     #[error("--udp: the socket at {address} failed: {source}")]
     Socket {
-        /// The address.
+        /// The local address of the socket.
         address: SocketAddr,
-        /// The answer of the operating system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The log could not be written.
@@ -113,7 +114,7 @@ fn hint(source: &io::Error) -> &'static str {
     }
 }
 
-/// A proxy that listens.
+/// A proxy that listens for clients.
 #[derive(Debug)]
 pub struct Proxy {
     options: ProxyOptions,
@@ -125,9 +126,9 @@ pub struct Proxy {
 struct Client {
     address: SocketAddr,
     socket: Arc<UdpSocket>,
-    /// When a datagram last went either way.
+    /// The time of the last datagram in either direction.
     last: Time,
-    /// Whether its reader goes on.
+    /// Whether the client's reader continues.
     stays: Arc<AtomicBool>,
 }
 
@@ -143,7 +144,7 @@ impl Proxy {
     /// Opens the socket that clients send to.
     ///
     /// # Errors
-    /// If the address is not to be had.
+    /// Returns an error if the address cannot be used.
     pub fn bind(options: ProxyOptions) -> Result<Self, ProxyError> {
         let failed = |source| ProxyError::Listen {
             address: options.listen,
@@ -159,17 +160,17 @@ impl Proxy {
         })
     }
 
-    /// The address that clients send to.
+    /// Returns the address that clients send to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Forwards until it is stopped or its time is over. The plan has two hosts: the server's, then
-    /// the clients'. `live` is told the counts twice a second, and ends the run by answering
-    /// `false`.
+    /// Forwards datagrams until it is stopped or its time is over. The plan has two hosts: the
+    /// server, then the clients. `live` gets the counts twice a second, and ends the run by
+    /// returning `false`.
     ///
     /// # Errors
-    /// If a socket fails, or the log cannot be written.
+    /// Returns an error if a socket fails, or the log cannot be written.
     pub fn run(
         self,
         plan: &Plan,
@@ -252,7 +253,7 @@ impl Proxy {
         Ok(counter.summary(now, self.options.seed, false, self.options.late_bound))
     }
 
-    /// Waits for a datagram or until something is due, and does all there is to do.
+    /// Waits for a datagram or a due event, and handles all of them.
     fn turn(
         &self,
         forwarder: &mut Forwarder,
@@ -294,7 +295,8 @@ impl Proxy {
         Ok(())
     }
 
-    /// The number of a client, with a socket of its own if it is new; `None` if there are too many.
+    /// Returns the number of a client, with a socket of its own if it is new; `None` if there are
+    /// too many.
     fn number_of(
         &self,
         clients: &mut Clients,
@@ -411,8 +413,8 @@ impl Drop for Client {
     }
 }
 
-/// Datagrams that the kernel dropped because a socket's buffer was full, of the sockets at these
-/// ports.
+/// Returns the number of datagrams that the kernel dropped at the sockets with these ports, because
+/// a buffer was full.
 #[cfg(target_os = "linux")]
 fn dropped(ports: &HashSet<u16>) -> u64 {
     let mut dropped = 0;
@@ -432,7 +434,7 @@ fn dropped(ports: &HashSet<u16>) -> u64 {
     dropped
 }
 
-/// Other systems do not tell.
+/// Returns 0: other systems do not report drops.
 #[cfg(not(target_os = "linux"))]
 fn dropped(_: &HashSet<u16>) -> u64 {
     0
@@ -445,7 +447,7 @@ fn prepare(socket: &UdpSocket) -> io::Result<()> {
     socket.set_read_timeout(Some(time::Duration::from_nanos(sleep)))
 }
 
-/// The IP packet that carries a datagram. The ends have addresses of one family.
+/// Returns the IP packet that carries a datagram. The ends have addresses of one family.
 fn whole(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Vec<u8> {
     let builder = match (from.ip(), to.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => PacketBuilder::ipv4(from.octets(), to.octets(), TTL),
@@ -466,7 +468,7 @@ fn six(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// The datagram in a packet that [`whole`] made.
+/// Returns the datagram in a packet that [`whole`] made.
 fn payload(packet: &[u8]) -> &[u8] {
     let headers = match packet.first() {
         Some(byte) if byte >> 4 == 4 => 28,

@@ -1,4 +1,4 @@
-//! Requests of a forwarder to the kernel, so that it is in time.
+//! A forwarder's requests to the kernel for timely scheduling.
 #![expect(
     unsafe_code,
     reason = "sched_setscheduler, once to ask and once to give back"
@@ -9,22 +9,21 @@ use std::io::Write;
 
 use nix::libc;
 
-/// Of the priorities from 1 to 99 a low one: it goes before all that has none, and behind whatever
-/// else asked for one.
+/// A low one of the real-time priorities 1 to 99: above every thread without one, below all others.
 const PRIORITY: libc::c_int = 10;
 
-/// Real-time priority of the calling thread, and idle cores that stay awake, as far as this process
-/// may have either, until it is dropped. Drop it as soon as the last packet has gone: as long as
-/// the thread works, its core runs nothing else, which may be what another link waits for.
+/// Gives the calling thread real-time priority and keeps idle cores awake, as far as this process
+/// may, until it is dropped. Drop it as soon as the last packet has left: while the thread works,
+/// its core runs nothing else, which may be what another link waits for.
 #[derive(Debug)]
 pub(crate) struct RealTime {
     has_priority: bool,
-    /// The kernel's quality of service for latency holds while this file is open.
+    /// The open file of the kernel's latency setting, which holds as long as the file is open.
     _awake: Option<File>,
 }
 
 impl RealTime {
-    /// Asks for both; what is refused is gone without.
+    /// Requests both. A refused request is ignored.
     pub(crate) fn ask() -> Self {
         Self {
             has_priority: schedule(libc::SCHED_FIFO, PRIORITY),
@@ -32,7 +31,7 @@ impl RealTime {
         }
     }
 
-    /// Whether the thread has the priority.
+    /// Returns whether the thread has the priority.
     pub(crate) fn has_priority(&self) -> bool {
         self.has_priority
     }
@@ -46,7 +45,7 @@ impl Drop for RealTime {
     }
 }
 
-/// Schedules the calling thread by this policy; answers whether the kernel allowed it.
+/// Schedules the calling thread by this policy. Returns whether the kernel allowed it.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     // The system call itself, since musl's functions refuse; the kernel's parameters are the
     // priority alone. SAFETY: the priority lives through the call, which changes nothing but this
@@ -54,9 +53,8 @@ fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
-/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst): one that does
-/// takes tens of microseconds to wake, and in a virtual machine whose host has other work
-/// milliseconds.
+/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst). A sleeping core
+/// takes tens of microseconds to wake, and milliseconds in a virtual machine whose host is busy.
 fn awake() -> Option<File> {
     let path = "/dev/cpu_dma_latency";
     let mut file = OpenOptions::new().write(true).open(path).ok()?;
@@ -74,7 +72,7 @@ mod tests {
         unsafe { libc::sched_getscheduler(0) }
     }
 
-    /// What follows a run (its log becomes a table and a page, which takes a fifth of a second)
+    /// The work after a run, which turns its log into a table and a page in a fifth of a second,
     /// keeps no other link waiting.
     #[test]
     fn the_priority_ends_with_it() {

@@ -1,20 +1,20 @@
 //! The log of a run: one line of JSON for each packet at each link (`packets.jsonl`).
 //!
-//! | key | |
+//! | key | meaning |
 //! |---|---|
-//! | `offer` | counts the lines of all links in the order in which their links were asked |
-//! | `packet` | counts packets in the order in which hosts sent them |
-//! | `link`, `from`, `to` | the link; the hosts at the ends of the packet's way |
-//! | `protocol`, `source`, `destination`, `source_port`, `destination_port`, `sequence`, `ip_id` | what its headers say, as sent |
-//! | `bytes` | the IP packet |
-//! | `enqueued` | when it reached the link, in nanoseconds since the run began, as all times |
-//! | `waiting` | packets that waited there |
-//! | `scheduled` | when it should leave the link's far end, or is lost |
-//! | `departed` | when it did: at the last link, when the kernel took it; else as scheduled |
+//! | `offer` | the number of the line, in the order in which packets were offered to links |
+//! | `packet` | the number of the packet, in the order in which hosts sent packets |
+//! | `link`, `from`, `to` | the link; the hosts at the ends of the packet's route |
+//! | `protocol`, `source`, `destination`, `source_port`, `destination_port`, `sequence`, `ip_id` | fields of the packet's headers, as sent |
+//! | `bytes` | the size of the IP packet in bytes |
+//! | `enqueued` | the time at which the packet reached the link, in nanoseconds since the run began, as all times |
+//! | `waiting` | the number of packets that waited at the link then |
+//! | `scheduled` | the time at which the packet should leave the link's far end, or is lost |
+//! | `departed` | the time at which the packet left; at the last link, the time at which the kernel took it |
 //! | `fate` | `delivered`, `damaged`, `overflow`, `aqm`, `channel`, `fault`, `unfinished` |
-//! | `bits` | which bits were damaged, counted from the packet's first |
-//! | `state` | `good` or `bad`: what it met of a channel with two states |
-//! | `fault` | what the emulator did wrong: `late` (it left later than the bound), `device` (the kernel did not take it) |
+//! | `bits` | the positions of damaged bits, counted from the packet's first bit |
+//! | `state` | `good` or `bad`: the state of a channel with two states that the packet met |
+//! | `fault` | the emulator's fault: `late` (the packet left later than the bound), `device` (the kernel did not take it) |
 
 use std::io::{self, BufRead};
 
@@ -22,47 +22,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::header::Headers;
 
-/// One packet at one link.
+/// One packet at one link, as a line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Counts answers of links.
+    /// The number of the line, in the order in which packets were offered to links.
     pub offer: u64,
-    /// Counts packets.
+    /// The number of the packet, in the order in which hosts sent packets.
     pub packet: u64,
-    /// The link's name.
+    /// The name of the link.
     pub link: String,
-    /// The host that sent the packet.
+    /// The name of the host that sent the packet.
     pub from: String,
-    /// The host that it is for.
+    /// The name of the destination host.
     pub to: String,
-    /// The fields of its headers.
+    /// The fields of the packet's headers.
     #[serde(flatten)]
     pub headers: Headers,
-    /// Bytes of the IP packet.
+    /// The size of the IP packet, in bytes.
     pub bytes: u32,
-    /// When it reached the link, in nanoseconds since the run began.
+    /// The time at which the packet reached the link, in nanoseconds since the run began.
     pub enqueued: u64,
-    /// Packets that waited there.
+    /// The number of packets that waited at the link when this one arrived.
     pub waiting: u32,
-    /// When it should leave the far end, or is lost.
+    /// The time at which the packet should leave the far end or is lost, in nanoseconds since the
+    /// run began.
     pub scheduled: u64,
-    /// When it left the far end.
+    /// The time at which the packet left the far end, in nanoseconds since the run began; `None` if
+    /// it did not.
     pub departed: Option<u64>,
-    /// Its fate.
+    /// The fate of the packet: delivered, or lost in a certain way.
     pub fate: Fate,
-    /// Damaged bits.
+    /// The positions of the damaged bits, counted from the packet's first bit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bits: Vec<u32>,
-    /// The state of a channel with two.
+    /// The state of the channel; `None` for channels without two states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// The emulator's fault.
+    /// The emulator's fault, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
 
 impl Record {
-    /// Whether the packet left the far end, on time or late.
+    /// Returns whether the packet left the far end, on time or late.
     pub fn arrived(&self) -> bool {
         self.departed.is_some() && !self.fate.is_loss()
     }
@@ -72,44 +74,44 @@ impl Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    /// It left the far end whole.
+    /// The packet left the far end undamaged.
     Delivered,
-    /// It left the far end with flipped bits.
+    /// The packet left the far end with flipped bits.
     Damaged,
     /// The queue was full.
     Overflow,
-    /// The queue's discipline dropped it.
+    /// The queue's discipline dropped the packet.
     Aqm,
-    /// The channel corrupted it.
+    /// The channel corrupted the packet.
     Channel,
-    /// The link had let it through, but the emulator was late, or the kernel did not take it.
+    /// The link let the packet through, but the emulator was late or the kernel did not take it.
     Fault,
-    /// The run ended before it arrived.
+    /// The run ended before the packet arrived.
     Unfinished,
 }
 
-/// The state of a channel with two.
+/// The state of a channel with two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// The one that loses fewer packets.
+    /// The state that loses fewer packets.
     Good,
-    /// The one that loses more.
+    /// The state that loses more packets.
     Bad,
 }
 
-/// The emulator's fault.
+/// A fault of the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// The packet left later than the bound allows.
     Late,
-    /// The kernel did not take it.
+    /// The kernel did not take the packet.
     Device,
 }
 
 impl Fate {
-    /// The fate as the log writes it.
+    /// Returns the name of the fate in the log.
     pub fn name(self) -> &'static str {
         match self {
             Self::Delivered => "delivered",
@@ -122,30 +124,30 @@ impl Fate {
         }
     }
 
-    /// Whether the packet never left the link.
+    /// Returns whether the packet never left the link.
     pub fn is_loss(self) -> bool {
         matches!(self, Self::Overflow | Self::Aqm | Self::Channel)
     }
 }
 
-/// Why a log cannot be read.
+/// Explains why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file cannot be read.
     #[error("cannot read the log: {0}")]
     Unreadable(#[from] io::Error),
-    /// A line is none of a log.
+    /// A line is not a record.
     #[error("line {line} of the log is no record: {source}")]
     Line {
-        /// Which line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The mistake in it.
+        /// The fault in the line.
         source: serde_json::Error,
     },
 }
 
-/// Reads a log. A last line without an end, which an emulator that was killed may leave, is left
-/// out.
+/// Reads a log record by record. An incomplete last line, which a killed emulator may leave, is
+/// left out.
 pub fn read(log: impl BufRead) -> impl Iterator<Item = Result<Record, LogError>> {
     let mut lines = log.split(b'\n').enumerate().peekable();
     std::iter::from_fn(move || {

@@ -1,25 +1,25 @@
-//! Asks the links again: a log through `whyloss-link` in virtual time, fate for fate.
+//! Replays a log: asks the links again in virtual time, and compares every fate.
 //!
-//! Makes every link of a run anew with its specification and its seed, and offers it the packets of
-//! the log at the times of the log. Each answer must be the one that the log has.
+//! Makes every link of a run anew from its specification and seed, and offers it the packets at the
+//! times in the log. Each answer must equal the answer in the log.
 
 use whyloss::Time;
 
 use crate::network::{LinkPlan, Offer, Outcome, Service};
 use crate::record::{Fate, Record};
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Packets that links were offered.
+    /// The number of packets that links were offered.
     pub offers: u64,
-    /// How many fates, times and damaged bits were others than in the log.
+    /// The number of answers that differ from the log in fate, time or damaged bits.
     pub differences: u64,
-    /// The first of them, in words.
+    /// A description of the first difference; `None` if there is none.
     pub first: Option<String>,
 }
 
-/// Replays a log through the links of its run.
+/// Replays `records`, the log of a run, through the links of that run. `seed` is the run's seed.
 pub fn replay(plans: &[LinkPlan], seed: u64, mut records: Vec<Record>) -> Replayed {
     let links = plans.iter().enumerate();
     let mut links: Vec<Service> = links.map(|(i, plan)| Service::new(plan, seed, i)).collect();
@@ -58,7 +58,7 @@ pub fn replay(plans: &[LinkPlan], seed: u64, mut records: Vec<Record>) -> Replay
 }
 
 impl Replayed {
-    /// Compares what a link that answers later has to tell by `now`, each at its time.
+    /// Compares the fates that a link reports later with the log, each at its time, up to `now`.
     fn tell(&mut self, link: &mut Service, now: Time, records: &[Record], waited: &[usize]) {
         while link.next_event() <= now && link.next_event() < Time::MAX {
             let at = link.next_event();
@@ -97,7 +97,7 @@ fn agrees(record: &Record, waiting: usize, outcome: &Outcome) -> bool {
         Outcome::Channel(_) => record.fate == Fate::Channel,
         Outcome::Held => false,
     };
-    // What came of a packet after the link had let it through is not the link's doing.
+    // The link does not decide the fate of a packet after it has let it through.
     let later =
         matches!(record.fate, Fate::Fault | Fate::Unfinished) && outcome.arrival().is_some();
     let bits: &[u32] = match outcome {

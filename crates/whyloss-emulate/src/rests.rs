@@ -1,25 +1,26 @@
 //! Rests between turns while these crowd.
 //!
-//! To sleep until the next packet and to be woken by it costs many times what it takes to move one.
-//! So a thread whose turns crowd rests for a moment between them, and then takes all that has come
-//! meanwhile, as network cards moderate their interrupts. Turns that are further apart have no
-//! rests, and packets leave at their times.
+//! Sleeping until the next packet and waking up costs many times more than moving a packet.
+//! Therefore a thread with frequent turns rests for a moment between them and then takes all
+//! packets that have come, as network cards moderate interrupts. Turns that are further apart have
+//! no rests, and packets leave at their times.
 
 use std::thread;
 use std::time::Duration;
 
 use crate::clock::monotonic;
 
-/// A rest, in nanoseconds: how much later a packet may leave, and how much later it may be taken.
+/// The length of a rest in nanoseconds, by which a packet may leave or be taken later.
 const REST: u64 = 100_000;
-/// Turns that follow each other closely crowd from so many on.
+/// The number of closely spaced turns from which turns count as crowded.
 const CROWD: u32 = 16;
 
-/// When turns were.
+/// The time of the last turn, and the crowding of turns.
 #[derive(Debug, Default)]
 pub(crate) struct Rests {
     last: u64,
-    /// Grows with each turn that follows closely, and shrinks faster with each that does not.
+    /// The measure of crowding. It grows with each turn that follows closely, and shrinks faster
+    /// with each that does not.
     crowd: u32,
 }
 
@@ -35,7 +36,7 @@ impl Rests {
         self.last = now;
     }
 
-    /// How long to rest at this time before the next turn.
+    /// Returns how long to rest at this time before the next turn.
     fn rest(&mut self, now: u64) -> Option<u64> {
         let since = now.saturating_sub(self.last);
         self.crowd = if since < 2 * REST {

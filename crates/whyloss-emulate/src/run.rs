@@ -1,4 +1,4 @@
-//! A run: hosts, links between them in real time, and what became of every packet.
+//! A run of the emulator: hosts, links between them in real time, and the fate of every packet.
 
 use std::ffi::OsString;
 use std::io;
@@ -29,33 +29,33 @@ use crate::rests::Rests;
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Snapshot, Summary};
 
-/// How.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the log goes.
+    /// The directory for the log; `None` writes no log.
     pub log: Option<PathBuf>,
     /// The seed of queues and channels.
     pub seed: u64,
-    /// A packet that leaves later than this is the emulator's fault.
+    /// The lateness from which a packet counts as the emulator's fault.
     pub late_bound: Duration,
-    /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the
-    /// hosts.
+    /// The size of the largest packet, in bytes. Hosts fragment larger packets, or refuse them with
+    /// the MTU.
     pub mtu: u16,
     /// Whether the hosts reach the networks of this machine, and its name servers.
     pub internet: bool,
     /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
     pub real_time: bool,
-    /// When the run ends, whatever still runs.
+    /// The longest time of the run, after which commands are ended; `None` for no limit.
     pub most_time: Option<Duration>,
     /// The program and its first arguments that play a [role](crate::init::Role).
     pub init: Vec<OsString>,
-    /// Set from outside to end the run.
+    /// The flag that ends the run from outside.
     pub stop: Arc<AtomicBool>,
 }
 
 impl Options {
-    /// No log, seed 1, packets of 1500 bytes that are late after 10 ms, and real-time priority. See
-    /// [`Self::init`].
+    /// Returns default options: no log, seed 1, packets of 1500 bytes that are late after 10 ms,
+    /// and real-time priority. [`Self::init`] explains `init`.
     pub fn new(init: Vec<OsString>) -> Self {
         Self {
             log: None,
@@ -74,16 +74,16 @@ impl Options {
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Counts.
+    /// The counts of the run.
     pub summary: Summary,
-    /// How each host's command ended: its exit code, 128 and more for a signal. `None` for the
-    /// outside, and for what the run itself ended.
+    /// The exit code of each host's command, with 128 added to a signal. `None` for the outside,
+    /// and for commands that the run ended.
     pub exits: Vec<(String, Option<u8>)>,
-    /// Whether the run was ended from outside, or had its time.
+    /// Whether the run was ended from outside, or by its longest time.
     pub cut_short: bool,
 }
 
-/// Why there was no run, or it came to nothing.
+/// Explains why a run could not start or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The kernel refused what a run needs.
@@ -93,23 +93,23 @@ pub enum RunError {
     Setup {
         /// The part that could not be made.
         what: &'static str,
-        /// The kernel's error.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// No TUN devices.
+    /// The kernel offers no TUN devices.
     #[error(
         "cannot open /dev/net/tun ({0}): `sudo modprobe tun` makes it; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`"
     )]
     NoTun(#[source] io::Error),
-    /// No program that makes rules for NAT.
+    /// The program that makes rules for NAT is missing.
     #[error(
         "--internet needs the command `nft`, which is missing: install the package nftables (`sudo apt-get install nftables`)"
     )]
     NoNft,
-    /// The way to the networks of the machine could not be opened.
+    /// The gateway to the machine's networks could not be opened.
     #[error("--internet: {0}")]
     Gateway(#[source] io::Error),
-    /// No user namespaces.
+    /// The kernel does not allow user namespaces.
     #[error("cannot make a user namespace: {0}; run it as root")]
     NoUserNamespace(#[source] io::Error),
     /// All addresses are in use.
@@ -117,14 +117,14 @@ pub enum RunError {
         "no addresses are left: 63 runs on a machine, 7 inside a host, and hosts three deep are the most"
     )]
     NoAddresses,
-    /// More hosts than addresses.
+    /// The run has more hosts than addresses.
     #[error(
         "no addresses are left for {count} {}: {}",
         if *count == 1 { "host" } else { "hosts" },
         if *nested { "this run is inside a host of another run, and hosts three deep are the most" } else { "a run has 16,383 hosts at most" }
     )]
     TooManyHosts {
-        /// How many.
+        /// The number of hosts that the network has.
         count: usize,
         /// Whether the run is inside a host of another.
         nested: bool,
@@ -132,40 +132,40 @@ pub enum RunError {
     /// A command could not be started.
     #[error("cannot start the command at {host}: {source}")]
     Start {
-        /// The host.
+        /// The name of the host.
         host: String,
-        /// The kernel's error.
+        /// The error of the kernel.
         source: io::Error,
     },
-    /// The device failed.
+    /// A device failed.
     #[error("the device of {host} failed: {source}")]
     Device {
-        /// The host.
+        /// The name of the host.
         host: String,
-        /// The kernel's error.
+        /// The error of the kernel.
         source: io::Error,
     },
     /// The log could not be written.
     #[error(transparent)]
     Log(#[from] WriteError),
-    /// Waiting failed.
+    /// The run could not wait for events.
     #[error("cannot wait for packets: {0}")]
     Poll(#[source] io::Error),
 }
 
-/// Packets taken from a device before others have their turn.
+/// The number of packets taken from a device before others have their turn.
 const BURST: usize = 32;
-/// The longest sleep: commands and signals are looked after so often.
+/// The longest sleep, after which commands and signals are checked.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// How often addresses are looked for.
+/// The number of attempts to find free addresses.
 const TRIES: usize = 20;
-/// How often a live view is told.
+/// The time between two reports to a live view.
 const LIVE: Duration = Duration::from_millis(500);
 
-/// Runs a plan until the leading commands have ended.
+/// Runs a plan until its leading commands have ended.
 ///
 /// # Errors
-/// If something that it needs cannot be made, or fails. Whatever was made is gone then.
+/// Returns an error if a part of the run cannot be made or fails. All parts are removed then.
 pub fn run(
     plan: &Plan,
     options: &Options,
@@ -268,8 +268,7 @@ pub fn run(
     })
 }
 
-/// Makes the hosts. Another run may take the same addresses at the same time: then others are
-/// found.
+/// Makes the hosts. If another run takes the same addresses at the same time, finds others.
 fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
         let ground = Ground::find(count, mtu)?;
@@ -344,7 +343,7 @@ fn start(
     Ok(())
 }
 
-/// Waits for the next packet or the next time something is due, and does what there is to do.
+/// Waits for the next packet or due event, and handles it.
 fn turn(
     forwarder: &mut Forwarder,
     places: &[Place],
@@ -382,7 +381,7 @@ fn turn(
     Ok(())
 }
 
-/// Takes a packet from a host, if it has sent one.
+/// Reads a packet from a host and forwards it; returns false if the host sent none.
 fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> io::Result<bool> {
     let mut data = forwarder.buffers.pop().unwrap_or_default();
     data.resize(mtu.into(), 0);
@@ -413,7 +412,7 @@ fn write(places: &[Place]) -> impl FnMut(&Transit<Packet>) -> bool {
     |transit| places[transit.to].tun.write(&transit.payload.data)
 }
 
-/// Who answers for an address: a host whose range has it, else the outside.
+/// Returns the host that owns an address: the host whose range has it, else the outside.
 fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
     let address = ipv4_of(address);
     let within = |place: &Place| address.is_some_and(|address| place.prefix.contains(address));
@@ -422,10 +421,10 @@ fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
     places.iter().position(inside).or_else(outside)
 }
 
-/// The hidden subcommand of this program that plays a role.
+/// Returns the command line that starts this program again with a hidden subcommand.
 ///
 /// # Errors
-/// If the program cannot be found.
+/// Returns an error if the path of this program is unknown.
 pub fn init_by(subcommand: &str) -> io::Result<Vec<OsString>> {
     Ok(vec![init::this_program()?, subcommand.into()])
 }

@@ -1,8 +1,8 @@
-//! What a user says of a run: a scenario file, or a few options that make one.
+//! The user's description of a run: a scenario file, or a few options that make one.
 //!
-//! Links, queues and channels have the names, the units and the messages of scenarios
-//! (`docs/reference/scenarios.md`), because they are read by the scenario parser. A file may be a
-//! whole scenario, of which the links count, or links alone.
+//! Links, queues and channels have the names, units and messages of scenarios
+//! (`docs/reference/scenarios.md`), because the scenario parser reads them. A file may hold links
+//! alone, or a whole scenario of which only the links are used.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -20,109 +20,108 @@ mod change;
 
 pub use change::Change;
 
-/// Keys and values, or names and texts.
+/// Pairs of texts: a key and its value, or a name and its text.
 pub type Pairs = Vec<(String, String)>;
 
-/// The links of a run, and what was said of them.
+/// The links of a run, with the texts that describe them.
 #[derive(Clone, Debug)]
 pub struct Links {
-    /// The scenario whose links they are.
+    /// The scenario of the links.
     pub scenario: Scenario,
-    /// Its text.
+    /// The text of the scenario.
     pub text: String,
-    /// What was set beside it, with the traces of links by their names in `traces`: what a replay
-    /// needs.
+    /// The settings beside the text, for a replay. Traces of links have their names in `traces`.
     pub sets: Pairs,
-    /// The files of traces: what a replay calls them, and their text.
+    /// The trace files: their names in a replay, and their text.
     pub traces: Pairs,
 }
 
-/// One direction of a link, as the options have it.
+/// One direction of a link, as given by options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Direction {
-    /// `10mbit`, `trace:FILE`, `recorded:NAME`, or a chain of rates as scenarios have it.
+    /// The rate: `10mbit`, `trace:FILE`, `recorded:NAME`, or a chain of rates as in scenarios.
     pub rate: String,
-    /// `50ms`.
+    /// The delay, such as `50ms`.
     pub delay: String,
-    /// Extra delay of each packet: empty for none, the mean of an exponential law (`5ms`), or
-    /// jitter as scenarios have it.
+    /// The extra delay of each packet: empty for none, the mean of an exponential distribution
+    /// (`5ms`), or jitter as in scenarios.
     pub jitter: String,
     /// Packets, `100kB`, `unlimited`, or a queue as scenarios have it.
     pub queue: String,
-    /// `none`, `0.01`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a channel as
-    /// scenarios have it.
+    /// The losses: `none`, `0.01`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a
+    /// channel as in scenarios.
     pub loss: String,
-    /// Later changes, in any order.
+    /// Later changes of the link, in any order.
     pub changes: Vec<Change>,
 }
 
-/// What a host is.
+/// Describes a host of a run.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    /// Its name in logs, and in the commands' environment.
+    /// The host's name in logs and in the environment of commands.
     pub name: String,
-    /// The node of the network that it is.
+    /// The index of the host's node in the network.
     pub node: usize,
-    /// What runs there; `None`: the host is the machine itself, outside.
+    /// The command that runs on the host; `None` for the machine itself, outside.
     pub command: Option<Vec<OsString>>,
-    /// Whether the run goes on as long as this command does. The others are ended after the last
-    /// such.
+    /// Whether the run lasts as long as this command. Other commands are ended after the last
+    /// leading one.
     pub leads: bool,
 }
 
-/// What is to be run.
+/// Describes a run: its hosts, links and routes.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The hosts.
+    /// The hosts of the run.
     pub hosts: Vec<HostPlan>,
-    /// The links.
+    /// The links of the run.
     pub links: Vec<LinkPlan>,
-    /// The links from each host to each other, by index.
+    /// The links from each host to each other host, by index; `None` without a route.
     pub routes: Vec<Vec<Option<Vec<usize>>>>,
 }
 
-/// Why there are no such links.
+/// Explains why the links are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// The scenario is wrong.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A handover that sends packets twice.
+    /// A handover sends packets twice, which the emulator cannot do.
     #[error(
         "link `{0}`: the emulator sends no packet twice, as `handovers` with `waiting = \"copied\"` do; `waiting` can be \"kept\" or \"lost\" here, and `whyloss run` simulates copies"
     )]
     Copies(String),
-    /// An option is wrong.
+    /// The value of an option is invalid.
     #[error("`{value}` is no {what}: expected {expected}")]
     Option {
-        /// What it should be.
+        /// The kind of value that was expected.
         what: &'static str,
-        /// What it was.
+        /// The value given.
         value: String,
-        /// What would be right.
+        /// The valid forms, in words.
         expected: &'static str,
     },
-    /// A node that is none.
+    /// The network has no node with this name.
     #[error("no node is called `{name}`; the nodes are {nodes}")]
     Node {
-        /// What was asked for.
+        /// The name of the node asked for.
         name: String,
-        /// What there is.
+        /// The names of all nodes of the network, as one text.
         nodes: String,
     },
 }
 
-/// The name of the link towards the client, and of the way back.
+/// The name of the link towards the client.
 pub const DOWN: &str = "down";
-/// See [`DOWN`].
+/// The name of the link away from the client.
 pub const UP: &str = "up";
 
 impl Links {
-    /// The links of a scenario file. `file` names it in messages; each of `sets` is a key and a
-    /// value, as in [`whyloss_sim::scenario::ScenarioFile::parse`].
+    /// Reads the links of a scenario file. `file` names it in messages; each item of `sets` is a
+    /// key and a value, as in [`whyloss_sim::scenario::ScenarioFile::parse`].
     ///
     /// # Errors
-    /// The first thing that is wrong, and where.
+    /// Returns the first fault and its place.
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, SpecError> {
         let text = whole(text);
         let scenario = Scenario::from_toml(&text, file, sets)?;
@@ -142,10 +141,10 @@ impl Links {
         })
     }
 
-    /// A link there and a link back.
+    /// Returns a link towards the client and a link back.
     ///
     /// # Errors
-    /// The first option that is wrong.
+    /// Returns an error that names the first invalid option.
     pub fn pair(down: &Direction, up: &Direction) -> Result<Self, SpecError> {
         let mut text = String::new();
         for (name, from, to, direction) in [
@@ -167,7 +166,7 @@ impl Links {
         Self::from_toml(&text, "the options", &[])
     }
 
-    /// The links as a network has them.
+    /// Returns the plan of each link.
     pub fn plans(&self) -> Vec<LinkPlan> {
         let plan = |link: &whyloss_sim::scenario::Connection| LinkPlan {
             name: link.name.clone(),
@@ -176,10 +175,10 @@ impl Links {
         self.scenario.links.iter().map(plan).collect()
     }
 
-    /// The node with this name.
+    /// Returns the index of the node with this name.
     ///
     /// # Errors
-    /// Names those there are.
+    /// Returns an error that lists the known names if no node has this name.
     pub fn node(&self, name: &str) -> Result<usize, SpecError> {
         let nodes = &self.scenario.nodes;
         nodes
@@ -191,8 +190,8 @@ impl Links {
             })
     }
 
-    /// The nodes where a lone server and a lone client are: the first link's near end and the last
-    /// link's far end, the links back not among them.
+    /// Returns the indices of the nodes for a single server and a single client: the near end of
+    /// the first link and the far end of the last one. Links back do not count.
     pub fn ends(&self) -> (usize, usize) {
         let links = &self.scenario.links;
         if links.len() == 2 {
@@ -202,8 +201,8 @@ impl Links {
         flow.map_or((0, 0), |flow| (flow.source, flow.sink))
     }
 
-    /// The plan of a server and a client at the [ends](Self::ends), with nothing else on the
-    /// network. The client leads: it starts when the server listens, and the run ends with it.
+    /// Returns the plan of a server and a client at the [ends](Self::ends), with nothing else on
+    /// the network. The client leads: it starts when the server listens, and the run ends with it.
     pub fn both(&self, server: Vec<OsString>, client: Vec<OsString>) -> Plan {
         let (near, far) = self.ends();
         let host = |(name, node, command, leads): (&str, usize, _, _)| HostPlan {
@@ -219,7 +218,7 @@ impl Links {
         self.plan(hosts.map(host).into())
     }
 
-    /// The plan with hosts at these nodes.
+    /// Returns the plan with hosts at these nodes.
     pub fn plan(&self, hosts: Vec<HostPlan>) -> Plan {
         let router = Router::new(&self.scenario);
         let route = |from: &HostPlan, to: &HostPlan| {
@@ -239,14 +238,13 @@ impl Links {
     }
 }
 
-/// Adds what a scenario must have and a run does not need.
-/// What is set beside a text that was read from `file`, and the traces that both name, under names
-/// of their own.
+/// Adds what a scenario must have and a run does not need. Returns the settings beside a text that
+/// was read from `file`, and the traces that both name, under new names.
 fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut traces = Vec::new();
     let mut renamed = |rate: &str| {
-        // Whoever read the scenario could read it.
+        // The scenario's reader could read this file.
         let text = fs::read_to_string(directory.join(rate.strip_prefix("trace:")?)).ok()?;
         let name = format!("{}.trace", traces.len() + 1);
         let rate = format!("trace:{name}");
@@ -299,7 +297,7 @@ fn whole(text: &str) -> String {
     whole
 }
 
-/// How tc writes units, and how scenarios do.
+/// The units of rates, as tc and as scenarios write them.
 const RATES: &[(&str, &str)] = &[
     ("gbit", "Gbit/s"),
     ("mbit", "Mbit/s"),
@@ -315,10 +313,10 @@ const TIMES: &[(&str, &str)] = &[
 ];
 const SIZES: &[(&str, &str)] = &[("kB", "kB"), ("MB", "MB"), ("B", "B")];
 
-/// A span of time, such as `50ms`.
+/// Parses a duration such as `50ms`.
 ///
 /// # Errors
-/// If it is none.
+/// Returns an error if `text` has another form.
 pub fn duration(text: &str) -> Result<Duration, SpecError> {
     let expected = "such as 50ms or 1.5 s";
     let written = quantity(text, "span of time", expected, TIMES)?;
@@ -335,10 +333,10 @@ pub fn duration(text: &str) -> Result<Duration, SpecError> {
     ))
 }
 
-/// A rate in bytes per second, such as `10mbit`.
+/// Parses a rate such as `10mbit`, and returns it in bytes per second.
 ///
 /// # Errors
-/// If it is none, or zero.
+/// Returns an error if `text` has another form, or the rate is zero.
 pub fn rate(text: &str) -> Result<f64, SpecError> {
     let expected = "such as 10mbit or 1.5 Mbit/s, and more than 0";
     let written = quantity(text, "rate", expected, RATES)?;
@@ -360,10 +358,10 @@ pub fn rate(text: &str) -> Result<f64, SpecError> {
     })
 }
 
-/// A number of bytes, such as `1 GiB`.
+/// Parses a size such as `1 GiB`, and returns it in bytes.
 ///
 /// # Errors
-/// If it is none.
+/// Returns an error if `text` has another form.
 pub fn bytes(text: &str) -> Result<u64, SpecError> {
     const BYTES: &[(&str, &str)] = &[
         ("GiB", "GiB"),
@@ -389,7 +387,7 @@ pub fn bytes(text: &str) -> Result<u64, SpecError> {
     Ok((number.parse::<f64>().unwrap_or(0.0) * unit) as u64)
 }
 
-/// A number with its unit, as scenarios write it.
+/// Returns a number with its unit, as scenarios write it.
 fn quantity(
     text: &str,
     what: &'static str,
@@ -417,7 +415,7 @@ fn quantity(
         .ok_or_else(wrong)
 }
 
-/// A link's rate, as scenarios write it.
+/// Returns a link's rate, as scenarios write it.
 fn link_rate(text: &str) -> Result<String, SpecError> {
     if text.starts_with('{') {
         return Ok(text.to_owned());
@@ -435,7 +433,7 @@ fn link_rate(text: &str) -> Result<String, SpecError> {
     Ok(toml::Value::from(written).to_string())
 }
 
-/// A line with a link's jitter, if it has one.
+/// Returns a line with a link's jitter, if it has one.
 fn jitter(text: &str) -> Result<String, SpecError> {
     if text.is_empty() {
         return Ok(String::new());

@@ -1,4 +1,4 @@
-//! What a run came to: counts of each link, lateness, and what the emulator did wrong.
+//! The summary of a run: counts of each link, lateness, and the emulator's faults.
 
 use std::fmt::Write as _;
 
@@ -11,67 +11,67 @@ use crate::record::{Fate, Fault};
 /// The counts of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkCounts {
-    /// Its name.
+    /// The name of the link.
     pub name: String,
-    /// Packets that reached it.
+    /// The number of packets that reached the link.
     pub offered: u64,
-    /// Packets that left its far end whole, the emulator's faults among them.
+    /// The number of packets that left the far end undamaged, the emulator's faults included.
     pub delivered: u64,
-    /// Packets that left it with flipped bits.
+    /// The number of packets that left the far end with flipped bits.
     pub damaged: u64,
-    /// Bytes that left it.
+    /// The number of bytes that left the far end.
     pub bytes: u64,
-    /// Packets that found its queue full.
+    /// The number of packets that found the queue full.
     pub overflow: u64,
-    /// Packets that its discipline dropped.
+    /// The number of packets that the queue's discipline dropped.
     pub aqm: u64,
-    /// Packets that its channel corrupted.
+    /// The number of packets that the channel corrupted.
     pub channel: u64,
-    /// Packets still on it when the run ended.
+    /// The number of packets on the link when the run ended.
     pub unfinished: u64,
-    /// The most packets that an arrival found waiting.
+    /// The highest number of packets that an arrival found waiting.
     pub most_waiting: u32,
 }
 
-/// The emulator's faults.
+/// The numbers of packets that the emulator itself treated wrongly, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
-    /// Packets that left later than the bound.
+    /// The number of packets that left later than the bound.
     pub late: u64,
-    /// Packets that the kernel did not take, or dropped on their way to the emulator.
+    /// The number of packets that the kernel did not take, or dropped on their way to the emulator.
     pub device: u64,
 }
 
-/// How much later than scheduled packets left, in nanoseconds.
+/// The lateness of packets: how much later than scheduled they left, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lateness {
-    /// Packets measured.
+    /// The number of packets measured.
     pub packets: u64,
-    /// Half of them were no later than this.
+    /// The median lateness, in nanoseconds.
     pub p50_ns: u64,
-    /// 99 % of them were no later than this.
+    /// The lateness that 99 % of packets do not exceed, in nanoseconds.
     pub p99_ns: u64,
-    /// The latest.
+    /// The highest lateness, in nanoseconds.
     pub max_ns: u64,
 }
 
 /// The data of a live view.
 #[derive(Clone, Debug)]
 pub struct Snapshot<'a> {
-    /// Time since the run began.
+    /// The time since the run began.
     pub now: Time,
     /// The counts of the links so far.
     pub links: &'a [LinkCounts],
-    /// Packets waiting at each.
+    /// The number of packets waiting at each link.
     pub waiting: &'a [usize],
-    /// How late packets were.
+    /// The lateness of packets so far.
     pub lateness: Lateness,
 }
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How long it ran, in seconds.
+    /// The length of the run, in seconds.
     pub seconds: f64,
     /// The seed of queues and channels.
     pub seed: u64,
@@ -79,18 +79,18 @@ pub struct Summary {
     pub real_time: bool,
     /// The counts of the links.
     pub links: Vec<LinkCounts>,
-    /// How late packets left.
+    /// The statistics of how late packets left, in nanoseconds.
     pub lateness: Lateness,
-    /// Packets later than this are faults, in nanoseconds.
+    /// The lateness from which a packet is a fault, in nanoseconds.
     pub late_bound_ns: u64,
-    /// The failure, if there was one.
+    /// The faults of the emulator.
     pub faults: Faults,
-    /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before
-    /// any link.
+    /// The number of packets that the emulator dropped before any link: neither IPv4 nor IPv6, or
+    /// for no host of the run.
     pub strays: u64,
 }
 
-/// Counts while a run goes on.
+/// The counts of an unfinished run.
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) links: Vec<LinkCounts>,
@@ -115,12 +115,12 @@ impl Counter {
         }
     }
 
-    /// A packet left its last link, so much later than scheduled.
+    /// Records that a packet left its last link later than scheduled, by this time.
     pub(crate) fn late(&mut self, by: Duration) {
         self.lateness.saturating_record(by.as_nanos().max(1) as u64);
     }
 
-    /// A packet's fate at a link.
+    /// Counts a packet's fate at a link.
     pub(crate) fn count(
         &mut self,
         link: usize,
@@ -184,12 +184,12 @@ impl Counter {
 }
 
 impl Summary {
-    /// Whether the emulator did anything wrong.
+    /// Returns whether the emulator had any fault.
     pub fn is_faulty(&self) -> bool {
         self.faults != Faults::default()
     }
 
-    /// The summary for people.
+    /// Returns the summary as text for a terminal.
     pub fn render(&self) -> String {
         let mut text = String::new();
         let mut line = |cells: [&str; 9]| {

@@ -1,15 +1,15 @@
-//! The log of a receiver: every arrival and every verdict, one line of JSON each; and its replay
-//! through a classifier.
+//! The log of a receiver, with each arrival and verdict as a line of JSON, and its replay through
+//! a classifier.
 //!
-//! | key | |
+//! | key | value |
 //! |---|---|
 //! | `number` | the packet's number as sent |
-//! | `sequence` | the same, counted from 0 without wrapping |
-//! | `sent`, `received` | the sender's stamp, and the kernel's on arrival, in nanoseconds on the clock of each |
+//! | `sequence` | the packet's number, counted from 0 without wrapping |
+//! | `sent`, `received` | times of sending and arrival in nanoseconds, each by its end's clock |
 //! | `size` | bytes of the packet |
-//! | `missing` | packets between it and the highest number that arrived before |
-//! | `verdict` | `congestion` or `wireless`: what the classifier called the missing ones |
-//! | `damaged` | damaged bits of the packet, where its payload tells, counted from the first of its IP header |
+//! | `missing` | the number of packets missing between this one and the highest number before |
+//! | `verdict` | `congestion` or `wireless`: the classifier's verdict on the missing packets |
+//! | `damaged` | damaged bits that the payload reveals, counted from the IP header's first bit |
 
 use std::io::{self, BufRead};
 
@@ -17,36 +17,36 @@ use serde::{Deserialize, Serialize};
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time};
 
-/// One arrival.
+/// One arrival, as a line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// The packet's number as sent.
+    /// The packet's sequence number as sent, which wraps at 2³² (IFTP: 2¹⁶).
     pub number: u32,
-    /// The same from 0, without wrapping.
+    /// The packet's sequence number, counted from 0 without wrapping.
     pub sequence: u64,
-    /// The sender's stamp.
+    /// The time of sending, in nanoseconds of the sender's clock.
     pub sent: u64,
-    /// The receiver's.
+    /// The time of arrival, in nanoseconds of the receiver's clock.
     pub received: u64,
-    /// Bytes.
+    /// The size of the packet, in bytes.
     pub size: u32,
-    /// Packets missing before it.
+    /// The number of packets missing between this one and the highest number before.
     pub missing: u64,
-    /// The verdicts on them.
+    /// The classifier's verdict on the missing packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Called>,
-    /// Damaged bits.
+    /// The damaged bits of the packet, counted from the first bit of its IP header.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<u32>,
 }
 
-/// A cause, as logs write it.
+/// A cause, as written in logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Called {
-    /// A queue.
+    /// A full queue lost the packet.
     Congestion,
-    /// A channel.
+    /// A channel lost the packet.
     Wireless,
 }
 
@@ -59,10 +59,10 @@ impl From<Cause> for Called {
     }
 }
 
-/// Reads a log of arrivals; a last line that was cut short is left out.
+/// Reads a log of arrivals. An incomplete last line is left out.
 ///
 /// # Errors
-/// If it cannot be read, or a line is none.
+/// Returns an error if the log cannot be read, or a line is not an arrival.
 pub fn read(log: impl BufRead) -> io::Result<Vec<Line>> {
     let mut lines = log.split(b'\n').peekable();
     let mut read = Vec::new();
@@ -77,17 +77,17 @@ pub fn read(log: impl BufRead) -> io::Result<Vec<Line>> {
     Ok(read)
 }
 
-/// A clock against another.
+/// The offset and drift of one clock against another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Skew {
-    /// How much it is ahead.
+    /// The time by which the clock is ahead.
     pub offset: Duration,
-    /// By how much it is fast: 1e-4 is 100 ppm.
+    /// The relative error of the clock's speed, positive if it is fast: 1e-4 is 100 ppm.
     pub drift: f64,
 }
 
 impl Skew {
-    /// What it shows when the other shows `at`.
+    /// Returns the time that the clock shows when the other shows `at`.
     pub fn apply(self, at: Time) -> Time {
         at + self.offset + Duration::from_nanos((at.as_nanos() as f64 * self.drift) as i64)
     }
@@ -96,14 +96,14 @@ impl Skew {
 /// The outcome of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// Gaps judged.
+    /// The number of gaps that were judged.
     pub verdicts: u64,
-    /// Verdicts that differ from the log's.
+    /// The number of verdicts that differ from the log.
     pub differ: u64,
 }
 
-/// Feeds the arrivals to a classifier as it was at the start, with another clock at the receiver,
-/// and compares verdicts.
+/// Feeds the arrivals to `classifier`, with the receiver's clock changed by `skew`, and compares
+/// the verdicts with those in the log.
 pub fn replay(lines: &[Line], mut classifier: Classifier, skew: Skew) -> Compared {
     let mut compared = Compared::default();
     for line in lines {

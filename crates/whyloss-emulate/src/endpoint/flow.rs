@@ -1,4 +1,4 @@
-//! The parts of a session, in the words of scenarios: transport, classifier, application, packet,
+//! The parts of a session, in scenario syntax: transport, classifier, application, packet size,
 //! coverage.
 
 use whyloss::{iftp, receiver, sender, tfrc};
@@ -12,35 +12,36 @@ use super::wire::{BELOW, DATA_HEADER, iftp_format};
 /// The transport of a session, with its classifier.
 #[derive(Clone, Debug)]
 pub enum Carriage {
-    /// TFRC, with a classifier at the receiver.
+    /// The transport is TFRC, with a classifier at the receiver.
     Tfrc(tfrc::Options, Box<receiver::Classifier>),
-    /// IFTP, with a classifier at the sender.
+    /// The transport is IFTP, with a classifier at the sender.
     Iftp(iftp::Options, Box<sender::Classifier>),
 }
 
 /// The transport of a session.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The transport.
+    /// The transport protocol and its options.
     pub carriage: Carriage,
-    /// The application.
+    /// The application, which determines when there is data to send.
     pub application: Application,
-    /// Bytes of a data packet, with the headers of IPv4 and UDP.
+    /// The size of a data packet in bytes, with the headers of IPv4 and UDP.
     pub packet: u32,
-    /// Bytes of it, from its start, that a checksum covers.
+    /// The number of bytes from the packet's start that a checksum covers; `None` for the whole
+    /// packet.
     pub coverage: Option<u32>,
 }
 
-/// Why a flow is none.
+/// Explains why a flow is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
-    /// A word is wrong.
+    /// A key or value is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Something that has no endpoint.
+    /// The transport or application has no endpoint.
     #[error("only `tfrc` and `iftp` run on sockets here")]
     NoEndpoint,
-    /// Something else is wrong.
+    /// The endpoint cannot carry the flow.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
 }
@@ -49,7 +50,7 @@ impl Flow {
     /// Reads a flow; each of `words` is a key of a scenario's `[[flow]]` and its value.
     ///
     /// # Errors
-    /// The first word that is wrong.
+    /// Returns an error that names the first invalid key or value.
     pub fn parse(words: &[(&str, &str)]) -> Result<Self, FlowError> {
         let text = "duration = \"1 s\"\n[[link]]\nname = \"link\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\
                     queue = \"unlimited\"\n[[flow]]\nname = \"session\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tfrc\"\n";
@@ -88,7 +89,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// Bytes of a data packet before its payload.
+    /// Returns the number of bytes of a data packet before its payload.
     pub fn headers(&self) -> u32 {
         BELOW
             + match self.carriage {
@@ -97,13 +98,14 @@ impl Flow {
             } as u32
     }
 
-    /// Bytes of payload in a whole packet.
+    /// Returns the number of payload bytes in a whole packet.
     pub fn payload(&self) -> usize {
         (self.packet - self.headers()) as usize
     }
 }
 
-/// The classifier, if what decides is one: nobody tells an endpoint the truth.
+/// Returns the decider's classifier. A reference is an error, because an endpoint does not know the
+/// truth.
 fn real<C: Unaware, O, X>(decider: Decider<C, O, X>) -> Result<C, EndpointError> {
     match decider {
         Decider::Unaware => Ok(C::unaware()),

@@ -1,41 +1,41 @@
-//! What a sender believes of a receiver's reports, and how fast it may send whatever they say.
+//! Limits the reports that a sender accepts from a receiver, and its sending rate.
 //!
-//! A receiver chooses every number of its feedback, and gains by a rate that is too high (RFC 5348,
-//! 10.1 to 10.3). The sender knows what it sent and when, and holds each report to that:
+//! A receiver chooses every number in its feedback, and profits from too high a rate (RFC 5348,
+//! 10.1 to 10.3). The sender knows its own packets and their times, and checks each report
+//! against them:
 //!
 //! ```text
-//! impossible  X_recv or p that is no number or out of range, another echo than the packet's stamp,
-//!             a hold longer than the time since, losses before a packet carried an R         ignored
+//! impossible  X_recv or p that is NaN or out of range, an echo that is not the packet's stamp, a
+//!             hold longer than the time since, losses before a packet carried an R         ignored
 //! surplus     a second report within R/2 that does not raise p                                 ignored
-//! R_sample    at least half of the least time from a packet to its report: no hold explains more
+//! R_sample    at least half of the shortest time from a packet to its report; holds are cut to this
 //! X_recv      at most the highest rate sent in the last four round trips
 //! rate        at most max(2 · highest X_recv so far, 4 · W_init/R), and --max-rate, always
 //! ```
 //!
-//! Honest receivers meet none of these limits but the last, so their sessions go as RFC 5348 has
-//! it.
+//! Honest receivers meet only the last of these limits, so their sessions follow RFC 5348.
 
 use whyloss::tfrc::Feedback;
 use whyloss::{Duration, Time};
 
 /// The shortest time over which a sending rate is measured.
 const LEAST_WINDOW: Duration = Duration::from_millis(10);
-/// Sending rates that are remembered: X_recv may lag behind by the way of packets and of the
-/// report.
+/// The number of remembered sending rates, because X_recv lags by the travel time of packets and
+/// reports.
 const WINDOWS: usize = 4;
-/// How much unused time a sender may make up for at once.
+/// The unused sending time that a sender may catch up on at once, in seconds.
 const DEPTH: f64 = 0.02;
-/// Packets that may leave at once at any rate: W_init (RFC 5348, 4.2).
+/// The number of packets that may leave at once at any rate: W_init (RFC 5348, 4.2).
 const LEAST_DEPTH: f64 = 4.0;
 
 /// The fate of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Report {
-    /// It cannot be true.
+    /// The report cannot be true.
     Impossible,
-    /// It comes too soon after the last.
+    /// The report comes too soon after the last one.
     Surplus,
-    /// The part that the transport may be told.
+    /// The part of the report that the transport may use.
     Useful(Feedback),
 }
 
@@ -44,27 +44,31 @@ pub(super) enum Report {
 pub(super) struct Guard {
     packet: f64,
     most: f64,
-    /// What reports justify; infinite before the first, and for transports that are bounded by
-    /// their acknowledgements.
+    /// The rate that reports justify, in bytes per second. It is infinite before the first report,
+    /// and for transports that are bounded by their acknowledgements.
     justified: f64,
-    /// The highest X_recv that was believed.
+    /// The highest accepted X_recv, in bytes per second.
     peak: f64,
-    /// The least time from a packet to its report.
+    /// The shortest time from a packet to its report.
     trip: Option<Duration>,
-    /// When the last useful report came, and the number of its packet.
+    /// The time of the last useful report.
     used: Option<Time>,
+    /// The number of the packet of that report.
     newest: u64,
-    /// The rates of the last windows; when this one began, and the bytes sent in it.
+    /// The rates of the last windows, in bytes per second.
     rates: [f64; WINDOWS],
+    /// The start of the current window.
     began: Time,
+    /// The bytes sent in the current window.
     bytes: f64,
-    /// Bytes that may leave at once, and when they were counted.
+    /// The number of bytes that may leave at once.
     tokens: f64,
+    /// The time at which `tokens` was counted.
     counted: Time,
 }
 
 impl Guard {
-    /// Of packets of so many bytes, at most so many bytes a second.
+    /// Creates a guard for packets of `packet` bytes that allows at most `most` bytes a second.
     pub(super) fn new(packet: u32, most: f64, now: Time) -> Self {
         let packet = f64::from(packet.max(1));
         Self {
@@ -83,12 +87,12 @@ impl Guard {
         }
     }
 
-    /// No packet leaves faster than this.
+    /// Returns the highest rate at which packets may leave, in bytes per second.
     pub(super) fn rate(&self) -> f64 {
         self.most.min(self.justified)
     }
 
-    /// When a packet may leave.
+    /// Returns when a packet may leave.
     pub(super) fn due(&self) -> Time {
         if self.tokens > 0.0 {
             return self.counted;
@@ -97,7 +101,7 @@ impl Guard {
         self.counted + wait.max(Duration::from_nanos(1))
     }
 
-    /// Whether a packet may leave now.
+    /// Returns whether a packet may leave now.
     pub(super) fn is_open(&mut self, now: Time) -> bool {
         let rate = self.rate();
         let depth = (DEPTH * rate).max(LEAST_DEPTH * self.packet);
@@ -107,14 +111,14 @@ impl Guard {
         self.tokens > 0.0
     }
 
-    /// A packet of so many bytes has left.
+    /// Records that a packet of `bytes` bytes has left.
     pub(super) fn on_sent(&mut self, bytes: u32) {
         self.tokens -= f64::from(bytes);
         self.bytes += f64::from(bytes);
     }
 
-    /// Judges a report of packet `number`, which left at `sent`. `rtt` and `p` are what the
-    /// transport holds of both so far.
+    /// Judges a report of packet `number`, which left at `sent`. `rtt` and `p` are the transport's
+    /// current values.
     pub(super) fn judge(
         &mut self,
         now: Time,
@@ -150,19 +154,19 @@ impl Guard {
         })
     }
 
-    /// The transport has taken a report, and has this R.
+    /// Records that the transport has used a report, and its R.
     pub(super) fn on_used(&mut self, rtt: Option<Duration>) {
         let rtt = rtt.map_or(0.0, Duration::as_secs_f64).max(1e-9);
         let first = (4.0 * self.packet).min(4380_f64.max(2.0 * self.packet));
         self.justified = (2.0 * self.peak).max(4.0 * first / rtt);
     }
 
-    /// The highest rate of the last windows and this one, which ends if it is as long as a round
-    /// trip.
+    /// Returns the highest rate of the last windows and this one, which ends if it is as long as a
+    /// round trip.
     fn sent_rate(&mut self, now: Time, rtt: Duration) -> f64 {
         let least = rtt.max(LEAST_WINDOW);
         let span = now - self.began;
-        // A packet more: where a window begins and ends between packets is chance.
+        // One packet more, because a window begins and ends at random between packets.
         let rate = (self.bytes + self.packet) / span.max(least).as_secs_f64();
         let highest = self.rates.iter().fold(rate, |most, &rate| most.max(rate));
         if span >= least {

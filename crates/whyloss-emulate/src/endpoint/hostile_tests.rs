@@ -88,7 +88,7 @@ struct Evil {
     x: f64,
     /// The share of the time since the packet left that is called a hold.
     held: f64,
-    /// How long after the packet.
+    /// The time from the packet to its report.
     wait: Duration,
     /// Every so many packets.
     every: u64,
@@ -199,8 +199,8 @@ fn no_feedback_makes_a_sender_exceed_its_limits() {
         ] {
             let options = sending(transport, rate);
             let (ended, seconds, outcome) = run(&options, evil);
-            // Nobody answers the end: it is said for `patience`. A report that cannot be is no sign
-            // of life.
+            // The end gets no answer, so it is repeated for `patience`. An impossible report is no
+            // sign of life.
             assert!(
                 matches!(outcome, Err(EndpointError::Silent { .. })),
                 "{evil:?}"
@@ -261,7 +261,7 @@ fn a_stop_ends_a_session_in_60_ms() {
         assert!(stopped || now < from, "{ended:?}");
         assert!(now <= from + Duration::from_millis(60), "{stopped_at}");
     }
-    // Whoever was not answered yet stops at once.
+    // A sender without an answer stops at once.
     let mut end = SendingEnd::new(&sending("tfrc", 1e6), SESSION, at(0)).unwrap();
     end.stop(at(0));
     assert!(matches!(

@@ -1,14 +1,14 @@
 //! TFRC and IFTP on real sockets: the state machines of `whyloss`, over UDP or UDP-Lite.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`wire`] | the packets, and who says what to whom |
-//! | [`flow`] | what carries a session: the words of scenarios |
+//! | [`wire`] | the packets and the protocol |
+//! | [`flow`] | transport, classifier and application of a session, in scenario syntax |
 //! | [`pattern`] | payloads that the receiver can check |
 //! | [`arrivals`] | the log of a receiver, and its replay through a classifier |
-//! | [`truth`] | verdicts against the log of an emulator |
-//! | `sending`, `receiving` | the two ends, datagrams and time in, datagrams out (Linux) |
-//! | `send`, `recv` | the same on sockets (Linux) |
+//! | [`truth`] | scores verdicts against the log of an emulator |
+//! | `sending`, `receiving` | the two ends, with datagrams and time in, datagrams out (Linux) |
+//! | `send`, `recv` | the two ends on sockets (Linux) |
 
 pub mod arrivals;
 pub mod flow;
@@ -43,39 +43,39 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a session failed.
+/// Explains why a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    /// The socket.
+    /// A socket failed.
     #[error("cannot use the socket at {at}: {source}")]
     Socket {
-        /// Its own address, or the peer's.
+        /// The socket's own address, or the peer's address.
         at: SocketAddr,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// UDP-Lite is not there.
+    /// The kernel has no UDP-Lite.
     #[error(
         "this kernel has no UDP-Lite ({0}); leave out --udp-lite, and the application checks its section itself"
     )]
     NoUdpLite(#[source] io::Error),
-    /// No answer comes.
+    /// The peer does not answer.
     #[error("no answer from {peer} within {seconds} s; is `whyloss recv` running there?")]
     NoAnswer {
-        /// Who was asked.
+        /// The address of the peer.
         peer: String,
-        /// How long.
+        /// The time without an answer, in seconds.
         seconds: f64,
     },
-    /// No receiver listens.
+    /// No receiver listens at this address.
     #[error("no receiver listens at {0}")]
     Refused(String),
-    /// The peer has fallen silent.
+    /// The peer has sent nothing for too long.
     #[error("{peer} has been silent for {seconds} s")]
     Silent {
-        /// Who.
+        /// The address of the peer.
         peer: String,
-        /// How long.
+        /// The time without an answer, in seconds.
         seconds: f64,
     },
     /// The peer knows nothing of the session.
@@ -87,7 +87,7 @@ pub enum EndpointError {
     /// The peer expects another transport.
     #[error("{0} expects another transport: both ends need the same --transport")]
     Carrier(String),
-    /// The sender was restarted.
+    /// The sender was restarted and began another session.
     #[error("the sender began another session: it was restarted")]
     Replaced,
     /// The classifier needs the truth.
@@ -95,22 +95,22 @@ pub enum EndpointError {
         "a classifier that is told the truth works in simulations only: on a real path the truth is not known in time"
     )]
     NeedsTruth,
-    /// A source.
+    /// The source of the data cannot be read.
     #[error("cannot read {}, which is to be sent: {source}", path.display())]
     Source {
         /// The file, `-` for standard input.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Received data, statistics or arrivals.
+    /// Received data, statistics or arrivals cannot be written.
     #[error("cannot write {what} to {}: {source}", path.display())]
     Write {
-        /// Which.
+        /// The kind of output that failed.
         what: &'static str,
         /// The file, `-` for standard output.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The peer sent more than the file may hold.
@@ -118,9 +118,9 @@ pub enum EndpointError {
         "{packets} packets lie beyond the first {limit} bytes of the data, and are not in the file; --out-limit allows more"
     )]
     TooLong {
-        /// How many.
+        /// The number of packets that are missing from the file.
         packets: u64,
-        /// The limit.
+        /// The limit on the size of the file, in bytes.
         limit: u64,
     },
     /// The log of arrivals is longer than it may be.
@@ -128,23 +128,23 @@ pub enum EndpointError {
         "{arrivals} arrivals are not in the log, which ends at {limit} bytes; --out-limit allows more"
     )]
     Unlogged {
-        /// How many.
+        /// The number of arrivals that are missing from the log.
         arrivals: u64,
-        /// The limit.
+        /// The limit on the size of the log, in bytes.
         limit: u64,
     },
     /// A packet has no room for its headers.
     #[error("a packet of {packet} bytes has no room for {headers} bytes of headers and a payload")]
     Small {
-        /// The packet.
+        /// The size of a packet, in bytes.
         packet: u32,
-        /// The headers.
+        /// The size of the headers of a packet, in bytes.
         headers: u32,
     },
-    /// Something else than was sent.
+    /// This many packets arrived with a payload that differs from what was sent.
     #[error("{0} packets arrived with another payload than was sent")]
     Wrong(u64),
-    /// From outside.
+    /// The session was ended from outside.
     #[error("interrupted")]
     Interrupted,
 }

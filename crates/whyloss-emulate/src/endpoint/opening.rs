@@ -1,4 +1,4 @@
-//! How a session begins: the receiver's cookies, and what its refusals mean.
+//! The opening of a session: the receiver's cookies, and the meaning of its refusals.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use whyloss::{Duration, Time};
 use super::EndpointError;
 use super::wire::{Refusal, Terms};
 
-/// How long a cookie holds, twice that at most.
+/// The time for which a cookie holds; it may hold up to twice as long.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
 
-/// The meaning of a refusal to the sender.
+/// Returns the meaning of a refusal to the sender.
 pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
     let peer = peer.to_string();
     match refusal {
@@ -21,8 +21,8 @@ pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
     }
 }
 
-/// Cookies: keyed hashes (SipHash) of who asks and for what, which hold for a while. The key lives
-/// as long as the process.
+/// Makes cookies: keyed hashes (SipHash) of the sender's address and request, valid for a short
+/// time. The key lives as long as the process.
 #[derive(Debug, Default)]
 pub(super) struct Cookies(RandomState);
 

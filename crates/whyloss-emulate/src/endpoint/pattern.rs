@@ -1,6 +1,6 @@
 //! Payloads that the receiver can check: a function of the session and the packet's number.
 
-/// Fills a payload.
+/// Fills a payload with the pattern of a session and a packet number.
 pub fn fill(session: u32, number: u32, payload: &mut [u8]) {
     let mut state = u64::from(session) << 32 | u64::from(number);
     for chunk in payload.chunks_mut(8) {
@@ -14,7 +14,7 @@ pub fn fill(session: u32, number: u32, payload: &mut [u8]) {
     }
 }
 
-/// Which bits of a payload are others than were filled in, counted from its first.
+/// Returns the bits of a payload that differ from the pattern, counted from the first bit.
 pub fn differences(session: u32, number: u32, payload: &[u8]) -> Vec<u32> {
     let mut expected = vec![0; payload.len()];
     fill(session, number, &mut expected);
@@ -30,17 +30,17 @@ pub fn differences(session: u32, number: u32, payload: &[u8]) -> Vec<u32> {
     bits
 }
 
-/// A digest that shows accidents (FNV-1a): of what came so far, and more.
+/// Continues a digest over more bytes. The digest (FNV-1a) detects accidents, not attacks.
 pub fn digest(so_far: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(so_far, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// The digest of nothing.
+/// The digest of no bytes.
 pub const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// A digest of 32 bits.
+/// Returns a digest of 32 bits.
 pub fn short_digest(bytes: &[u8]) -> u32 {
     let digest = digest(EMPTY, bytes);
     (digest ^ digest >> 32) as u32

@@ -2,17 +2,17 @@
 //!
 //! A host calls [`advance`](ReceivingEnd::advance) when
 //! [`next_timeout`](ReceivingEnd::next_timeout) has come, [`take`](ReceivingEnd::take) for each
-//! datagram, and after either [`poll`](ReceivingEnd::poll) until it has nothing.
+//! datagram, and after each of these [`poll`](ReceivingEnd::poll) until it returns `None`.
 //!
-//! Peers choose every byte, the order and the source of what comes. They are held to this:
+//! Peers choose every byte, the order and the source of datagrams. These bounds limit them:
 //!
-//! | bound | |
+//! | bound | value |
 //! |---|---|
 //! | sessions | one at a time; no state before an address has sent a cookie back |
 //! | memory | a window of 65,536 numbers, 4,096 damaged bits of a packet, and with `--truth` a million verdicts |
-//! | answers | one for each datagram, no longer than that, to addresses that can be a host's; 100 refusals a second |
+//! | answers | one per datagram and no longer than it, only to addresses that a host can have; 100 refusals per second |
 //! | files | `out_limit` for the data, and the same for the log of arrivals |
-//! | time | silence of `patience` ends a session, and with `once` unset that session alone |
+//! | time | silence of `patience` ends the session, and with `once` also the receiver |
 
 mod transports;
 
@@ -32,25 +32,25 @@ use super::sink::{Lines, Sink};
 use super::truth::{Fates, Scores};
 use super::wire::{BELOW, Carrier, DATA_HEADER, Message, Refusal, Terms, TfrcData, iftp_format};
 
-/// Verdicts that are remembered for the truth.
+/// The highest number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
-/// How often statistics are written.
+/// The time between two lines of statistics.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long the end is repeated to a sender that has not heard it.
+/// The time for which the end is repeated to a sender that has not heard it.
 const LINGER: Duration = Duration::from_millis(500);
-/// A sender that has been silent for so long may have been restarted.
+/// The silence after which a sender may have been restarted.
 const REPLACEABLE: Duration = Duration::from_secs(2);
-/// Answers to unknown sessions, a second at most.
+/// The highest number of answers to unknown sessions per second.
 const MOST_RESETS: u32 = 100;
-/// Damaged bits of a packet that are named in the log of arrivals.
+/// The highest number of damaged bits of a packet that the log of arrivals names.
 const MOST_DAMAGED: usize = 4_096;
-/// Answers that may wait for the host to send them; a host that takes them after each datagram
-/// never has so many.
+/// The highest number of answers that wait for the host. A host that takes them after each datagram
+/// never reaches it.
 const MOST_ANSWERS: usize = 64;
-/// This end's time when it starts: clocks may be set back by a day.
+/// This end's time at its start, so that clocks can be set back by a day.
 const EPOCH: Duration = Duration::from_secs(86_400);
 
-/// A transport at work.
+/// The state machine of a session's transport.
 enum Engine {
     Tfrc(Box<(tfrc::Receiver, Classifier)>),
     Iftp,
@@ -68,7 +68,7 @@ struct Session {
     bytes_before: u64,
 }
 
-/// What makes a session fail although it came to its end.
+/// The faults that make a session fail although it ended regularly.
 #[derive(Clone, Copy, Default)]
 struct Faults {
     wrong: u64,
@@ -76,33 +76,33 @@ struct Faults {
     unlogged: u64,
 }
 
-/// The receiving end.
+/// The receiving end of sessions, without its socket.
 pub struct ReceivingEnd {
     options: ReceiveOptions,
     cookies: Cookies,
     session: Option<Session>,
     received: Received,
-    /// Faults of the sessions before.
+    /// The faults of earlier sessions.
     earlier: Faults,
     sink: Sink,
     stats: Lines,
     arrivals: Lines,
     answers: VecDeque<(Vec<u8>, SocketAddr)>,
-    /// The sender of the session before, its number, and what it was told at the end: it may not
-    /// have heard.
+    /// The sender, number and last message of the previous session, because the message may have
+    /// been lost.
     before: Option<(SocketAddr, u32, Message)>,
-    /// How it ended, with `once`.
+    /// The outcome of the session, with `once`.
     outcome: Option<Result<(), EndpointError>>,
-    /// When the resets of this second are counted from, and how many there were.
+    /// The start of the second in which resets are counted, and their number.
     resets: (Time, u32),
     report: Time,
 }
 
 impl ReceivingEnd {
-    /// An end without a session.
+    /// Creates a receiving end that waits for its first session.
     ///
     /// # Errors
-    /// If a file of the options cannot be made.
+    /// Returns an error if a file of the options cannot be created.
     pub fn new(options: &ReceiveOptions) -> Result<Self, EndpointError> {
         Ok(Self {
             cookies: Cookies::default(),
@@ -125,21 +125,21 @@ impl ReceivingEnd {
         })
     }
 
-    /// Whether the sender has said that the session is over.
+    /// Returns whether the sender has ended the session.
     pub fn has_ended(&self) -> bool {
         let session = self.session.as_ref();
         session.is_some_and(|session| session.ended.is_some())
     }
 
-    /// The packets received so far.
+    /// Returns the packets received so far.
     pub fn received(&self) -> &Received {
         &self.received
     }
 
-    /// Does what is due; answers how everything ended, once it has (with `once`).
+    /// Does what is due at `now`. With `once`, returns the outcome when the session has ended.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub fn advance(
         &mut self,
         now: Time,
@@ -183,7 +183,7 @@ impl ReceivingEnd {
         Ok(None)
     }
 
-    /// When to call [`advance`](Self::advance), at the latest.
+    /// Returns the latest time at which to call [`advance`](Self::advance).
     pub fn next_timeout(&self, now: Time) -> Time {
         let Some(session) = &self.session else {
             return Time::MAX;
@@ -199,10 +199,10 @@ impl ReceivingEnd {
         over.min(timer).min(self.report)
     }
 
-    /// Takes a datagram that arrived from there at `at`, a little before now.
+    /// Handles a datagram that arrived from a peer at `at`, a little before now.
     ///
     /// # Errors
-    /// If a file cannot be written. Nothing that a peer sends is an error.
+    /// Returns an error if a file cannot be written. Nothing that a peer sends is an error.
     pub fn take(
         &mut self,
         now: Time,
@@ -215,7 +215,7 @@ impl ReceivingEnd {
         Ok(())
     }
 
-    /// The next datagram to send, and where to.
+    /// Returns the next datagram to send and its destination; `None` if there is none to send.
     pub fn poll(&mut self) -> Option<(Vec<u8>, SocketAddr)> {
         self.answers.pop_front()
     }
@@ -225,11 +225,11 @@ impl ReceivingEnd {
         self.received.unanswered += 1;
     }
 
-    /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where
-    /// this end listened.
+    /// Ends the session, if there is one, and scores its verdicts if it went well. `port` is the
+    /// port at which this end listened.
     ///
     /// # Errors
-    /// If a file cannot be written, or any session had faults.
+    /// Returns an error if a file cannot be written, or any session had faults.
     pub(super) fn finish(
         &mut self,
         now: Time,
@@ -263,7 +263,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// Ends the session for this reason, and everything with `once`.
+    /// Ends the session with this error, and the receiver too with `once`.
     fn fail(&mut self, error: EndpointError, now: Time) -> Result<(), EndpointError> {
         if self.options.once {
             self.outcome = Some(Err(error));
@@ -273,7 +273,7 @@ impl ReceivingEnd {
         self.end_session(now)
     }
 
-    /// Forgets the session, if there is one, with a last line of statistics.
+    /// Ends the session, if there is one, with a last line of statistics.
     fn end_session(&mut self, now: Time) -> Result<(), EndpointError> {
         if let Some(session) = &self.session {
             let (packets, wrong) = (self.received.packets, self.received.wrong);
@@ -292,13 +292,13 @@ impl ReceivingEnd {
         Ok(())
     }
 
-    /// This end's clock.
+    /// Returns the time `at` on this end's clock.
     fn own(&self, at: Time) -> Time {
         self.options.skew.apply(at + EPOCH)
     }
 
-    /// The machine's time at which this end's clock shows `own`, nearly: a little early rather than
-    /// late.
+    /// Returns the machine's time at which this end's clock shows `own`, rather a little too early
+    /// than too late.
     fn machine(&self, own: Time, now: Time) -> Time {
         if own == Time::MAX {
             return Time::MAX;
@@ -306,14 +306,14 @@ impl ReceivingEnd {
         now + (own - self.own(now)).max(Duration::ZERO)
     }
 
-    /// Sends something that may be lost.
+    /// Queues a packet that may be lost.
     fn say(&mut self, packet: Vec<u8>, peer: SocketAddr) {
         if self.answers.len() < MOST_ANSWERS {
             self.answers.push_back((packet, peer));
         }
     }
 
-    /// Takes a datagram; `None` if it is of no use.
+    /// Handles a datagram; returns `None` if it is ignored.
     fn taken(
         &mut self,
         now: Time,
@@ -381,7 +381,7 @@ impl ReceivingEnd {
                     .as_ref()
                     .filter(|session| session.ended.is_none() || self.options.once)
                 {
-                    // The same host, and silence where it was: it was restarted.
+                    // The same host opens a session after a silence, so it was restarted.
                     let silent = session.ended.is_none() && now - session.heard > REPLACEABLE;
                     if silent && session.peer.ip() == from.ip() {
                         self.fail(EndpointError::Replaced, now)?;
@@ -454,7 +454,8 @@ impl ReceivingEnd {
         Ok(())
     }
 
-    /// Says that there is no such session, not too often, and in fewer bytes than were sent.
+    /// Queues a refusal of an unknown session, at a limited rate and with fewer bytes than were
+    /// received.
     fn reset(&mut self, session: u32, refusal: Refusal, to: SocketAddr, now: Time) {
         if now - self.resets.0 > Duration::from_secs(1) {
             self.resets = (now, 0);
@@ -482,7 +483,7 @@ impl ReceivingEnd {
         session.bytes_before = whole;
     }
 
-    /// Verdicts against the log of an emulator.
+    /// Scores the verdicts against the log of an emulator.
     fn scores(&self, port: u16) -> Option<Scores> {
         let (session, directory) = (self.session.as_ref()?, self.options.truth.as_deref()?);
         let short = |number: u32| match session.terms.carrier {
@@ -507,7 +508,8 @@ impl ReceivingEnd {
     }
 }
 
-/// Whether a datagram can be from a host that hears an answer: a forged source may be none.
+/// Returns whether a datagram can come from a host that receives an answer; a forged source address
+/// may not.
 fn is_host(from: SocketAddr) -> bool {
     let ip = match from.ip() {
         IpAddr::V4(ip) => ip,

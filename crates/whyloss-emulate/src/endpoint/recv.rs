@@ -16,107 +16,111 @@ use super::socket::Wire;
 use super::truth::Scores;
 use crate::clock::Clock;
 
-/// How to receive.
+/// The settings of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiveOptions {
-    /// Where.
+    /// The address to listen at.
     pub at: SocketAddrV4,
-    /// What carries it: the transport and the classifier count.
+    /// The transport and its classifier; the other parts of the flow are ignored.
     pub flow: Flow,
-    /// Where data goes: a file, `-` for standard output, or nowhere.
+    /// The file for the data, or `-` for standard output; `None` discards the data.
     pub out: Option<PathBuf>,
-    /// The most bytes of that file, and of the log of arrivals.
+    /// The largest size of that file and of the log of arrivals, in bytes.
     pub out_limit: u64,
-    /// Over UDP-Lite.
+    /// Whether to use UDP-Lite instead of UDP.
     pub lite: bool,
-    /// Whether it ends with the first session.
+    /// Whether the receiver ends with the first session.
     pub once: bool,
-    /// Where statistics go, `-` for standard output.
+    /// The file for statistics, or `-` for standard output; `None` to write none.
     pub stats: Option<PathBuf>,
-    /// Where every arrival goes.
+    /// The file for the log of arrivals; `None` to write none.
     pub arrivals: Option<PathBuf>,
-    /// How long the peer may be silent.
+    /// The longest silence of the peer before the session times out.
     pub patience: Duration,
-    /// This end's clock against the machine's.
+    /// The offset and drift of this end's clock against the machine's clock.
     pub skew: Skew,
-    /// The directory of an emulator's log, to score verdicts with at the end.
+    /// The directory of an emulator's log, against which verdicts are scored at the end; `None` to
+    /// score none.
     pub truth: Option<PathBuf>,
-    /// Set from outside to end.
+    /// The flag that ends the session from outside.
     pub stop: Arc<AtomicBool>,
 }
 
-/// The packets that were received.
+/// The statistics of a receiver.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Received {
-    /// Seconds since the session began.
+    /// The time since the session began, in seconds.
     pub at: f64,
-    /// Whether it has ended.
+    /// Whether the session has ended.
     pub end: bool,
-    /// Why it ended, if not as the sender said.
+    /// The reason why the session ended, if the sender did not end it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
-    /// Data packets, each counted once.
+    /// The number of data packets, each counted once.
     pub packets: u64,
-    /// Bytes of their payloads.
+    /// The number of payload bytes of these data packets.
     pub bytes: u64,
-    /// Bits of whole packets per second, since the last statistics.
+    /// The rate since the last statistics in kbit/s, headers included.
     pub kbit_per_s: f64,
-    /// TFRC's loss event rate.
+    /// The loss event rate of TFRC, in [0, 1]; `None` for other transports.
     pub loss_event_rate: Option<f64>,
-    /// Missing packets that were called congestion (all, without a classifier here).
+    /// The number of missing packets that were called congestion; without a classifier at this end,
+    /// all missing packets.
     pub missing_congestion: u64,
-    /// Missing packets that were called wireless.
+    /// The number of missing packets that were called wireless.
     pub missing_wireless: u64,
-    /// Packets that came after a later one.
+    /// The number of packets that came after a packet with a higher number.
     pub late: u64,
-    /// Packets that had come before.
+    /// The number of duplicates of packets that had arrived.
     pub repeated: u64,
-    /// Packets with damaged bits outside what is covered, which were taken.
+    /// The number of packets that were taken with damaged bits outside the coverage.
     pub damaged: u64,
-    /// Packets whose application checksum failed, which were dropped.
+    /// The number of packets that were dropped because their application checksum failed.
     pub refused: u64,
-    /// Packets that came with another payload than was sent.
+    /// The number of packets whose payload differs from what was sent.
     pub wrong: u64,
-    /// Packets beyond the most bytes of the file, which were dropped.
+    /// The number of packets that were dropped because the output file was at its size limit.
     pub beyond: u64,
-    /// Arrivals beyond the most bytes of the log, which it leaves out.
+    /// The number of arrivals that the log leaves out because of its size limit.
     pub unlogged: u64,
-    /// Packets of no session, with a number that cannot be, or no packets at all.
+    /// The number of ignored datagrams: outside a session, invalid, or with an impossible number.
     pub ignored: u64,
-    /// Cookies handed out, and openings with a wrong one.
+    /// The number of cookies sent.
     pub cookies: u64,
-    /// See above.
+    /// The number of session openings with a wrong cookie.
     pub wrong_cookies: u64,
-    /// Answers that this host could not send, as to addresses that are no host's.
+    /// The number of answers that could not be sent, for example to an unreachable address.
     pub unanswered: u64,
-    /// What the sender says it sent, at the end.
+    /// The number of packets sent, which the sender reports at the end of the session; `None`
+    /// before that.
     pub sent: Option<u64>,
-    /// Missing packets by verdict and truth, at the end.
+    /// The verdicts on missing packets, scored against the emulator's log at the end of the
+    /// session; `None` without a log, and before that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<Scores>,
 }
 
-/// The longest sleep: a signal is looked for so often.
+/// The longest sleep, after which signals are checked.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
-/// Datagrams that are taken before timers and signals have their turn.
+/// The number of datagrams taken before timers and signals are checked.
 const BURST: usize = 256;
-/// Time between two reports to a live view.
+/// The time between two reports to a live view.
 const LIVE: Duration = Duration::from_millis(500);
 
-/// Receives until the session has ended (with `once`), or something goes wrong here.
+/// Receives until the session has ended (with `once`) or an error occurs here.
 ///
 /// # Errors
-/// What went wrong, in a sentence.
+/// Returns an error if a socket or a file fails, or the session ends with a fault.
 pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
     receive_watched(options, &mut |_, _| ())
 }
 
-/// [Receives](receive), and tells `live` twice a second at most what came so far and when, since
-/// this end began.
+/// Receives as [`receive`] does, and passes the statistics so far and the time since the start to
+/// `live`, at most twice a second.
 ///
 /// # Errors
 ///
-/// As [`receive`].
+/// Returns the errors of [`receive`].
 pub fn receive_watched(
     options: &ReceiveOptions,
     live: &mut dyn FnMut(Time, &Received),
@@ -129,7 +133,7 @@ pub fn receive_watched(
     let received = end.finish(clock.now(), ran.is_ok(), wire.port());
     match ran {
         Ok(()) => received,
-        // An interruption is how further sessions end: a fault in one of them matters more.
+        // Sessions normally end by an interruption, so a fault in one of them takes precedence.
         Err(EndpointError::Interrupted) => received.and(Err(EndpointError::Interrupted)),
         Err(error) => Err(error),
     }
@@ -174,8 +178,8 @@ fn run(
     }
 }
 
-/// Sends what the end has to say. A peer chooses the address that is answered, so an error of the
-/// kernel is that peer's alone: what it means shows when the peer stays silent.
+/// Sends the queued answers. A peer chooses the address that is answered, so an error of the kernel
+/// concerns that peer alone. If the peer stays silent, the session times out.
 fn answer(end: &mut ReceivingEnd, wire: &Wire) {
     while let Some((packet, peer)) = end.poll() {
         if wire.send_to(&packet, peer).is_err() {

@@ -1,22 +1,21 @@
-//! Which packets of a session have come.
+//! The packets of a session that have arrived.
 
-/// A number further ahead than this is none of the sender's.
+/// The distance ahead beyond which a number cannot come from the sender.
 const MOST_AHEAD: u64 = 1 << 20;
-/// Numbers below the highest of which it is remembered whether they came.
+/// The number of remembered sequence numbers below the highest.
 const WINDOW: u64 = 1 << 16;
 
-/// The numbers that have come, in bounded memory: those far below the highest are none that can
-/// still come.
+/// The numbers that have arrived, in bounded memory; numbers far below the highest are rejected.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The first number after the highest that came.
+    /// The first number after the highest that arrived.
     expected: u64,
-    /// Whether each of the last [`WINDOW`] numbers came, a bit each.
+    /// One bit for each of the last [`WINDOW`] numbers, set if the packet arrived.
     bits: Vec<u64>,
 }
 
 impl Seen {
-    /// None has come.
+    /// Returns the state before the first arrival.
     pub(super) fn new() -> Self {
         Self {
             expected: 0,
@@ -24,20 +23,20 @@ impl Seen {
         }
     }
 
-    /// The first number after the highest that came.
+    /// Returns the first number after the highest that arrived.
     pub(super) fn expected(&self) -> u64 {
         self.expected
     }
 
-    /// How many numbers are missing before this one, which would be the highest; `None` if it
-    /// cannot be the sender's.
+    /// Returns how many numbers are missing before this one, which would be the highest; `None` if
+    /// it cannot be the sender's.
     pub(super) fn missing(&self, number: u64) -> Option<u64> {
         let missing = number.saturating_sub(self.expected);
         (missing <= MOST_AHEAD && number + WINDOW > self.expected).then_some(missing)
     }
 
-    /// Remembers that this number came, for which [`missing`](Self::missing) has an answer; answers
-    /// whether it had not come before.
+    /// Records that this number arrived; [`missing`](Self::missing) must have accepted it. Returns
+    /// whether it was new.
     pub(super) fn mark(&mut self, number: u64) -> bool {
         if number >= self.expected {
             let from = self.expected.max(number.saturating_sub(WINDOW - 1));
@@ -54,7 +53,7 @@ impl Seen {
     }
 }
 
-/// Where the bit of a number is.
+/// Returns the word and the bit of a number.
 fn place(number: u64) -> (usize, u64) {
     let at = number % WINDOW;
     ((at / 64) as usize, 1 << (at % 64))

@@ -20,89 +20,94 @@ use super::truth::{Fates, Scores};
 use super::wire::is_session;
 use crate::clock::Clock;
 
-/// How to send.
+/// The settings of a sender.
 #[derive(Clone, Debug)]
 pub struct SendOptions {
-    /// To whom.
+    /// The address of the receiver.
     pub peer: SocketAddrV4,
-    /// The transport that carries it.
+    /// The transport, its classifier and the application.
     pub flow: Flow,
-    /// A file, or standard input for `-`, instead of what the flow's application says.
+    /// The file to send instead of the flow's application, or `-` for standard input; `None` to
+    /// send the application's data.
     pub file: Option<PathBuf>,
-    /// How many packets at most; `None`: as many as the source has.
+    /// The highest number of packets; `None` for as many as the source has.
     pub packets: Option<u64>,
-    /// For how long; `None`: until the source ends, or from outside.
+    /// The longest time to send; `None` to send until the source ends or `stop` is set.
     pub time: Option<Duration>,
-    /// The most bytes a second, of whole packets, whatever the receiver reports.
+    /// The limit on the sending rate in bytes per second, headers included.
     pub max_rate: f64,
-    /// Over UDP-Lite.
+    /// Whether to use UDP-Lite instead of UDP.
     pub lite: bool,
-    /// Where statistics go, `-` for standard output.
+    /// The file for statistics, or `-` for standard output; `None` to write none.
     pub stats: Option<PathBuf>,
-    /// How long the peer may be silent.
+    /// The longest time that the peer may be silent before the session fails.
     pub patience: Duration,
-    /// The number of the first packet.
+    /// The sequence number of the first packet.
     pub first: u32,
-    /// The directory of an emulator's log, to score verdicts with at the end (of a classifier at
-    /// the sender).
+    /// The directory of an emulator's log, against which verdicts of a classifier at the sender are
+    /// scored at the end; `None` to score none.
     pub truth: Option<PathBuf>,
-    /// Set from outside to end.
+    /// The flag that ends the session from outside.
     pub stop: Arc<AtomicBool>,
 }
 
-/// The packets that were sent.
+/// The statistics of a sender.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Sent {
-    /// Seconds since the session began.
+    /// The time since the session began, in seconds.
     pub at: f64,
-    /// Whether it has ended.
+    /// Whether the session has ended.
     pub end: bool,
-    /// Data packets.
+    /// The number of data packets.
     pub packets: u64,
-    /// Bytes of their payloads.
+    /// The number of payload bytes of these data packets.
     pub bytes: u64,
-    /// The rate that the transport allows: TFRC's X, or IFTP's n packets a round trip.
+    /// The rate that the transport allows, in kbit/s: TFRC's allowed rate, or IFTP's packets per
+    /// round trip.
     pub allowed_kbit_per_s: f64,
-    /// The smoothed round-trip time.
+    /// The smoothed round-trip time, in ms; `None` before the first sample.
     pub rtt_ms: Option<f64>,
-    /// TFRC's loss event rate, as reported.
+    /// The loss event rate that a TFRC receiver reports, in [0, 1]; `None` for other transports.
     pub loss_event_rate: Option<f64>,
-    /// Feedback or acknowledgements taken.
+    /// The number of feedback packets or acknowledgements taken.
     pub answers: u64,
-    /// Of a session that is not this one, of a packet never sent, with a stamp that cannot be, or
-    /// no packet at all.
+    /// The number of ignored datagrams: of another session, about a packet never sent, with an
+    /// impossible stamp, or invalid.
     pub ignored: u64,
-    /// Of those, feedback that came sooner than half a round trip after the last, and changed
-    /// nothing.
+    /// The number of ignored feedback packets that came less than half a round trip after the last
+    /// one.
     pub surplus: u64,
-    /// Times that IFTP's timer expired.
+    /// The number of expiries of IFTP's timer.
     pub timeouts: u64,
-    /// Loss events by verdict (of a classifier at the sender).
+    /// The number of loss events by verdict, with a classifier at the sender.
     pub verdicts: BTreeMap<&'static str, u64>,
-    /// Packets that the receiver says it has, at the end.
+    /// The number of packets that arrived, which the receiver reports at the end of the session;
+    /// `None` before that.
     pub arrived: Option<u64>,
-    /// Packets that the receiver says came with another payload, at the end.
+    /// The number of packets with a wrong payload, which the receiver reports at the end of the
+    /// session; `None` before that.
     pub wrong: Option<u64>,
-    /// Verdicts against the emulator's log, at the end.
+    /// The verdicts scored against the emulator's log at the end of the session; `None` without a
+    /// log, and before that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<Scores>,
 }
 
-/// How often statistics are written.
+/// The time between two lines of statistics.
 const EVERY: Duration = Duration::from_secs(1);
-/// The longest sleep: a signal is looked for so often.
+/// The longest sleep, after which signals are checked.
 const LONGEST_SLEEP: Duration = Duration::from_millis(30);
-// A signal that arrives just before a sleep ends the session within 100 ms all the same.
+// A signal that arrives just before a sleep still ends the session within 100 ms.
 const _: () = assert!(LONGEST_SLEEP.as_nanos() + STOP.as_nanos() < 100_000_000);
-/// Packets that leave before answers, time and signals have their turn.
+/// The number of packets that leave before answers, time and signals are checked.
 const BURST: usize = 64;
-/// How long nobody need listen.
+/// The time for which a missing receiver is tolerated at the start.
 const LATE: Duration = Duration::from_secs(5);
 
-/// Sends until the source has ended, the time is over, or something goes wrong.
+/// Sends until the source has ended, the time is over, or an error occurs.
 ///
 /// # Errors
-/// What went wrong, in a sentence.
+/// Returns an error if a socket, a file or the session fails.
 pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let clock = Clock::start();
     let mut lines = Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?;
@@ -110,7 +115,7 @@ pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     let mut wire = Wire::bind(any, options.lite, end.section(), clock)?;
     wire.connect(SocketAddr::V4(options.peer))?;
-    // Stamps are of a clock that nobody has to agree with.
+    // Stamps need not agree with any other clock.
     let _ = nix::sys::prctl::set_timerslack(1);
     let ran = run(&mut end, &mut wire, clock, options, &mut lines);
     let verdicts = end.verdicts();
@@ -124,7 +129,7 @@ pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     ran.map(|()| sent.clone())
 }
 
-/// A number that others do not know.
+/// Returns a random session number, which others do not know.
 fn session_number() -> u32 {
     use std::hash::{BuildHasher as _, RandomState};
     let random = RandomState::new();
@@ -179,7 +184,8 @@ fn run(
     }
 }
 
-/// Bears at first that nobody listens: a receiver that is started at the same time may be later.
+/// Tolerates a missing receiver at first, because a receiver that starts at the same time may be
+/// slower.
 fn bear<T>(
     done: io::Result<T>,
     end: &SendingEnd,
@@ -198,7 +204,7 @@ fn bear<T>(
     }
 }
 
-/// Verdicts of a classifier here against the log of an emulator.
+/// Scores the verdicts of a classifier at this end against the log of an emulator.
 fn scores(options: &SendOptions, verdicts: Option<Vec<(u32, Called)>>) -> Option<Scores> {
     let (verdicts, directory) = (verdicts?, options.truth.as_deref()?);
     let numbers: Vec<u32> = verdicts.iter().map(|&(number, _)| number).collect();

@@ -1,9 +1,9 @@
 //! The sending end without its socket: datagrams and the time in, datagrams out.
 //!
-//! A host calls, in this order and as long as [`SendingEnd::outcome`] is `None`:
-//! [`poll`](SendingEnd::poll) until it has nothing or a burst has left,
-//! [`next_timeout`](SendingEnd::next_timeout) for how long to wait, [`take`](SendingEnd::take) for
-//! what arrived. [`stop`](SendingEnd::stop) ends a session early.
+//! As long as [`SendingEnd::outcome`] is `None`, a host calls in this order:
+//! [`poll`](SendingEnd::poll) until it returns nothing or a burst has left,
+//! [`next_timeout`](SendingEnd::next_timeout) for the time to wait, and [`take`](SendingEnd::take)
+//! for each datagram that arrived. [`stop`](SendingEnd::stop) ends a session early.
 //!
 //! ```text
 //! asking ── accepted ──→ sending ── source or time at its end ──→ closing ── heard ──→ ended
@@ -29,19 +29,21 @@ use super::send::{SendOptions, Sent};
 use super::source::Source;
 use super::wire::{self, BELOW, Carrier, Message, Terms, TfrcData, TfrcFeedback, iftp_format};
 
-/// How long an answer is awaited before asking again, at first; doubled each time up to a second.
+/// The time to wait for the first answer before asking again. It doubles each time, up to a
+/// second.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long answers to the opening are awaited at all.
+/// The total time to wait for an answer to the opening.
 const OPENING: Duration = Duration::from_secs(10);
-/// How often the end is said.
+/// The interval at which the end is announced.
 const SAY_END: Duration = Duration::from_millis(200);
-/// The same after a stop, and how long an answer is awaited then.
+/// The interval at which the end is announced after a stop.
 const SAY_STOP: Duration = Duration::from_millis(20);
+/// The time to wait for an answer after a stop.
 pub(super) const STOP: Duration = Duration::from_millis(60);
-/// Stamps of packets that are remembered: what is older is not answered any more.
+/// The number of packets whose stamps are remembered; older ones are no longer answered.
 const REMEMBERED: usize = 1 << 16;
-/// Verdicts that are remembered for the truth.
+/// The highest number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
 
 /// The sending end of a session.
@@ -56,7 +58,7 @@ pub struct SendingEnd {
     engine: Engine,
     guard: Guard,
     source: Source,
-    /// Number and stamp of the last packets, by their numbers.
+    /// The number and stamp of each of the last packets, indexed by its number.
     stamps: Vec<Option<(u64, Time)>>,
     next: u64,
     began: Time,
@@ -67,9 +69,9 @@ pub struct SendingEnd {
 /// A datagram to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Its bytes.
+    /// The bytes of the datagram.
     pub bytes: Vec<u8>,
-    /// Whether its checksum covers the section alone.
+    /// Whether the checksum covers only the section.
     pub partial: bool,
 }
 
@@ -89,13 +91,13 @@ enum Stage {
     Ended(Option<Result<(), EndpointError>>),
 }
 
-/// A transport at work.
+/// The state machine of the session's transport.
 enum Engine {
     Tfrc(tfrc::Sender),
     Iftp(iftp::Sender, Asked),
 }
 
-/// Answers IFTP by what the classifier says.
+/// Passes the classifier's answers to the IFTP sender.
 struct Asked {
     classifier: Box<Classifier>,
     /// The packet and the verdict of each loss event.
@@ -104,10 +106,10 @@ struct Asked {
 }
 
 impl SendingEnd {
-    /// An end that asks for a session of this number.
+    /// Returns an end that asks for a session with this number.
     ///
     /// # Errors
-    /// If the file of the options cannot be opened.
+    /// Returns an error if the file of the options cannot be opened.
     pub fn new(options: &SendOptions, session: u32, now: Time) -> Result<Self, EndpointError> {
         let flow = options.flow.clone();
         let source = match &options.file {
@@ -149,7 +151,7 @@ impl SendingEnd {
         })
     }
 
-    /// How the session ended, once it has: answered once.
+    /// Returns the outcome of the session once; `None` before its end, and in later calls.
     pub fn outcome(&mut self) -> Option<Result<(), EndpointError>> {
         match &mut self.stage {
             Stage::Ended(outcome) => outcome.take(),
@@ -157,18 +159,20 @@ impl SendingEnd {
         }
     }
 
-    /// Whether the receiver has not accepted yet, and for how long it has been asked.
+    /// Returns the time since the session was first requested; `None` once it is accepted.
     pub fn asking(&self, now: Time) -> Option<Duration> {
         matches!(self.stage, Stage::Asking { .. }).then(|| now - self.began)
     }
 
-    /// Bytes of each payload that a checksum covers, if not all.
+    /// Returns the number of bytes of each payload that a checksum covers; `None` for the whole
+    /// payload.
     pub fn section(&self) -> Option<u16> {
         let partial = self.terms.coverage < self.terms.packet;
         partial.then(|| self.terms.coverage.saturating_sub(BELOW as u16))
     }
 
-    /// The verdicts of a classifier here, with the numbers of the packets as sent.
+    /// Returns the verdicts of the classifier at this end, each with the packet's number as sent.
+    /// Returns `None` unless the transport is IFTP.
     pub fn verdicts(&self) -> Option<Vec<(u32, Called)>> {
         let Engine::Iftp(_, asked) = &self.engine else {
             return None;
@@ -182,7 +186,7 @@ impl SendingEnd {
         )
     }
 
-    /// Ends the session early: the receiver is told, and a short answer awaited.
+    /// Ends the session early. Informs the receiver, and waits a short time for its answer.
     pub fn stop(&mut self, now: Time) {
         match &mut self.stage {
             Stage::Asking { .. } => self.end(Err(EndpointError::Interrupted)),
@@ -206,7 +210,7 @@ impl SendingEnd {
         }
     }
 
-    /// When to call [`poll`](Self::poll) again, at the latest.
+    /// Returns the latest time at which to call [`poll`](Self::poll) again.
     pub fn next_timeout(&self, now: Time) -> Time {
         match &self.stage {
             Stage::Asking { ask, .. } => *ask,
@@ -227,10 +231,10 @@ impl SendingEnd {
         }
     }
 
-    /// The next datagram that may leave now, if one may.
+    /// Returns the next datagram that may leave at `now`, if there is one.
     ///
     /// # Errors
-    /// If the source cannot be read.
+    /// Returns an error if the source cannot be read.
     pub fn poll(&mut self, now: Time) -> Result<Option<Outgoing>, EndpointError> {
         if let Stage::Sending = self.stage {
             let is_over = |time| now - self.began >= time;
@@ -290,7 +294,7 @@ impl SendingEnd {
         }
     }
 
-    /// Takes a datagram of the peer, which arrived at `at`, a little before now.
+    /// Processes a datagram of the peer. Its arrival time `at` lies a little before `now`.
     pub fn take(&mut self, now: Time, at: Time, datagram: &[u8]) {
         let message = Message::decode(datagram)
             .filter(|(session, _)| *session == self.terms.session)
@@ -339,7 +343,7 @@ impl SendingEnd {
         }
     }
 
-    /// The packets sent so far.
+    /// Returns the statistics so far.
     pub fn sent(&mut self, now: Time) -> &mut Sent {
         let sent = &mut self.sent;
         sent.at = (now - self.began).as_secs_f64();
@@ -380,7 +384,7 @@ impl SendingEnd {
         self.end(Err(EndpointError::Silent { peer, seconds }));
     }
 
-    /// The data packet that is due, if one is and may leave.
+    /// Returns the data packet that is due, if one is and may leave.
     fn next_packet(&mut self, now: Time) -> Result<Option<Outgoing>, EndpointError> {
         let has_data = self.source.has_data(now)?;
         if let Engine::Iftp(sender, asked) = &mut self.engine {
@@ -457,8 +461,8 @@ impl SendingEnd {
         Ok(Outgoing { bytes, partial })
     }
 
-    /// Takes an answer; `None` if it is none of this session, says what cannot be, or comes too
-    /// soon.
+    /// Handles an answer; `None` if it belongs to another session, is impossible, or comes
+    /// too soon.
     fn answer(&mut self, at: Time, packet: &[u8]) -> Option<()> {
         // The kernel's stamp may lie a little before the packet left.
         let newest = self.next.checked_sub(1)?;

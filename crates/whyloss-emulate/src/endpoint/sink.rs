@@ -1,4 +1,4 @@
-//! Where received data goes: a file, standard output, nowhere; and lines of JSON to a file.
+//! The destinations of received data (a file, standard output, or none), and files of JSON lines.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,19 +10,19 @@ use whyloss_sim::replace_file;
 
 use super::EndpointError;
 
-/// Where received data goes.
+/// The destination of received data.
 #[derive(Debug)]
 pub(super) enum Sink {
-    /// Nowhere.
+    /// Discards the data.
     Null,
-    /// Each packet at its place: what is missing is a hole. Nothing lies beyond the limit.
+    /// Writes each packet at its place in a file of limited size; missing packets leave holes.
     File(PathBuf, File, u64),
-    /// In the order of arrival.
+    /// Writes packets to standard output in the order of arrival.
     Stdout,
 }
 
 impl Sink {
-    /// A file of at most so many bytes, `-` for standard output, or nowhere.
+    /// Returns a file of at most `limit` bytes, standard output for `-`, or a sink that discards.
     pub(super) fn open(path: Option<&Path>, limit: u64) -> Result<Self, EndpointError> {
         match path {
             None => Ok(Self::Null),
@@ -50,8 +50,8 @@ impl Sink {
         emptied.map_err(failed(DATA, path))
     }
 
-    /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes;
-    /// answers whether it lies within the limit.
+    /// Writes the payload of packet `sequence` of a session whose payloads have `size` bytes.
+    /// Returns whether it lies within the limit.
     pub(super) fn write(
         &mut self,
         sequence: u64,
@@ -76,7 +76,7 @@ impl Sink {
     }
 }
 
-/// What a sink's file has.
+/// The name of a sink's contents in errors.
 const DATA: &str = "what was received";
 
 fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EndpointError {
@@ -89,12 +89,12 @@ pub(super) struct Lines {
     what: &'static str,
     path: PathBuf,
     to: Option<Box<dyn Write>>,
-    /// Bytes that a file may still take.
+    /// The number of bytes that the file may still take.
     room: u64,
 }
 
 impl Lines {
-    /// To a file of at most so many bytes, to standard output for `-`, or nowhere.
+    /// Opens a file of at most `limit` bytes, standard output for `-`, or nothing.
     pub(super) fn open(
         what: &'static str,
         path: Option<&Path>,
@@ -121,8 +121,8 @@ impl Lines {
         })
     }
 
-    /// Writes a line; answers whether it lies within the limit. After one that does not, none is
-    /// written.
+    /// Writes a line, and returns whether it lies within the limit. Writes nothing more after the
+    /// first line that does not.
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<bool, EndpointError> {
         let Some(to) = &mut self.to else {
             return Ok(true);

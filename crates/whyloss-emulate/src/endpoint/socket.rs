@@ -23,37 +23,37 @@ use whyloss::{Duration, Time};
 use super::EndpointError;
 use crate::clock::{Clock, time_of_day};
 
-/// Options of UDP-Lite (RFC 3828; linux/udp.h).
+/// The options of UDP-Lite (RFC 3828; linux/udp.h).
 const SEND_COVERAGE: i32 = 10;
 const RECEIVE_COVERAGE: i32 = 11;
-/// Bytes of a header of UDP or UDP-Lite.
+/// The size of a header of UDP or UDP-Lite, in bytes.
 const HEADER: i32 = 8;
 
 /// A socket.
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: UdpSocket,
-    /// Where it is bound, or the peer that it is connected to: what its errors name.
+    /// The address that errors name: the socket's own, or that of the connected peer.
     at: SocketAddr,
     lite: bool,
-    /// Bytes of a payload that are covered while checksums are partial.
+    /// The number of payload bytes that a partial checksum covers.
     section: Option<u16>,
     partial: bool,
     clock: Clock,
 }
 
-/// What arrived.
+/// A datagram that arrived.
 #[derive(Debug)]
 pub(super) struct Datagram {
     pub(super) length: usize,
     pub(super) from: SocketAddr,
-    /// By the kernel, on the socket's clock.
+    /// The time of arrival, which the kernel gives, on the socket's clock.
     pub(super) at: Time,
 }
 
 impl Wire {
-    /// A socket at this address. `section`: with [`Self::set_partial`], so many bytes of each
-    /// payload are covered.
+    /// Returns a socket at this address. After [`Self::set_partial`], checksums cover the first
+    /// `section` bytes of each payload.
     pub(super) fn bind(
         at: SocketAddrV4,
         lite: bool,
@@ -78,8 +78,8 @@ impl Wire {
         })?;
         let ready = (|| {
             socket.set_nonblocking(true)?;
-            // As much as the kernel gives; a burst while this process waits for its turn is not
-            // lost.
+            // As much as the kernel allows, so that a burst is not lost while this process waits to
+            // run.
             let _ = socket.set_recv_buffer_size(1 << 20);
             socket.bind(&SocketAddr::V4(at).into())?;
             setsockopt(&socket, ReceiveTimestampns, &true)?;
@@ -95,7 +95,7 @@ impl Wire {
             clock,
         };
         if lite {
-            // Nothing with less than a header covered is worth having.
+            // A datagram must at least have a covered header.
             wire.option(libc::IPPROTO_UDPLITE, RECEIVE_COVERAGE, HEADER)
                 .map_err(failed)?;
         }
@@ -109,12 +109,12 @@ impl Wire {
             .map_err(|error| self.failed(error))
     }
 
-    /// Where it is bound, or the peer that it is connected to.
+    /// Returns the socket's own address, or that of the peer to which it is connected.
     pub(super) fn at(&self) -> SocketAddr {
         self.at
     }
 
-    /// The error of a session whose socket fails.
+    /// Returns the error of a session whose socket fails.
     pub(super) fn failed(&self, source: io::Error) -> EndpointError {
         EndpointError::Socket {
             at: self.at,
@@ -122,13 +122,16 @@ impl Wire {
         }
     }
 
-    /// The port that it has.
+    /// Returns the socket's port.
     pub(super) fn port(&self) -> u16 {
         self.socket.local_addr().map_or(0, |address| address.port())
     }
 
-    /// Whether checksums of what is sent cover the section alone (of UDP: nothing, since the
-    /// application checks), or all.
+    /// Sets whether checksums of sent datagrams cover the section alone (with UDP: nothing, because
+    /// the application checks) or everything.
+    ///
+    /// # Errors
+    /// Returns an error if the kernel refuses the option.
     pub(super) fn set_partial(&mut self, partial: bool) -> Result<(), EndpointError> {
         let Some(section) = self.section.filter(|_| partial != self.partial) else {
             return Ok(());
@@ -147,8 +150,8 @@ impl Wire {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Sends to the peer that it is connected to. What the kernel has no room for is lost, as on
-    /// the way.
+    /// Sends to the peer that it is connected to. Datagrams for which the kernel has no room are
+    /// lost, as on the path.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
         lossy(self.socket.send(packet))
     }
@@ -157,7 +160,7 @@ impl Wire {
         lossy(self.socket.send_to(packet, peer))
     }
 
-    /// Takes what has arrived; `None` if nothing has.
+    /// Receives a datagram; `None` if none has arrived.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Datagram>> {
         let mut parts = [IoSliceMut::new(buffer)];
         let mut space = nix::cmsg_space!(libc::timespec);
@@ -180,8 +183,8 @@ impl Wire {
                 _ => None,
             })
         });
-        // The kernel stamps with the time of day, which may be set; only how long ago it was
-        // counts.
+        // The kernel stamps with the time of day, which may be changed, so only the age of the
+        // stamp is used.
         let ago = stamped
             .map_or(0, |at| time_of_day().saturating_sub(at))
             .min(1_000_000_000);
@@ -230,7 +233,7 @@ impl Wire {
     }
 }
 
-/// A full queue of the kernel is a loss.
+/// Treats a full queue of the kernel as a loss.
 fn lossy(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
         Ok(_) => Ok(()),

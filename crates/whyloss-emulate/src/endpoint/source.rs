@@ -1,4 +1,5 @@
-//! What is sent: a pattern as fast as the rate allows or in frames, a file, standard input.
+//! The sources of data: a pattern, as fast as the rate allows or in frames; a file; or standard
+//! input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,20 +13,20 @@ use whyloss_sim::scenario::{Application, Stream};
 use super::EndpointError;
 use super::pattern::{EMPTY, digest, fill};
 
-/// Packets read ahead.
+/// The number of packets that are read ahead.
 const AHEAD: usize = 64;
-/// How often a dry source is looked at.
+/// The time between two checks of a source without data.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The data to send.
+/// The source of the data to send.
 #[derive(Debug)]
 pub(super) struct Source {
     kind: Kind,
     size: usize,
     session: u32,
-    /// Packets that may still be handed out.
+    /// The number of packets that may still be handed out.
     left: u64,
-    /// Bytes handed out, and their digest.
+    /// The number of bytes handed out, and their digest.
     pub(super) bytes: u64,
     pub(super) digest: u64,
 }
@@ -46,13 +47,13 @@ enum Kind {
 #[derive(Debug)]
 struct Frames {
     stream: Stream,
-    /// When the next frame is captured.
+    /// The time at which the next frame is captured.
     due: Time,
-    /// Captured frames of which packets are left: when, and how many.
+    /// The captured frames with packets left: capture time and number of packets.
     waiting: std::collections::VecDeque<(Time, u32)>,
 }
 
-/// Frames that may wait for the transport: an older one is thrown away.
+/// The highest number of frames that wait for the transport; older ones are discarded.
 const MOST_FRAMES: usize = 100_000;
 
 impl Source {
@@ -81,7 +82,7 @@ impl Source {
         }
     }
 
-    /// A file, or standard input for `-`.
+    /// Returns a file, or standard input for `-`.
     pub(super) fn file(path: &Path, size: usize, session: u32) -> Result<Self, EndpointError> {
         let (sender, from) = sync_channel(AHEAD);
         let mut reader: Box<dyn Read + Send> = if path.as_os_str() == "-" {
@@ -118,7 +119,7 @@ impl Source {
         })
     }
 
-    /// The same, of so many packets at most.
+    /// Limits the source to this number of packets.
     pub(super) fn up_to(self, packets: u64) -> Self {
         Self {
             left: packets,
@@ -126,12 +127,12 @@ impl Source {
         }
     }
 
-    /// Whether the receiver can check the payloads.
+    /// Returns whether the receiver can check the payloads.
     pub(super) fn is_pattern(&self) -> bool {
         !matches!(self.kind, Kind::Chunks { .. })
     }
 
-    /// Whether there is a packet to send.
+    /// Returns whether there is a packet to send.
     pub(super) fn has_data(&mut self, now: Time) -> Result<bool, EndpointError> {
         match &mut self.kind {
             _ if self.left == 0 => Ok(false),
@@ -155,7 +156,7 @@ impl Source {
         }
     }
 
-    /// Whether there will never be another packet.
+    /// Returns whether the source has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.left == 0
             || matches!(
@@ -168,7 +169,7 @@ impl Source {
             )
     }
 
-    /// When to look again, if something else than the transport decides that.
+    /// Returns the time of the next check, unless only the transport decides.
     pub(super) fn next(&self, now: Time) -> Time {
         match &self.kind {
             _ if self.left == 0 => Time::MAX,
@@ -180,7 +181,7 @@ impl Source {
         }
     }
 
-    /// The payload of packet `number`.
+    /// Returns the payload of packet `number`.
     pub(super) fn take(&mut self, number: u32) -> Vec<u8> {
         let payload = match &mut self.kind {
             Kind::Chunks { next, .. } => next.take().unwrap_or_default(),
@@ -219,7 +220,7 @@ impl Frames {
                 self.waiting.pop_front();
             }
         }
-        // What has begun to leave is finished.
+        // A frame is sent to its end once its first packet has left.
         while let (Some(&(captured, left)), Some(patience)) =
             (self.waiting.front(), self.stream.patience)
             && left == self.stream.packets

@@ -1,5 +1,4 @@
-//! Verdicts against the truth: what a receiver called each missing packet, and what an emulator's
-//! log says of it.
+//! Scores the verdicts on missing packets against an emulator's log.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,27 +10,29 @@ use super::arrivals::Called;
 use crate::header::Headers;
 use crate::record::{Fate, Record};
 
-/// What packets of a session came to, by the log.
+/// The fates of a session's packets, read from an emulator's log.
 #[derive(Clone, Debug, Default)]
 pub struct Fates(HashMap<u32, Option<Cause>>);
 
-/// Lost packets by what they were called and why they were lost.
+/// The numbers of lost packets by true cause and verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Scores {
-    /// Lost to queues, and called so.
+    /// The number of packets lost to queues and called congestion.
     pub congestion_called_congestion: u64,
-    /// Lost to queues, and called wireless.
+    /// The number of packets lost to queues and called wireless.
     pub congestion_called_wireless: u64,
-    /// Lost to channels, and called congestion.
+    /// The number of packets lost to channels and called congestion.
     pub wireless_called_congestion: u64,
-    /// Lost to channels, and called so.
+    /// The number of packets lost to channels and called wireless.
     pub wireless_called_wireless: u64,
-    /// Of which the log says no loss: overtaken, or lost where it does not look.
+    /// The number of judged packets that the log does not list as lost: overtaken, or lost outside
+    /// the emulator.
     pub unknown: u64,
 }
 
 impl Fates {
-    /// The fates of the data packets of a session: those whose headers are its own.
+    /// Collects the fates of the data packets of a session, which `own` recognises by their
+    /// headers.
     pub fn of<'a>(
         records: impl IntoIterator<Item = &'a Record>,
         own: impl Fn(&Headers) -> bool,
@@ -52,8 +53,8 @@ impl Fates {
         Self(fates)
     }
 
-    /// The fates in the log of an emulator that may still be running: it is looked at until it
-    /// knows all of these packets, or for two seconds. A log that cannot be read knows nothing.
+    /// Reads the fates from the log of an emulator that may still be running. Waits until the log
+    /// has all of these packets, or for two seconds. An unreadable log gives no fates.
     pub fn await_all(directory: &Path, numbers: &[u32], own: impl Fn(&Headers) -> bool) -> Self {
         let mut fates = Self::default();
         for _ in 0..10 {
@@ -68,24 +69,24 @@ impl Fates {
         fates
     }
 
-    /// How many packets the log knows.
+    /// Returns the number of packets with a known fate.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it knows none.
+    /// Returns whether no packet has a known fate.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Why a packet was lost; `None` if the log says no loss.
+    /// Returns the cause of a packet's loss; `None` if the log does not list it as lost.
     pub fn cause(&self, number: u32) -> Option<Cause> {
         self.0.get(&number).copied().flatten()
     }
 }
 
 impl Scores {
-    /// Counts a packet.
+    /// Counts a packet with its true cause and its verdict.
     pub fn count(&mut self, truth: Option<Cause>, called: Called) {
         let place = match (truth, called) {
             (None, _) => &mut self.unknown,
@@ -97,7 +98,7 @@ impl Scores {
         *place += 1;
     }
 
-    /// The counts behind Mc and Mw.
+    /// Returns the counts behind Mc and Mw.
     pub fn confusion(&self) -> Confusion {
         let mut confusion = Confusion::default();
         let counts = [

@@ -1,4 +1,4 @@
-//! What `whyloss send` and `whyloss recv` say to each other, in datagrams of UDP or UDP-Lite.
+//! The protocol between `whyloss send` and `whyloss recv`, in datagrams of UDP or UDP-Lite.
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -7,8 +7,8 @@
 //! +-------------------+-------------------+-------------------+
 //!
 //! sender                               receiver
-//!   Hello: what it wants    64 bytes ──→
-//!                           ←── 16 bytes   Cookie: a keyed hash of who asks and for what; nothing is remembered
+//!   Hello: its request      64 bytes ──→
+//!                           ←── 16 bytes   Cookie: a keyed hash of address and request; no state is kept
 //!   Start: with the cookie  64 bytes ──→
 //!                            ←── 8 bytes   Accept
 //!   Data …                           ──→
@@ -18,42 +18,42 @@
 //!                                    ←──   Reset: why there is no such session
 //! ```
 //!
-//! Numbers are big-endian, times nanoseconds. Nobody gets more bytes than he sent before he has
-//! shown, by the cookie, that he hears what is sent to his address; a `Reset` is shorter than what
-//! it answers. Sequence numbers start where the sender says and wrap. IFTP's packets are those of
-//! `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports, which UDP has already,
-//! hold the session.
+//! Numbers are big-endian, and times are in nanoseconds. Before a sender has returned the cookie,
+//! which proves its address, it receives no more bytes than it sent. A `Reset` is shorter than the
+//! datagram that it answers. Sequence numbers start at the sender's first number and wrap. IFTP's
+//! packets are those of `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports,
+//! which UDP has already, hold the session.
 
 use etherparse::IpNumber;
 use whyloss::iftp::packet::{Format, Sum};
 use whyloss::tfrc::{Data, Feedback};
 use whyloss::{Duration, Time};
 
-/// UDP-Lite (RFC 3828).
+/// The IP protocol number of UDP-Lite (RFC 3828).
 pub const UDP_LITE: IpNumber = IpNumber(136);
 
-/// Bytes of the headers of IPv4 and UDP.
+/// The size of the headers of IPv4 and UDP, in bytes.
 pub const BELOW: u32 = 28;
 
-/// Bytes before the payload of a TFRC data packet.
+/// The number of bytes before the payload of a TFRC data packet.
 pub const DATA_HEADER: usize = 52;
 
 const MAGIC: [u8; 2] = *b"WL";
 const VERSION: u8 = 1;
 const COMMON: usize = 8;
-/// Bytes of a [`Message::Hello`] and a [`Message::Start`].
+/// The size of a [`Message::Hello`] and of a [`Message::Start`], in bytes.
 const OPENING: usize = 64;
 
 /// The terms of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// Its number, by which its packets are known.
+    /// The number of the session, which its packets carry.
     pub session: u32,
-    /// The transport that carries it.
+    /// The transport of the session.
     pub carrier: Carrier,
-    /// Bytes of a data packet, with the headers of IPv4 and UDP.
+    /// The size of a data packet in bytes, with the headers of IPv4 and UDP.
     pub packet: u16,
-    /// Bytes of it that a checksum covers.
+    /// The number of bytes of a data packet that a checksum covers.
     pub coverage: u16,
     /// The number of the first packet.
     pub first: u32,
@@ -64,60 +64,60 @@ pub struct Terms {
 /// The transport of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
-    /// TFRC.
+    /// The transport is TFRC.
     Tfrc,
-    /// IFTP, IFTP-W and their variants with a classifier.
+    /// The transport is IFTP, IFTP-W or one of their variants with a classifier.
     Iftp,
 }
 
-/// Why there is no session.
+/// Says why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Nobody here knows it: the receiver was restarted, or has given the sender up.
+    /// The receiver does not know the session: it was restarted, or has given up the sender.
     Unknown,
     /// Another session is under way.
     Busy,
-    /// The receiver was told to expect another transport.
+    /// The receiver expects another transport.
     Carrier,
 }
 
-/// A control message.
+/// A control message between the two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The sender asks.
+    /// The sender asks for a session.
     Hello(Terms),
-    /// The receiver wants to see that the sender hears it.
+    /// The receiver asks for proof that its datagrams reach the sender.
     Cookie(u64),
-    /// The sender has heard.
+    /// The sender returns the cookie.
     Start(Terms, u64),
-    /// There is a session.
+    /// The receiver accepts the session.
     Accept,
-    /// So many packets were sent, with so many bytes of payload.
+    /// The sender has sent everything.
     End {
-        /// Packets.
+        /// The number of packets sent.
         packets: u64,
-        /// Bytes of payload.
+        /// The number of payload bytes sent.
         bytes: u64,
         /// The digest of the whole payload.
         digest: u64,
     },
-    /// So many packets arrived.
+    /// The receiver confirms the end.
     Ended {
-        /// Packets.
+        /// The number of packets that arrived.
         packets: u64,
-        /// How many of them were not what was sent.
+        /// The number of packets whose payload differs from what was sent.
         wrong: u64,
     },
-    /// There is no session.
+    /// The receiver refuses a datagram, because there is no such session.
     Reset(Refusal),
 }
 
 /// A data packet of TFRC, without its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TfrcData {
-    /// Its number, modulo 2³².
+    /// The packet's sequence number, modulo 2³².
     pub number: u32,
-    /// The rest of it; [`Data::sequence`] does not count.
+    /// The fields of TFRC; [`Data::sequence`] is ignored.
     pub data: Data,
     /// A digest of the payload.
     pub check: u32,
@@ -126,9 +126,9 @@ pub struct TfrcData {
 /// A feedback packet of TFRC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcFeedback {
-    /// The number of the packet that it echoes.
+    /// The number of the data packet that this packet answers.
     pub number: u32,
-    /// What it says.
+    /// The contents of the report.
     pub feedback: Feedback,
 }
 
@@ -142,7 +142,7 @@ const END: u8 = 7;
 const ENDED: u8 = 8;
 const RESET: u8 = 9;
 
-/// Writes fields one after the other.
+/// Writes one field after another.
 struct Put(Vec<u8>);
 
 impl Put {
@@ -174,7 +174,7 @@ impl Put {
     }
 }
 
-/// Reads fields one after the other.
+/// Reads one field after another.
 struct Take<'a>(&'a [u8]);
 
 impl Take<'_> {
@@ -210,7 +210,7 @@ impl Take<'_> {
     }
 }
 
-/// The session and the kind of a packet that is not IFTP's, and what follows.
+/// Returns the session and the kind of a packet that is not IFTP's, and what follows.
 fn open(packet: &[u8]) -> Option<(u32, u8, Take<'_>)> {
     let mut take = Take(packet);
     let magic: [u8; 2] = take.bytes()?;
@@ -219,14 +219,14 @@ fn open(packet: &[u8]) -> Option<(u32, u8, Take<'_>)> {
     (magic == MAGIC && version == VERSION).then_some((session, kind, take))
 }
 
-/// Whether a session number can be told from the beginning of a control message where IFTP's
-/// packets have it.
+/// Returns whether a session number differs from the beginning of a control message, so that IFTP's
+/// packets can carry it.
 pub fn is_session(number: u32) -> bool {
     number >> 16 != u32::from(u16::from_be_bytes(MAGIC))
 }
 
 impl Message {
-    /// The message as bytes.
+    /// Returns the bytes of the message in session `session`.
     pub fn encode(&self, session: u32) -> Vec<u8> {
         let mut put;
         match *self {
@@ -264,7 +264,7 @@ impl Message {
         put.0
     }
 
-    /// A control message and its session; `None` if the bytes are none.
+    /// Decodes a control message and its session; `None` if the bytes are not a control message.
     pub fn decode(packet: &[u8]) -> Option<(u32, Self)> {
         let (session, kind, mut take) = open(packet)?;
         let message = match kind {
@@ -346,7 +346,7 @@ impl Terms {
 }
 
 impl TfrcData {
-    /// The packet as bytes, with its payload.
+    /// Encodes the packet with its payload.
     pub fn encode(&self, session: u32, payload: &[u8]) -> Vec<u8> {
         let mut put = Put::begin(DATA, session);
         put.u32(self.number);
@@ -362,7 +362,8 @@ impl TfrcData {
         put.0
     }
 
-    /// A data packet, its session and its payload; `None` if the bytes are none.
+    /// Decodes a data packet into its session, fields and payload; `None` if the bytes are not a
+    /// data packet.
     pub fn decode(packet: &[u8]) -> Option<(u32, Self, &[u8])> {
         let (session, DATA, mut take) = open(packet)? else {
             return None;
@@ -391,7 +392,7 @@ impl TfrcData {
 }
 
 impl TfrcFeedback {
-    /// The packet as bytes.
+    /// Returns the bytes of the packet in session `session`.
     pub fn encode(&self, session: u32) -> Vec<u8> {
         let mut put = Put::begin(FEEDBACK, session);
         put.u32(self.number);
@@ -403,7 +404,7 @@ impl TfrcFeedback {
         put.0
     }
 
-    /// A feedback packet and its session; `None` if the bytes are none.
+    /// Decodes a feedback packet and its session; `None` if the bytes are not feedback.
     pub fn decode(packet: &[u8]) -> Option<(u32, Self)> {
         let (session, FEEDBACK, mut take) = open(packet)? else {
             return None;
@@ -420,7 +421,8 @@ impl TfrcFeedback {
     }
 }
 
-/// The format of IFTP's packets here.
+/// Returns the format of IFTP's packets in this protocol. Time stamps have 32 bits; with `partial`,
+/// packets have a coverage (IFTP-W).
 pub fn iftp_format(partial: bool) -> Format {
     Format {
         partial,
@@ -428,12 +430,13 @@ pub fn iftp_format(partial: bool) -> Format {
     }
 }
 
-/// The sequence number of a data packet, if the payload of a datagram is one.
+/// Returns the sequence number of the data packet of TFRC or IFTP in a datagram's payload, as sent.
+/// Returns `None` for other payloads.
 pub fn sequence_of(payload: &[u8]) -> Option<u32> {
     if let Some((_, data, _)) = TfrcData::decode(payload) {
         return Some(data.number);
     }
-    // Nothing says so but its length or its zeros, and its checksum.
+    // Only its length or its zeros, and its checksum, identify it.
     let zeros = payload.get(14..16)? == [0, 0];
     let read = |partial| {
         iftp_format(partial)
@@ -446,20 +449,21 @@ pub fn sequence_of(payload: &[u8]) -> Option<u32> {
     Some(u32::from(header.0.number))
 }
 
-/// The number nearest to `near` that is `wire` modulo 2³², counted from `first`; `None` if that is
-/// before the first.
+/// Expands a number of 32 bits: returns the number nearest to `near` that is `wire` modulo 2³²,
+/// counted from `first`. Returns `None` if it lies before `first`.
 pub fn expand(wire: u32, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(ahead))
 }
 
-/// The same for IFTP's numbers, modulo 2¹⁶.
+/// Expands a number of IFTP: returns the number nearest to `near` that is `wire` modulo 2¹⁶,
+/// counted from `first`. Returns `None` if it lies before `first`.
 pub fn expand_short(wire: u16, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first as u16).wrapping_sub(near as u16) as i16;
     near.checked_add_signed(i64::from(ahead))
 }
 
-/// Bytes of an opening message: what a reply to it may not exceed.
+/// The size of an opening message in bytes; a reply to it may not be longer.
 pub const LARGEST_UNPROVEN: usize = COMMON + 8;
 
 #[cfg(test)]
@@ -501,7 +505,7 @@ mod tests {
             assert_eq!(Message::decode(&bytes), Some((0xdead_beef, message)));
             assert!(sequence_of(&bytes).is_none());
         }
-        // What answers an unproven address is shorter than what asked.
+        // An answer to an unproven address is shorter than the request.
         let opening = Message::Hello(terms()).encode(0).len();
         for answer in [
             Message::Cookie(0),

@@ -2,7 +2,7 @@
 //! resolver.
 //!
 //! A process of its own, the gateway, holds all of it. The emulator holds the gateway's standard
-//! input and never writes to it: when the emulator ends, however it ends, the gateway reads the end
+//! input and never writes to it. When the emulator ends for any reason, the gateway reads the end
 //! of that input, undoes its changes and ends. A second process, `nft`, owns the table of rules,
 //! and the kernel removes the table with its owner.
 
@@ -27,15 +27,16 @@ use settings::Settings;
 /// The names of devices of runs outside.
 pub(crate) const DEVICES: &str = "wl";
 
-/// The word by which the gateway says that it is up; anything else is what went wrong.
+/// The word by which the gateway reports that it is up; any other text is an error.
 const READY: &str = "ready";
 
-/// Carries the resolver's configuration to the first process of a command.
+/// The environment variable that carries the resolver's configuration to the first process of a
+/// command.
 pub(crate) const VARIABLE: &str = "WHYLOSS_RESOLV_CONF";
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// The gateway, as the emulator sees it.
+/// The gateway, from the emulator's side.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Child,
@@ -75,7 +76,7 @@ impl Drop for Gateway {
     }
 }
 
-/// Whether `nft`, which makes the rules, cannot be found.
+/// Returns whether `nft`, which makes the rules, cannot be found.
 pub(crate) fn nft_is_missing() -> bool {
     let mut version = Command::new("nft");
     version
@@ -87,8 +88,8 @@ pub(crate) fn nft_is_missing() -> bool {
         .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The resolver's configuration for hosts behind a link: the gateway's address, and the machine's
-/// other lines.
+/// Returns the resolver's configuration for hosts behind a link: the gateway's address, and the
+/// machine's other lines.
 pub(crate) fn resolv_conf(gateway: Ipv4Addr) -> String {
     let mut text = format!("nameserver {gateway}\n");
     for line in fs::read_to_string(RESOLV_CONF).unwrap_or_default().lines() {
@@ -135,8 +136,8 @@ pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
     }
 }
 
-/// Says that the gateway is up, and waits for the emulator's end. A killed emulator may be gone
-/// before it hears the word, so an error here must not keep the caller from undoing its changes.
+/// Reports that the gateway is up, and waits for the emulator's end. A killed emulator may be gone
+/// before it reads the report, so an error here must not keep the caller from undoing its changes.
 fn wait_for_end(output: &mut impl io::Write) -> io::Result<()> {
     match writeln!(output, "{READY}").and_then(|()| output.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
@@ -158,7 +159,7 @@ fn parse(arguments: &[OsString]) -> io::Result<(String, Prefix)> {
     Ok((device.to_owned(), slot))
 }
 
-/// All that the gateway holds.
+/// Everything that the gateway holds.
 struct Up {
     settings: Settings,
     rules: Rules,
@@ -237,10 +238,10 @@ impl Rules {
     }
 }
 
-/// The chain that `nft` lists to say that the table is whole.
+/// The last chain of the table; if `nft` lists it, the table is complete.
 const LAST: &str = "whole";
 
-/// The table, on one line, which `nft` takes as one transaction.
+/// Returns the table, on one line, which `nft` takes as one transaction.
 fn rules(device: &str, slot: Prefix, opened: &[String]) -> String {
     let network4 = format!("{}/{}", Ipv4Addr::from(slot.base), slot.length);
     let base6 = with_ipv4(Ipv4Addr::from(slot.base));

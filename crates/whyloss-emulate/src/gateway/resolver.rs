@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::RESOLV_CONF;
 
 const PORT: u16 = 53;
-/// How long a name server may take, as long as most resolvers wait.
+/// The time that a name server may take; most resolvers wait as long.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Queries under way; further ones are dropped, and their hosts ask again.
 const MOST: usize = 64;
@@ -70,7 +70,7 @@ fn spawn(permits: &Arc<()>, task: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// The name servers of the machine now (resolv.conf(5): without any, the machine itself).
+/// Returns the name servers of the machine now (resolv.conf(5): without any, the machine itself).
 fn servers() -> impl Iterator<Item = SocketAddr> {
     let text = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let servers = text.lines().filter_map(|line| {

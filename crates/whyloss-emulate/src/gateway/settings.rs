@@ -15,9 +15,10 @@ use nix::libc;
 
 use super::DEVICES;
 
-/// Where the file is; a lock on the directory keeps gateways from starting and ending at once.
+/// The directory of the file with the changed settings. A lock on this directory keeps gateways
+/// from starting or ending at the same time.
 const RUN: &str = "/run";
-/// Where the settings are.
+/// The directory of the kernel's network settings.
 const NET: &str = "/proc/sys/net";
 
 /// The changes of all gateways here.
@@ -96,7 +97,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Keys and old values.
+    /// Changes the settings, and returns the keys and old values.
     fn changes(&mut self) -> io::Result<Vec<(String, String)>> {
         let mut text = String::new();
         self.file.rewind()?;
@@ -116,7 +117,7 @@ fn alone() -> io::Result<File> {
     Ok(directory)
 }
 
-/// The devices of this namespace that are neither loopback nor a run's.
+/// Returns the devices of this namespace, without loopback and the devices of runs.
 fn devices(family: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(format!("{NET}/{family}/conf"))? {

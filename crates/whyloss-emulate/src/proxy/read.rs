@@ -12,11 +12,11 @@ use std::{thread, time};
 
 use crate::rests::Rests;
 
-/// Bytes of the datagrams that may wait for the forwarder, beside one more of each reader.
+/// The bytes of datagrams that may wait for the forwarder, besides one more batch of each reader.
 const MOST_BYTES: usize = 16 << 20;
-/// How long a reader waits when the budget is used up.
+/// The time for which a reader waits when the budget is used up.
 const FULL: time::Duration = time::Duration::from_micros(200);
-/// Datagrams that a reader takes at once, where the system gives several.
+/// The number of datagrams that a reader takes at once, where the system supports it.
 const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 
 /// A datagram that a reader has read.
@@ -86,8 +86,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Waits for a datagram, and takes all that are there, one for each buffer at most. Answers whether
-/// all were taken.
+/// Waits for a datagram, and takes all that have come, at most one per buffer. Returns whether all
+/// were taken.
 #[cfg(target_os = "linux")]
 fn receive(
     socket: &UdpSocket,
@@ -129,7 +129,8 @@ fn receive(
         .all(|((length, from), buffer)| take(&buffer[..length], from)))
 }
 
-/// Waits for a datagram. Where a look at it cannot come first, each reader has a buffer of its own.
+/// Waits for a datagram. Where a datagram cannot be peeked at first, each reader has a buffer of
+/// its own.
 #[cfg(not(target_os = "linux"))]
 fn receive(
     socket: &UdpSocket,

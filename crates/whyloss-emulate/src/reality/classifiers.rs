@@ -14,17 +14,18 @@ use crate::endpoint::arrivals::{Compared, Line, Skew, replay};
 use crate::endpoint::truth::{Fates, Scores};
 use crate::record::Record;
 
-/// Points by which throughput, and Mc and Mw, may differ.
+/// The allowed differences in percentage points: of throughput, and of Mc and Mw.
 const LIMITS: (f64, f64) = (5.0, 10.0);
-/// Losses from which on a share of them is compared: of fewer, one loss is more than five points.
+/// The minimum number of losses for comparing a share of them. With fewer, one loss is more than
+/// five points.
 const LEAST: u64 = 20;
-/// A run in which a packet left later than this is made again, so many times in all.
+/// A run is repeated if a packet left later than this, up to this number of runs.
 const LATE: (Duration, u32) = (Duration::from_millis(20), 3);
-/// Bytes of a packet.
+/// The size of a packet, in bytes.
 const PACKET: f64 = 762.0;
 const TRANSPORT: &str = "{ kind = \"tfrc\", base = \"ns2\", header = \"0 B\" }";
 
-/// The networks: wireless last hop and wireless backbone, for so many flows.
+/// Returns the scenario of a wireless last hop (`WLH`) or wireless backbone with so many flows.
 fn network(name: &str, flows: u32, classifier: &str, seconds: u64) -> String {
     let channel = "{ kind = \"burst-renewal\", loss = 0.078, lengths = [0.75, 0.25] }";
     let link = |name: &str,
@@ -79,7 +80,7 @@ fn network(name: &str, flows: u32, classifier: &str, seconds: u64) -> String {
         )
 }
 
-/// What a flow can have of the narrowest link, in bits per second.
+/// Returns a flow's share of the narrowest link, in bits per second.
 fn share(name: &str, flows: u32) -> f64 {
     match (name, flows) {
         ("WLH", 1) => 150e3,
@@ -88,21 +89,21 @@ fn share(name: &str, flows: u32) -> f64 {
     }
 }
 
-/// Runs side by side. On two cores 44 runs wait for each other, and their verdicts with them (WB,
-/// one flow, Biaz: 36 % of the link instead of 84 %); what `--quick` holds to account does not
-/// depend on time.
+/// Returns the number of runs at the same time. On two cores, 44 runs delay each other and their
+/// verdicts (one flow over the backbone with Biaz gets 36 % of the link instead of 84 %). The
+/// checks of `--quick` do not depend on time.
 fn at_once(bench: &Bench) -> usize {
     if bench.quick { 44 } else { 8 }
 }
 
-/// Where the first run of a cell has its logs.
+/// Returns the directory with the logs of a cell's first run.
 fn scratch(bench: &Bench, name: &str, flows: u32, id: &str) -> PathBuf {
     bench
         .scratch
         .join(format!("classifiers-{name}-{flows}-{id}-1"))
 }
 
-/// One row: reality or simulation.
+/// The results of one row, measured or simulated.
 #[derive(Default)]
 struct Measured {
     /// Percent of the share, each flow.
@@ -267,17 +268,18 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// The mean, and from which to which.
+/// Formats the mean with the lowest and highest value.
 fn spread(values: &[f64]) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     format!("{:.1} ({least:.0}–{most:.0})", mean(values))
 }
 
-/// A network, flows, and a classifier; and a seed.
+/// A network, a number of flows, a classifier, and a seed.
 type Cell = ((&'static str, u32, &'static str), u64);
 
-/// Makes every run, and again those that were late. Gives them, and how many were late to the last.
+/// Makes every run, and repeats late runs. Returns all runs, and how many were late at the last
+/// attempt.
 fn on_time_if_possible(
     bench: &Bench,
     cells: &[Cell],
@@ -411,13 +413,14 @@ fn real(
     Ok((measured, on_time, compared, fates))
 }
 
-/// What there would be if each packet left and arrived just when the links have it, by their log.
+/// The results that arrivals and departures exactly at the times in the links' log would give.
 struct OnTime {
     confusion: Confusion,
-    /// The least time between two arrivals, in ns, as it was and on time.
+    /// The shortest time between two arrivals in ns: the measured one, and the one without
+    /// lateness.
     least_gap: (u64, u64),
-    /// How late arrivals were, in ns in all, and how many there were. (The two clocks have nothing
-    /// in common but their pace: the promptest arrival of a flow was on time.)
+    /// The total lateness of arrivals in ns, and their number. The two clocks share only their
+    /// rate, so the earliest arrival of a flow counts as on time.
     late: (u64, u64),
 }
 
@@ -432,7 +435,7 @@ impl Default for OnTime {
 }
 
 impl OnTime {
-    /// How late arrivals were on average.
+    /// Returns the mean lateness of arrivals; `None` without late arrivals.
     fn late(&self) -> Option<Duration> {
         let (late, arrivals) = self.late;
         (late > 0).then(|| Duration::from_nanos((late / arrivals).cast_signed()))
@@ -516,8 +519,8 @@ fn simulated(
     Ok(measured)
 }
 
-/// Clocks that do not agree: the logged arrivals of the runs above, with another clock at the
-/// receiver.
+/// Returns the table of clocks that disagree: the logged arrivals of the earlier runs, judged with
+/// a receiver clock that differs.
 pub(super) fn clocks(bench: &Bench) -> Result<Table, RealityError> {
     let mut table = Table::new(
         "clocks",

@@ -1,4 +1,4 @@
-//! IFTP-W over a link that damages bits: what arrives, against what the log says was damaged.
+//! IFTP-W over a link that damages bits: compares the arrivals with the damage in the log.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,9 +7,9 @@ use super::{Bench, RealityError, Table, arrivals_of, last_line, number};
 
 /// The port of the receiver.
 const PORT: u16 = 5000;
-/// Bytes from the start of the IP packet that are covered.
+/// The number of bytes that the checksum covers, from the start of the IP packet.
 const COVERAGE: u32 = 100;
-/// Bytes of a packet, and of those before the payload.
+/// The size of a packet, and of its part before the payload, in bytes.
 const PACKET: u32 = 762;
 const HEADERS: u32 = 28 + 16;
 
@@ -129,7 +129,7 @@ pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
                 None => missed += u64::from(damaged),
             }
         }
-        // What arrived beside those that may: only those damaged in the section are left to be it.
+        // The unexpected arrivals: only packets damaged in the section remain.
         let taken: usize = arrived.values().map(VecDeque::len).sum();
         let replayed = crate::archive::replay_run(&log)
             .map_err(|error| RealityError::Result(error.to_string()))?;

@@ -1,12 +1,11 @@
-//! What `whyloss diagnose` finds in captures of the kernel's TCP behind a link, beside what the
-//! link knows.
+//! Compares the findings of `whyloss diagnose` in captures of the kernel's TCP with the link's log.
 
 use std::process::Command;
 
 use super::jobs::{Job, run_all};
 use super::{Bench, RealityError, Table, failed, number};
 
-/// The links: what is said of each in the table, its options, and the channel towards the receiver.
+/// The links: the table's text, the options, and the channel towards the receiver.
 const LINKS: [(&str, [&str; 6], &str); 4] = [
     (
         "10 Mbit/s, 50 ms, 40 packets",
@@ -29,12 +28,12 @@ const LINKS: [(&str, [&str; 6], &str); 4] = [
         "gilbert:1s,50ms,0.2",
     ),
 ];
-/// Where captures are taken: the sender of the data is the client.
+/// The places of capture. The client sends the data.
 const PLACES: [(&str, &str); 2] = [("client", "at the sender"), ("server", "at the receiver")];
-/// What must be found of what was lost, and what of that must have been lost.
+/// The minimum share of losses that must be found, and of findings that must be losses.
 const LIMIT: f64 = 0.99;
 
-/// What one diagnosis came to; sums of several.
+/// The counts of one diagnosis, or the sums of several.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     lost: f64,
@@ -42,7 +41,7 @@ struct Sums {
     again: [f64; 2],
     unfounded: f64,
     silent: f64,
-    /// True cause, then verdict; congestion first.
+    /// The counts by true cause, then by verdict; congestion comes first.
     verdicts: [[f64; 2]; 2],
 }
 

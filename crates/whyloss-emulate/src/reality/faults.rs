@@ -1,4 +1,4 @@
-//! What goes wrong in the world: killed processes, a full disk, forged packets, a link that stops.
+//! Faults of the outside world: killed processes, a full disk, forged packets, a link that stops.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use super::{Bench, RealityError, Table, failed, last_line, number};
 
 const TICK: Duration = Duration::from_millis(50);
 
-/// A link that goes to zero for 10 s.
+/// Returns the table of a link that sends nothing for 10 s, or 4 s in a quick run.
 pub(super) fn outage(bench: &Bench) -> Result<Table, RealityError> {
     let (gap, seconds) = if bench.quick { (4, 10) } else { (10, 25) };
     let mut table = Table::new(
@@ -158,7 +158,7 @@ pub(super) fn faults(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// Network devices of this namespace.
+/// Returns the names of the network devices of this namespace.
 fn devices() -> BTreeSet<String> {
     let text = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     text.lines()
@@ -166,7 +166,7 @@ fn devices() -> BTreeSet<String> {
         .collect()
 }
 
-/// A process and all that came from it.
+/// Returns a process and all its descendants.
 fn descendants(of: u32) -> BTreeSet<u32> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -196,7 +196,7 @@ fn descendants(of: u32) -> BTreeSet<u32> {
     }
 }
 
-/// Whether a process runs: one that has ended and waits for its parent to ask does not.
+/// Returns whether a process runs. A zombie does not.
 fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat
@@ -206,7 +206,7 @@ fn runs(pid: u32) -> bool {
     state.is_some_and(|state| state != "Z" && state != "X")
 }
 
-/// Whether something holds within so many seconds.
+/// Waits until a condition holds, for at most so many seconds. Returns whether it does.
 fn within(seconds: u64, holds: impl Fn() -> bool) -> bool {
     for _ in 0..u128::from(seconds) * 1_000 / TICK.as_millis() {
         if holds() {
@@ -224,7 +224,7 @@ fn signal(pid: u32, signal: Signal) -> Result<(), RealityError> {
     })
 }
 
-/// A run whose commands start others that would stay.
+/// Starts a run whose commands start processes that ignore SIGTERM or leave the session.
 fn stubborn(bench: &Bench, name: &str) -> Result<(Job, Child, BTreeSet<u32>), RealityError> {
     let directory = bench.directory(name)?;
     // setsid: in a session of its own, out of reach of a terminal's signals.
@@ -287,7 +287,8 @@ fn said(result: &Result<usize, String>) -> String {
     }
 }
 
-/// Whether every line of a log is a record, and its captures end with a whole block.
+/// Returns the number of records if every line of a log is one and its captures end with a complete
+/// block; otherwise the problem.
 fn whole_log(log: &Path) -> Result<usize, String> {
     let records = crate::archive::records(log).map_err(|error| error.to_string())?;
     for entry in fs::read_dir(log)
@@ -308,7 +309,7 @@ fn whole_log(log: &Path) -> Result<usize, String> {
     Ok(records.len())
 }
 
-/// Walks the blocks of a little-endian pcapng file by their lengths.
+/// Returns whether a little-endian pcapng file consists of complete blocks.
 fn whole_blocks(mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         let Some(length) = bytes
@@ -327,7 +328,7 @@ fn whole_blocks(mut bytes: &[u8]) -> bool {
     true
 }
 
-/// A session through a link, and the exit codes that its ends leave in files.
+/// Runs a session through a link. Its ends write their exit codes to files.
 fn session(bench: &Bench, name: &str, client: &str) -> Result<(Job, Finished), RealityError> {
     let directory = bench.directory(name)?;
     let (program, path) = (bench.shell(), |name: &str| {
@@ -391,7 +392,7 @@ fn killed_sender(bench: &Bench) -> Result<(String, bool), RealityError> {
     ))
 }
 
-/// Finds the receiver, which is in another process namespace, from the outside, and kills it.
+/// Finds the receiver, which is in another process namespace, and kills it.
 fn without_receiver(
     bench: &Bench,
     name: &str,
@@ -453,7 +454,8 @@ fn without_receiver(
     ))
 }
 
-/// Whether a process is this program with this subcommand, and not a shell that will start it.
+/// Returns whether a process is this program with this subcommand, and not a shell that will start
+/// it.
 fn is_running(pid: u32, subcommand: &str) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = line.split(|&byte| byte == 0);

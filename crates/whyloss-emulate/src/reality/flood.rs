@@ -1,4 +1,4 @@
-//! Packets that no honest peer sends, as fast as they go: what a receiver must bear.
+//! A flood of forged packets, which a receiver must withstand.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -9,11 +9,11 @@ use whyloss::{Duration, Time};
 use crate::endpoint::pattern::fill;
 use crate::endpoint::wire::{Carrier, Message, Terms, TfrcData, TfrcFeedback};
 
-/// Sends forged packets to a receiver until so many have left; answers how many replies came and
-/// their bytes, and the bytes that were sent.
+/// Sends this number of forged packets to a receiver. Returns the number of replies, their bytes,
+/// and the bytes sent.
 ///
 /// # Errors
-/// If the socket fails.
+/// Returns an error if the socket fails.
 pub fn flood(peer: SocketAddr, packets: u32) -> io::Result<(u64, u64, u64)> {
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.set_nonblocking(true)?;
@@ -21,7 +21,7 @@ pub fn flood(peer: SocketAddr, packets: u32) -> io::Result<(u64, u64, u64)> {
     let mut buffer = [0; 2048];
     for number in 0..packets {
         let packet = forged(number);
-        // What there is no room for is as good as sent.
+        // A packet for which there is no room counts as sent.
         if let Ok(length) = socket.send_to(&packet, peer) {
             sent_bytes += length as u64;
         }
@@ -33,7 +33,8 @@ pub fn flood(peer: SocketAddr, packets: u32) -> io::Result<(u64, u64, u64)> {
     Ok((replies, reply_bytes, sent_bytes))
 }
 
-/// Openings with wrong cookies, data and feedback of sessions that are none, and noise.
+/// Returns a forged datagram: an opening with a wrong cookie, data or feedback of a session that
+/// does not exist, or noise.
 fn forged(number: u32) -> Vec<u8> {
     let mut noise = vec![0; 64 + (number % 1_000) as usize];
     fill(number, number, &mut noise);

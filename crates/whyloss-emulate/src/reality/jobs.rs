@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use super::{Bench, RealityError, failed};
 
-/// What is run: this program with these arguments.
+/// Arguments with which this program is run.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) arguments: Vec<String>,
-    /// Where its output goes: `out` and `err` in there.
+    /// The directory to which the output is written, in the files `out` and `err`.
     pub(super) directory: PathBuf,
 }
 
-/// What came of it.
+/// The result of a job.
 #[derive(Clone, Debug)]
 pub(super) struct Finished {
-    /// The exit code; −1 if it was ended by a signal, or for taking too long.
+    /// The exit code; −1 if a signal or the time limit ended the job.
     pub(super) code: i32,
     pub(super) err: String,
 }
@@ -48,7 +48,7 @@ impl Job {
             .map_err(failed(&bench.program))
     }
 
-    /// Waits for a child of this job, so many seconds at most.
+    /// Waits until a child of this job ends, at most so many seconds.
     pub(super) fn wait(&self, child: &mut Child, seconds: u64) -> Result<Finished, RealityError> {
         let mut code = -1;
         for round in 0.. {
@@ -82,7 +82,7 @@ impl Job {
     }
 }
 
-/// Runs jobs side by side, so many at a time.
+/// Runs jobs, so many at the same time.
 pub(super) fn run_all(
     bench: &Bench,
     jobs: &[Job],
@@ -103,7 +103,8 @@ pub(super) fn run_all(
 }
 
 impl Finished {
-    /// Refuses what failed. An emulator's fault is none here: it is counted where it matters.
+    /// Returns an error if the job failed. A fault of the emulator is no error here, because the
+    /// tables count such faults.
     pub(super) fn succeeded(self, job: &Job) -> Result<Self, RealityError> {
         if self.code == 0 || self.err.contains("EMULATOR'S FAULTS") {
             return Ok(self);

@@ -1,9 +1,9 @@
 //! Simulation against reality: one command that makes every table of
 //! `docs/evidence/data/reality.txt`.
 //!
-//! Each table runs this program again: emulated links in namespaces of their own, with commands at
-//! their ends. Nothing leaves them. A table has checks, which hold or not; limits were fixed before
-//! the first run.
+//! Each table runs this program again, with emulated links in namespaces of their own and commands
+//! at their ends. No packet leaves the namespaces. A table has checks with limits that were fixed
+//! before the first run.
 
 #![expect(clippy::too_many_lines, reason = "a table is made from top to bottom")]
 
@@ -25,72 +25,72 @@ use std::path::{Path, PathBuf};
 
 use crate::endpoint::arrivals;
 
-/// Where and how the tables are made.
+/// The settings for making the tables.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// This program.
+    /// The path of this program.
     pub program: PathBuf,
-    /// A directory for logs, which may be filled with some gigabytes.
+    /// A directory for logs, which may take some gigabytes.
     pub scratch: PathBuf,
-    /// Shorter runs, and fewer: what continuous integration does.
+    /// Whether to make fewer and shorter runs, as continuous integration does.
     pub quick: bool,
 }
 
-/// A table, or why there is none.
+/// A table of measurements with its checks.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its name on the command line.
+    /// The table's name on the command line.
     pub id: &'static str,
-    /// What it shows.
+    /// The title of the table.
     pub title: String,
-    /// How it was made.
+    /// A description of the runs behind the table.
     pub about: String,
-    /// Names of columns.
+    /// The names of the columns.
     pub head: Vec<String>,
-    /// Cells.
+    /// The cells, row by row.
     pub rows: Vec<Vec<String>>,
-    /// What must hold.
+    /// The conditions that must hold.
     pub checks: Vec<Check>,
 }
 
-/// Something that must hold.
+/// A condition that must hold.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What.
+    /// The condition that was checked, in words.
     pub what: String,
-    /// Whether it does.
+    /// Whether the condition holds.
     pub held: bool,
-    /// Whether it may fail for no other reason than that the machine has something else to do.
+    /// Whether the check may fail only because the machine is busy.
     pub needs_quiet: bool,
 }
 
-/// Why a table could not be made.
+/// Explains why a table could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum RealityError {
-    /// Something could not be read, written or started.
+    /// A file or a process failed.
     #[error("{what}: {source}")]
     Io {
-        /// What.
+        /// The file or process that failed.
         what: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A run behind a link failed.
     #[error("`{command}` ended with {code}: {said}")]
     Command {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// Its exit code.
+        /// The exit code of the command.
         code: i32,
-        /// What it said.
+        /// The output of the command.
         said: String,
     },
-    /// A result is not what it should be.
+    /// A result has an unexpected form.
     #[error("{0}")]
     Result(String),
 }
 
-/// Makes a table.
+/// A function that makes a table.
 pub type Maker = fn(&Bench) -> Result<Table, RealityError>;
 
 /// The tables, in order.
@@ -134,7 +134,7 @@ impl Table {
         });
     }
 
-    /// The table as Markdown.
+    /// Returns the table as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!("## {}\n\n{}\n\n", self.title, self.about);
         if !self.rows.is_empty() {
@@ -168,13 +168,13 @@ impl Bench {
         Ok(path)
     }
 
-    /// This program, as a shell writes it.
+    /// Returns the path of this program, quoted for a shell.
     fn shell(&self) -> String {
         quoted(&self.program)
     }
 }
 
-/// A path in a shell command.
+/// Returns a path, quoted for a shell.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }
@@ -184,7 +184,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> RealityError {
     move |source| RealityError::Io { what, source }
 }
 
-/// The last line of a file of JSON Lines.
+/// Returns the last line of a file of JSON Lines.
 fn last_line(path: &Path) -> Result<serde_json::Value, RealityError> {
     let text = fs::read_to_string(path).map_err(failed(path))?;
     let line = text.lines().last().unwrap_or_default();
@@ -208,12 +208,12 @@ fn arrivals_of(path: &Path) -> Result<Vec<arrivals::Line>, RealityError> {
     arrivals::read(io::BufReader::new(file)).map_err(failed(path))
 }
 
-/// The mean of some numbers; 0 of none.
+/// Returns the mean of numbers; 0 if there are none.
 fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-/// A page of tables, with what the machine was.
+/// Returns a page of tables with a description of the machine.
 pub fn page(tables: &[(Table, String)]) -> String {
     let mut text = String::from(
         "# Simulation against reality\n\nMade by `whyloss reality --out docs/evidence/data/reality.txt` (as root; iperf3, curl and python3 installed). Everything runs in \

@@ -1,13 +1,13 @@
-//! The kernel's TCP behind a link, beside the simulator's.
+//! TCP of the kernel behind a link, beside TCP of the simulator.
 
 use whyloss_sim::Scenario;
 
 use super::jobs::{Job, run_all};
 use super::{Bench, RealityError, Table, json, mean, number};
 
-/// Payload of a full segment with time stamps.
+/// The payload of a full segment with time stamps, in bytes.
 const PAYLOAD: f64 = 1_448.0;
-/// The two agree if they are this near.
+/// The largest allowed difference of the two goodputs, as a share.
 const LIMIT: f64 = 0.15;
 
 pub(super) fn tcp(bench: &Bench) -> Result<Table, RealityError> {
@@ -116,7 +116,7 @@ pub(super) fn tcp(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// Goodput in the simulator, in Mbit/s.
+/// Returns the goodput in the simulator, in Mbit/s.
 fn simulated(controller: &str, loss: f64, seconds: u64) -> Result<f64, RealityError> {
     let channel = if loss > 0.0 {
         format!("{{ kind = \"bernoulli\", loss = {loss} }}")

@@ -1,11 +1,12 @@
-//! How late packets leave, and how much the emulator can hold.
+//! The lateness of packets, and the capacity of the emulator.
 
 use std::path::Path;
 
 use super::jobs::Job;
 use super::{Bench, RealityError, Table, json, number};
 
-/// Mbit/s of full packets that must be held, and how late 99 % of them may be.
+/// The rate in Mbit/s of full packets that the emulator must sustain, and the lateness in ms that
+/// 99 % of them must not exceed.
 const PROMISE: (u32, f64) = (1_000, 1.0);
 
 pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {

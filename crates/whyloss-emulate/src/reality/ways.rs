@@ -10,11 +10,11 @@ use super::jobs::Job;
 use super::{Bench, RealityError, Table, failed, quoted};
 use crate::record::Fate;
 
-/// No way takes longer, in seconds.
+/// The time limit of a run, in seconds.
 const LIMIT: u64 = 60;
-/// How late is no fault: these runs are about what works, whatever else the machine does.
+/// Options that allow any lateness, because these runs check what works, not how fast.
 const PATIENT: [&str; 2] = ["--late-bound", "10s"];
-/// What each client fetches, in bytes.
+/// The size of the file that each client fetches, in bytes.
 const SIZE: usize = 400_000;
 
 pub(super) fn ways(bench: &Bench) -> Result<Table, RealityError> {
@@ -40,8 +40,8 @@ pub(super) fn ways(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// A shell command that serves a file of [`SIZE`] bytes, and one that fetches it and says how many
-/// bytes came.
+/// Returns two shell commands: one serves a file of [`SIZE`] bytes, the other fetches it and prints
+/// the number of bytes received.
 fn server_and_client(directory: &Path) -> Result<(String, String), RealityError> {
     let root = directory.join("root");
     fs::create_dir(&root).map_err(failed(&root))?;
@@ -55,7 +55,7 @@ fn server_and_client(directory: &Path) -> Result<(String, String), RealityError>
     Ok((server, client.into()))
 }
 
-/// Runs a command to its end. Gives its exit code and what it printed on both streams.
+/// Runs a command to its end. Returns its exit code and its output on both streams.
 fn run(command: &mut Command) -> Result<(i32, String), RealityError> {
     let what = format!("{command:?}");
     let output = command.stdin(Stdio::null()).output();
@@ -65,7 +65,7 @@ fn run(command: &mut Command) -> Result<(i32, String), RealityError> {
     Ok((output.status.code().unwrap_or(-1), said))
 }
 
-/// This program, ended after [`LIMIT`].
+/// Returns a command that runs this program and ends it after [`LIMIT`].
 fn bounded(bench: &Bench, before: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT.to_string()).args(before);
@@ -73,8 +73,8 @@ fn bounded(bench: &Bench, before: &[&str]) -> Command {
     command
 }
 
-/// The root of a user namespace has no power over the machine: the link must make namespaces of its
-/// own.
+/// Runs a link as root of a user namespace, who has no rights on the machine, so that the link must
+/// make namespaces of its own.
 fn unprivileged(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("unprivileged")?;
     let (server, client) = server_and_client(&directory)?;
@@ -119,7 +119,7 @@ fn shared(bench: &Bench) -> Result<(String, bool), RealityError> {
     Ok((happened, whole && clients.len() == 3))
 }
 
-/// A connection that is refused takes one round trip: 60 ms through both links.
+/// Runs a link behind a link. A refused connection takes one round trip: 60 ms through both.
 fn nested(bench: &Bench) -> Result<(String, bool), RealityError> {
     let program = bench.shell();
     let patient = PATIENT.join(" ");
@@ -155,7 +155,7 @@ fn live(bench: &Bench) -> Result<(String, bool), RealityError> {
     );
     let mut command = Command::new("script");
     let (code, said) = run(command.args(["-qec", &line, "/dev/null"]))?;
-    // What is drawn anew begins a line again after going back over the last ones.
+    // A redraw begins its line again after it has gone back over the last ones.
     let views = said.matches("lateness p50").count();
     let rates = said.matches("Mbit/s").count();
     let happened = format!("exit code {code}; drawn {views} times");

@@ -1,4 +1,4 @@
-//! A client and a server that nobody here wrote, behind a lossy link.
+//! A client and a server from other projects, behind a lossy link.
 
 use std::fs;
 use std::process::Command;
@@ -126,7 +126,7 @@ pub(super) fn web(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// Whether a later segment holds the first byte of an earlier one.
+/// Returns whether a later segment contains the first byte of an earlier one.
 fn covers(later: &crate::record::Record, lost: &crate::record::Record) -> bool {
     match (later.headers.sequence, lost.headers.sequence) {
         (Some(later_from), Some(from)) => {
@@ -137,7 +137,7 @@ fn covers(later: &crate::record::Record, lost: &crate::record::Record) -> bool {
     }
 }
 
-/// Packets whose comment says that they were lost, by tshark.
+/// Returns the number of packets whose comment says that they were lost, by tshark.
 fn commented(capture: &std::path::Path) -> Option<usize> {
     let filter = "frame.comment contains \"lost:\"";
     let output = Command::new("tshark")

@@ -8,28 +8,28 @@ use super::{DOWN, Direction, RATES, SpecError, TIMES, UP, channel, duration, qua
 
 /// A change of a link at a time, written as `10s: loss=0.05 rate=1mbit`.
 ///
-/// The texts are those of [`Direction`]; an empty one leaves that part as it is.
+/// The texts have the forms of [`Direction`]; an empty text leaves that part unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// When, since the run began: `10s`.
+    /// The time since the start of the run, such as `10s`.
     pub at: String,
-    /// The link, [`DOWN`] or [`UP`]; `None`: both.
+    /// The link, [`DOWN`] or [`UP`]; `None` for both.
     pub way: Option<&'static str>,
-    /// A rate that stays: `10mbit`.
+    /// The new fixed rate, such as `10mbit`.
     pub rate: String,
-    /// `50ms`.
+    /// The new delay, such as `50ms`.
     pub delay: String,
-    /// Packets, `100kB` or `unlimited`.
+    /// The new queue limit: a number of packets, `100kB` or `unlimited`.
     pub queue: String,
-    /// A channel.
+    /// The new channel, such as `bernoulli:0.01`.
     pub loss: String,
 }
 
 impl Change {
-    /// Reads the changes of one text: one for each way that it names.
+    /// Parses the changes of one text: one for each direction that it names.
     ///
     /// # Errors
-    /// If it is none, or if it says something twice.
+    /// Returns an error if `text` has another form, or sets a value twice.
     pub fn parse(text: &str) -> Result<Vec<Self>, SpecError> {
         let wrong = || SpecError::Option {
             what: "change over time",
@@ -78,7 +78,7 @@ impl Change {
         Ok(changes)
     }
 
-    /// The change as a handover of a scenario.
+    /// Returns the change as a handover of a scenario.
     fn handover(&self) -> Result<String, SpecError> {
         let at = quantity(&self.at, "time", "such as 10s or 1.5 min", TIMES)?;
         let mut text = format!("{{ at = \"{at}\"");
@@ -101,8 +101,8 @@ impl Change {
     }
 }
 
-/// Splits `key=value key=value`; a value goes on until the next word that begins with a key outside
-/// of braces. `None` if there is text before the first key.
+/// Splits `key=value key=value`. A value ends before the next word that starts with a key outside
+/// braces. Returns `None` if there is text before the first key.
 fn assignments(text: &str) -> Option<Vec<(&str, String)>> {
     let mut found: Vec<(&str, String)> = Vec::new();
     let mut depth = 0;
@@ -130,7 +130,7 @@ fn assignments(text: &str) -> Option<Vec<(&str, String)>> {
     Some(found)
 }
 
-/// A line with a link's changes over time, if it has any.
+/// Returns a line with a link's changes over time, if it has any.
 pub(super) fn handovers(direction: &Direction) -> Result<String, SpecError> {
     if direction.changes.is_empty() {
         return Ok(String::new());

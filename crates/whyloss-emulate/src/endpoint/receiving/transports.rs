@@ -12,7 +12,7 @@ use super::super::wire::{self, BELOW, Carrier, DATA_HEADER, TfrcData, TfrcFeedba
 use super::{Engine, MOST_DAMAGED, MOST_VERDICTS, ReceivingEnd};
 
 impl ReceivingEnd {
-    /// Takes a data packet of TFRC; `None` if it is of no use.
+    /// Handles a data packet of TFRC; returns `None` if it is ignored.
     pub(super) fn tfrc(&mut self, packet: &[u8], at: Time) -> Result<Option<()>, EndpointError> {
         let own = self.own(at);
         let Some(session) = &mut self.session else {
@@ -67,7 +67,7 @@ impl ReceivingEnd {
         Ok(Some(()))
     }
 
-    /// Takes a data packet of IFTP; `None` if it is of no use.
+    /// Handles a data packet of IFTP; returns `None` if it is ignored.
     pub(super) fn iftp(&mut self, packet: &[u8], at: Time) -> Result<Option<()>, EndpointError> {
         let own = self.own(at);
         let Some(session) = &mut self.session else {
@@ -120,7 +120,7 @@ impl ReceivingEnd {
                 *bit += before;
             }
         }
-        // What is covered is as it was sent, or the checksum lies.
+        // The covered part must be as it was sent, because the checksum is valid.
         let wrong = damaged
             .iter()
             .any(|&bit| bit < (covered as u32 + BELOW) * 8);
@@ -132,7 +132,7 @@ impl ReceivingEnd {
         Ok(Some(()))
     }
 
-    /// Counts, logs and hands over a data packet.
+    /// Counts, logs and passes on a data packet.
     #[expect(
         clippy::too_many_arguments,
         reason = "what both transports know of an arrival"
@@ -198,7 +198,7 @@ impl ReceivingEnd {
         Ok(())
     }
 
-    /// Answers with TFRC's feedback.
+    /// Sends TFRC's feedback.
     pub(super) fn feed_back(&mut self, feedback: &tfrc::Feedback) {
         let Some(session) = &self.session else {
             return;
