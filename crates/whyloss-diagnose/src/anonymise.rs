@@ -1,20 +1,20 @@
-//! Addresses replaced so that those of one network stay together.
+//! Replaces addresses so that those of one network keep a common prefix.
 //!
-//! Each bit is flipped or not by a keyed hash of the bits before it, so two addresses share as long
-//! a prefix afterwards as before (Xu, Fan, Ammar & Moon, "Prefix-preserving IP address
-//! anonymization", 2002, with SipHash in the place of AES). The key is drawn anew each time and
-//! kept nowhere.
+//! For each bit, a keyed hash of the preceding bits decides whether to flip it. Two addresses
+//! therefore keep the length of their common prefix (Xu, Fan, Ammar & Moon, "Prefix-preserving IP
+//! address anonymization", 2002, with SipHash instead of AES). Each run draws a new key and does
+//! not store it.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Replaces addresses under one key.
+/// Replaces addresses under one random key.
 #[derive(Clone, Debug, Default)]
 pub struct Anonymiser(RandomState);
 
 impl Anonymiser {
-    /// The address that stands for `address`.
+    /// Returns the replacement of `address`, of the same family.
     pub fn address(&self, address: IpAddr) -> IpAddr {
         match address {
             IpAddr::V4(v4) => {
@@ -24,7 +24,7 @@ impl Anonymiser {
         }
     }
 
-    /// The same with the port as it is.
+    /// Replaces the address of `socket` and keeps its port.
     pub fn socket(&self, socket: SocketAddr) -> SocketAddr {
         SocketAddr::new(self.address(socket.ip()), socket.port())
     }

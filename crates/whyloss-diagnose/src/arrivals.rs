@@ -1,9 +1,8 @@
-//! Packets with numbers that are used once, as they arrive: what is missing among them was lost on
-//! its way here.
+//! Follows arriving packets whose numbers are used once: a missing number is a packet lost on the
+//! way here.
 //!
-//! RTP, QUIC and the logs of networks count in this way. Where the time at which each left is
-//! known, on any clock, its relative one-way delay goes to the receiver classifiers and to the
-//! combined verdict.
+//! RTP, QUIC and the logs of networks count in this way. If the departure times are known, on any
+//! clock, the relative one-way delays go to the receiver classifiers and to the combined verdict.
 
 use whyloss::Time;
 use whyloss::receiver::Arrival;
@@ -15,33 +14,34 @@ use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::missing::{Gap, Missing};
 use crate::rates::Rates;
 
-/// A jump by more is no gap.
+/// The largest jump of the numbers that counts as a gap.
 pub(crate) const JUMP: u64 = 1 << 16;
-/// Arrivals from which on classifiers are asked: before, they have nothing to go by.
+/// The number of arrivals before which classifiers are not asked, because they have too little
+/// evidence.
 const SHORT: u64 = 10;
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
-    /// ns since 1970.
+    /// The time of the arrival, in ns since 1970.
     pub(crate) now: u64,
-    /// Number of the frame or record.
+    /// The number of the frame or record.
     pub(crate) frame: u64,
-    /// Its own number.
+    /// The packet's own number.
     pub(crate) number: u64,
     pub(crate) bytes: u32,
-    /// When it left, on its sender's clock, and its relative delay, µs.
+    /// The departure on the sender's clock, and the relative delay in µs.
     pub(crate) sent: Option<(Time, u32)>,
 }
 
-/// The fate of an arrival.
+/// The place of an arrival among the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// It is the one expected, or beyond a gap.
+    /// The packet is the expected one, or lies beyond a gap.
     New,
-    /// It was missing until now.
+    /// The packet was missing until now.
     Late,
-    /// It came before, or is too old.
+    /// The packet came before, or is too old.
     Again,
 }
 
@@ -60,8 +60,8 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Makes a loss of each missing number: the packets of a network's own log are looked up one by
-    /// one.
+    /// Creates a state that makes a loss of each missing number, so that packets of a network's own
+    /// log can be looked up one by one.
     pub(crate) fn singly() -> Self {
         Self {
             missing: Missing::singly(),
@@ -166,28 +166,28 @@ impl Arrivals {
         Place::Late
     }
 
-    /// Its receiver lacks that number: whether it is missing here, too.
+    /// Records that the receiver lacks this number. Returns whether it is missing here, too.
     pub(crate) fn confirm(&mut self, number: u64) -> bool {
         self.missing.ask(number)
     }
 
-    /// The first packet has that number: what is missing before it was lost.
+    /// Sets the number of the first packet: missing numbers from it on were lost.
     pub(crate) fn expect(&mut self, first: u64) {
         self.next.get_or_insert(first);
     }
 
-    /// The number that comes next.
+    /// Returns the number that is expected next.
     pub(crate) fn next(&self) -> u64 {
         self.next.unwrap_or(0)
     }
 
-    /// All is over.
+    /// Ends the input: all missing numbers are lost.
     pub(crate) fn finish(&mut self) {
         self.missing.finish(&mut self.ledger);
         self.ledger.finish();
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let receivers = self.receivers.as_ref().map(|all| all.memory());
         receivers.unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Captures, packet by packet, in the order of their times.
+//! Reads captures packet by packet, in the order of time.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -86,8 +86,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     diagnosis
 }
 
-/// Notes on the whole capture: streams that were closed early, unreadable RTCP, and lists that
-/// memory cut short.
+/// Returns notes on the whole capture: streams that were closed early, unreadable RTCP, and lists
+/// that memory cut short.
 fn said<R: Read>(
     [early, unread, short]: [u64; 3],
     order: &Order<Waiting>,
@@ -137,7 +137,7 @@ fn said<R: Read>(
     said
 }
 
-/// The readers that follow a capture.
+/// The followers of a capture's connections and streams.
 struct Followed {
     connections: Connections,
     streams: Streams,
@@ -212,7 +212,7 @@ enum Kind {
 }
 
 impl Waiting {
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     fn memory(&self) -> usize {
         let more = match &self.body {
             Kind::Tcp(_) => 0,
@@ -221,7 +221,7 @@ impl Waiting {
         2 * size_of::<Self>() + more
     }
 
-    /// Bytes of a datagram that are looked at.
+    /// The highest number of bytes of a datagram that are read.
     const LOOKED_AT: usize = 1500;
 
     fn new(seen: Seen, packet: &Packet<'_>) -> Self {

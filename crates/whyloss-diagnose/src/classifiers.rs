@@ -1,7 +1,7 @@
-//! The library's classifiers, each fed with what a capture shows.
+//! The library's classifiers, each fed with the events that a capture shows.
 //!
-//! Oracles and the random one are left out, since a capture has no truth to tell them, and the
-//! unaware, whose answer is known beforehand.
+//! The list omits the oracle and the random classifier, because a capture has no truth to give
+//! them. It also omits the unaware classifier, whose answer is always the same.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
@@ -9,27 +9,27 @@ use whyloss::sender::{self, SenderClassifier as _};
 
 use crate::loss::Votes;
 
-/// Bytes that a classifier keeps elsewhere, on the average.
+/// The mean number of bytes that a classifier allocates.
 const INSIDE: usize = 256;
 
 const REFERENCES: [&str; 3] = ["oracle", "unaware", "random"];
 
-/// The sender classifiers that are asked, in the order of the bits of [`Votes`].
+/// Returns the sender classifiers that a diagnosis asks, in the order of the bits of [`Votes`].
 pub fn senders() -> impl Iterator<Item = &'static sender::Entry> {
     sender::REGISTRY
         .iter()
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
-/// The receiver classifiers that are asked, in the order of the bits of [`Votes`].
+/// Returns the receiver classifiers that a diagnosis asks, in the order of the bits of [`Votes`].
 pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
     receiver::REGISTRY
         .iter()
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
-/// The columns of their answers, senders' first: their ids. Of an id at both ends, the receiver's
-/// column is `receiver-` and the id.
+/// Returns the names of the columns of their answers: the ids of the sender classifiers, then those
+/// of the receiver classifiers. A receiver id that a sender has too gets the prefix `receiver-`.
 pub fn columns() -> Vec<String> {
     let column = |entry: &receiver::Entry| {
         let both = senders().any(|sender| sender.id == entry.id);
@@ -39,14 +39,15 @@ pub fn columns() -> Vec<String> {
     senders.chain(receivers().map(column)).collect()
 }
 
-/// Events that wait at most. Told one after the other, they find a classifier's state in the cache.
+/// The highest number of waiting events. Passed in one batch, they find a classifier's state in the
+/// cache.
 const WAITING: usize = 32;
 
 /// Every sender classifier with its defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Senders {
     all: Vec<sender::Classifier>,
-    /// Acknowledgements that they have yet to hear of.
+    /// The acknowledgements that the classifiers have not received yet.
     waiting: Vec<AckEvent>,
 }
 
@@ -60,7 +61,7 @@ impl Senders {
         }
     }
 
-    /// Bytes that they take, on the average.
+    /// Returns the mean memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.all.capacity() * (size_of::<sender::Classifier>() + INSIDE)
             + self.waiting.capacity() * size_of::<AckEvent>()
@@ -109,7 +110,7 @@ impl Receivers {
         }
     }
 
-    /// Bytes that they take, on the average.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.all.capacity() * (size_of::<receiver::Classifier>() + INSIDE)
             + self.waiting.capacity() * size_of::<Arrival>()
@@ -167,8 +168,8 @@ mod tests {
         assert_eq!(columns.len(), all);
     }
 
-    /// Arrivals of which one in forty reveals a gap: the votes are those of classifiers that hear
-    /// of each arrival at once.
+    /// Arrivals of which one in forty reveals a gap: the votes are those of the registry's
+    /// classifiers, each of which hears of every arrival at once.
     #[test]
     fn events_that_wait_change_no_vote() {
         let (mut waiting, mut direct) = (Receivers::new(), Receivers::new());

@@ -1,9 +1,8 @@
-//! Delays of a path: their smallest value, their distribution, and what they were around each
-//! packet.
+//! Delays of a path: the smallest, their distribution, and the delays near each lost packet.
 //!
 //! ```text
-//! delay    µs, from a packet to its acknowledgement (round trip, or the part of it behind the point of capture), or the
-//!          relative one-way delay up to the point of capture
+//! delay    in µs: from a packet to its acknowledgement (the round trip, or its part beyond the
+//!          point of capture), or the relative one-way delay up to the point of capture
 //! order    the number of a transmission: 1, 2, …, retransmissions included
 //! ```
 
@@ -12,23 +11,23 @@ use std::collections::VecDeque;
 use crate::steps::step;
 use crate::track::Track;
 
-/// Buckets for each doubling: a value is kept to 0.4 %.
+/// The bits of a value within its doubling: values are kept to 0.4 %.
 const SHIFT: u32 = 8;
-/// Transmissions whose delays are remembered at most.
+/// The highest number of remembered delays.
 const REMEMBERED: usize = 1 << 16;
-/// The most entries that an insertion moves; an older delay is dropped, not inserted.
+/// The highest number of entries that an insertion moves. Beyond it, the delay is dropped.
 const MOVED: usize = 1 << 12;
-/// So many that move count as one step.
+/// The number of moved entries that counts as one step.
 const SHIFTED: usize = 64;
-/// How long the local extremes look back, ns: between one and two of these.
+/// The length of an epoch, in ns. Local extremes cover this epoch and the one before.
 const EPOCH: u64 = 4_000_000_000;
-/// Transmissions before a lost one among which the smallest delay is taken: acknowledgements that
-/// were held back lengthen some.
+/// The number of transmissions before a lost one whose smallest delay counts, because delayed
+/// acknowledgements lengthen some.
 const BEFORE: usize = 3;
-/// How far from a lost packet, in transmissions, a delay may be and still tell of it.
+/// The largest distance from a lost packet at which a delay is used, in transmissions.
 pub(crate) const NEAR: u64 = 64;
 
-/// How often each value occurred, to 0.4 %.
+/// Counts values to a precision of 0.4 %.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
     counts: Vec<u32>,
@@ -49,7 +48,7 @@ impl Histogram {
         self.total
     }
 
-    /// The value that a share `q` of all do not exceed; `None` without any.
+    /// Returns the `q`-quantile, with `q` in [0, 1]; `None` without values.
     pub(crate) fn quantile(&self, q: f64) -> Option<u32> {
         let rank = (q * self.total as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -60,7 +59,7 @@ impl Histogram {
         Some(value(found))
     }
 
-    /// How many values each bucket and those below it have: what [`Ranks`] go by.
+    /// Returns the cumulative counts, for ranks.
     pub(crate) fn ranks(&self) -> Ranks {
         let mut below = Vec::with_capacity(self.counts.len() + 1);
         below.push(0);
@@ -76,7 +75,7 @@ impl Histogram {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.counts.capacity() * size_of::<u32>()
     }
@@ -85,13 +84,13 @@ impl Histogram {
 /// The ranks of values among those of a histogram.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
-    /// Values below each bucket.
+    /// The number of values below each bucket.
     below: Vec<u64>,
     total: u64,
 }
 
 impl Ranks {
-    /// The share of values below `value`, half of those equal to it included.
+    /// Returns the share of values below `value`, plus half of the share equal to it.
     pub(crate) fn rank(&self, value: u32) -> f64 {
         step(1);
         let last = self.below.len() - 1;
@@ -114,17 +113,18 @@ fn value(index: usize) -> u32 {
     ((index - (octave << SHIFT)) << octave) as u32
 }
 
-/// The delays around one lost packet, µs.
+/// The delays of packets near a lost one, in µs. They are round trips beyond the point of capture,
+/// and one-way delays before it. A field is `None` if no delay for it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Around {
-    /// Of those that left just before it.
+    /// The smallest delay of the last packets (three at most) that left before the lost one.
     pub before: Option<u32>,
-    /// Of the first that left after it.
+    /// The delay of the first packet that left after the lost one.
     pub after: Option<u32>,
-    /// The smallest and the largest of the seconds before.
+    /// The smallest and the largest delay of the last 4 to 8 s.
     pub range: Option<(u32, u32)>,
-    /// How long, ns, and how many transmissions later than the one before it the one after it was
-    /// heard of.
+    /// The distance between the neighbours of the lost packet: the time in ns from when the delay
+    /// of the first became known to when that of the second did, and the number of transmissions.
     pub spacing: Option<(u64, u64)>,
 }
 
@@ -134,15 +134,16 @@ pub(crate) struct Delays {
     pub(crate) histogram: Histogram,
     pub(crate) track: Track,
     least: Option<u32>,
-    /// Order, delay, and when that was known.
+    /// The order of each remembered transmission, its delay in µs, and the time in ns at which the
+    /// delay became known.
     recent: VecDeque<(u64, u32, u64)>,
     epoch: u64,
-    /// Of this epoch and the one before.
+    /// The smallest and largest delay of this epoch and of the one before.
     ranges: [Option<(u32, u32)>; 2],
 }
 
 impl Delays {
-    /// The transmission of that `order` took `delay`, as known at `now` ns.
+    /// Records that transmission `order` took `delay` µs, as known at `now` ns.
     pub(crate) fn add(&mut self, now: u64, order: u64, delay: u32) {
         self.histogram.add(delay);
         self.track.add(now, delay);
@@ -173,29 +174,30 @@ impl Delays {
         }
     }
 
-    /// Transmissions before `order` will not be asked about.
+    /// Forgets transmissions before `order`, except the last few.
     pub(crate) fn forget(&mut self, order: u64) {
         while self.recent.len() > BEFORE && self.recent[BEFORE].0 < order {
             self.recent.pop_front();
         }
     }
 
-    /// The smallest delay.
+    /// Returns the smallest delay.
     pub(crate) fn least(&self) -> Option<u32> {
         self.least
     }
 
-    /// Whether all are 0, or nearly all: the clock that they were measured by stood still.
+    /// Returns whether at least 99.5 % of delays are 0, as with a clock that stands still.
     pub(crate) fn stand_still(&self) -> bool {
         self.histogram.quantile(0.995) == Some(0)
     }
 
-    /// Delays around the transmission of that `order`.
+    /// Returns the delays near transmission `order`.
     pub(crate) fn around(&self, order: u64) -> Around {
         self.neighbours(order).around(order)
     }
 
-    /// The transmissions on both sides of that `order`, and of all orders between them.
+    /// Returns the known transmissions before and after `order`. They also serve for all missing
+    /// orders between them.
     pub(crate) fn neighbours(&self, order: u64) -> Neighbours {
         let at = self.recent.partition_point(|&(other, ..)| other < order);
         let mut before = [None; BEFORE];
@@ -217,7 +219,7 @@ impl Delays {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.histogram.memory()
             + self.track.memory()
@@ -225,23 +227,24 @@ impl Delays {
     }
 }
 
-/// A transmission's order, its delay, µs, and when that was known, ns.
+/// The order of a transmission, its delay in µs, and the time in ns at which the delay became
+/// known.
 type Known = (u64, u32, u64);
 
-/// The transmissions around some that are missing.
+/// The known transmissions around missing ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Neighbours {
-    /// Those before, the latest first.
+    /// The transmissions before the missing ones, the latest first.
     before: [Option<Known>; BEFORE],
-    /// The first that is not before, and the first behind: two if it has the order that is asked
-    /// for.
+    /// The first transmission from the order asked for on, and the first after it. They differ if
+    /// the transmission itself is known.
     next: Option<Known>,
     after: Option<Known>,
     range: Option<(u32, u32)>,
 }
 
 impl Neighbours {
-    /// Delays around the transmission of that `order`, which lies between them.
+    /// Returns the delays near transmission `order`, which lies between these neighbours.
     pub(crate) fn around(&self, order: u64) -> Around {
         let near = |&(other, ..): &Known| other.abs_diff(order) <= NEAR;
         let before = self.before.iter().flatten().filter(|known| near(known));

@@ -3,58 +3,58 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why an input could not be read at all. Damage further in leaves a partial result instead.
+/// Explains why an input cannot be read at all. Damage further in gives a partial result instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Reading failed.
+    /// Reading the input failed.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
-    /// There is nothing in it.
+    /// The input is empty.
     #[error("it is empty; expected a capture (pcap, pcapng) or a log (qlog, JSON Lines)")]
     Empty,
-    /// It is of no kind that is known.
+    /// The input is of no known kind. The error holds its first bytes.
     #[error(
         "it begins with the bytes {0:02x?}, which no known kind does; expected a capture (pcap, pcapng) or a log (qlog, \
          JSON Lines), as it is or compressed with gzip or zstd{hint}", hint = what_it_may_be(.0)
     )]
     UnknownKind(Vec<u8>),
-    /// It is a directory of none of the kinds that are known.
+    /// The directory holds neither the log of an emulated link nor the tables of a simulated run.
     #[error(
         "the directory has no `packets.jsonl` or `packets.parquet` (`whyloss link --log`), and no `losses` and `arrivals` as CSV \
          or Parquet (`whyloss run --trace`); of several seeds, give one of the directories in it"
     )]
     Directory,
-    /// It is one table of several that belong together.
+    /// The file is one table of a simulated run; a diagnosis needs the whole directory.
     #[error("it is one table of a simulated run's trace; give the directory that it is in")]
     OneTable,
-    /// It needs what a pipe cannot do.
+    /// A Parquet file came through a pipe, but Parquet needs a file.
     #[error(
         "it is a Parquet file, which is read from its end: give it as a file, not through a pipe"
     )]
     Piped,
-    /// This program was built without what reads it.
+    /// The file is Parquet, and this program was built without the feature `parquet`.
     #[error("it is a Parquet file, and this program was built without the feature `parquet`")]
     NoParquet,
-    /// A file of several that belong together.
+    /// A file of a directory, or a table, cannot be read.
     #[error("`{}`: {problem}", path.display())]
     Part {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The mistake.
+        /// The fault, in words.
         problem: String,
     },
-    /// Its first bytes say what it is, what follows them is not that.
+    /// The first bytes name a kind of file, but the rest is not of this kind.
     #[error("its header says {kind}, but {problem}")]
     Header {
-        /// The kind of file.
+        /// The kind of file, in words.
         kind: &'static str,
-        /// The mistake.
+        /// The fault, in words.
         problem: String,
     },
 }
 
-/// Recognises common files that are no captures, and says how to use each.
+/// Recognises common files that are not captures, and says how to convert each.
 fn what_it_may_be(head: &[u8]) -> &'static str {
     match head {
         [0xfd, b'7', b'z', b'X'] => "; it looks like xz: `xz -dc FILE | whyloss diagnose -`",

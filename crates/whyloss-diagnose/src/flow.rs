@@ -1,4 +1,4 @@
-//! A flow and what is known of it: the unit of a diagnosis.
+//! A flow and its losses: the unit of a diagnosis.
 
 use std::net::SocketAddr;
 
@@ -12,23 +12,23 @@ use crate::track::Track;
 use crate::vantage::Vantage;
 use crate::verdict::{self, Features};
 
-/// Which transport carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// TCP.
+    /// TCP, from a capture.
     Tcp,
-    /// QUIC, from a log.
+    /// QUIC, from a qlog.
     Quic,
-    /// RTP over UDP.
+    /// RTP over UDP, from a capture.
     Rtp,
-    /// Datagrams, from the log of a network.
+    /// UDP datagrams, from the log of a network.
     Udp,
     /// A flow of a simulated run, whatever its transport.
     Simulated,
 }
 
 impl Protocol {
-    /// Its name.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
@@ -40,49 +40,48 @@ impl Protocol {
     }
 }
 
-/// Data in one direction.
+/// The data of a connection or stream in one direction, and its diagnosis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Among all flows, from 1.
+    /// The number of the flow in this diagnosis, from 1.
     pub number: u64,
-    /// The protocol that carries it.
+    /// The transport protocol of the flow.
     pub protocol: Protocol,
-    /// The name that its network gives it; captures have none.
+    /// The flow's name in a network's log or a simulated run; `None` in captures.
     pub name: Option<String>,
-    /// Who sends the data; of a log without addresses, unspecified.
+    /// The address and port of the sender; unspecified in logs without addresses.
     pub source: SocketAddr,
-    /// Who receives it.
+    /// The address and port of the receiver; unspecified in logs without addresses.
     pub destination: SocketAddr,
-    /// First and last packet, ns since 1970.
+    /// The times of the first and the last packet, in ns since 1970.
     pub span: (u64, u64),
-    /// The number, on the wire, of what has offset 0.
+    /// The sequence number on the wire that corresponds to offset 0.
     pub first_sequence: u32,
-    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements
-    /// were seen.
+    /// The number of bytes from offset 0 that were acknowledged without a gap by the end; 0 if no
+    /// acknowledgement was seen.
     pub acknowledged: u64,
-    /// Where the capture was taken.
+    /// The place where the capture was taken.
     pub vantage: Vantage,
-    /// Events that look like losses and are none.
+    /// Counts of packets and bytes, and of events that only look like losses.
     pub counts: Counts,
-    /// Lost packets in the order of their departure, those before the point of capture first.
+    /// The lost packets in the order of departure, first those lost before the point of capture.
     pub losses: Vec<Loss>,
-    /// Loss events.
+    /// The loss events, to which [`Loss::event`](crate::loss::Loss::event) points.
     pub events: Vec<Event>,
-    /// The path.
+    /// The delays, rates and losses of the path.
     pub portrait: Portrait,
-    /// Questions that the data leave open, a sentence each.
+    /// The questions that the data leave open, one sentence each.
     pub cannot_tell: Vec<String>,
-    /// Round trips, or without them one-way delays, over time, µs.
+    /// The round-trip times over time, in µs; without them, the one-way delays.
     pub delays: Track,
-    /// Kilobytes delivered, over time; empty where acknowledgements were not seen.
+    /// The kilobytes delivered over time; empty if no acknowledgements were seen.
     pub delivered: Track,
-    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go
-    /// by.
+    /// The features of each loss for the combined verdict; `None` where none are known.
     pub features: Vec<Option<Features>>,
 }
 
 impl Flow {
-    /// Packets lost on one side of the point of capture.
+    /// Returns the number of packets lost on this side of the point of capture.
     pub fn lost(&self, side: Side) -> u64 {
         self.losses
             .iter()
@@ -91,7 +90,7 @@ impl Flow {
             .sum()
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Self>()
             + self.losses.capacity() * size_of::<Loss>()
@@ -103,7 +102,7 @@ impl Flow {
             + self.name.as_ref().map_or(0, String::capacity)
     }
 
-    /// The two directions of a connection that have data.
+    /// Returns the directions of a connection that have data.
     pub(crate) fn of_connection(mut connection: Connection) -> impl Iterator<Item = Self> {
         [0, 1].into_iter().filter_map(move |side| {
             let half = connection.halves[side].take()?;
@@ -170,7 +169,7 @@ impl Flow {
         flow
     }
 
-    /// Returns the obstacles to a better answer.
+    /// Returns the reasons why the answer is not better, one sentence each.
     fn limits(&self, half: &Half) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -199,7 +198,7 @@ impl Flow {
         limits
     }
 
-    /// Returns the doubts that too few losses, an early end, or too many losses leave.
+    /// Returns the doubts due to few losses, an early end, or too many losses, one sentence each.
     fn few(&self) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -229,7 +228,7 @@ impl Flow {
         limits
     }
 
-    /// Diagnoses one direction of packets with numbers of their own, and names its limits.
+    /// Diagnoses one direction of numbered packets, with these limits to the answer.
     pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
         let features = judge(
             &mut direction.ledger,
@@ -275,7 +274,8 @@ impl Flow {
         flow
     }
 
-    /// Who sends it to whom, in words: addresses, or what a network without addresses calls it.
+    /// Returns the sender and the receiver as text: addresses, or the flow's name and an empty
+    /// string.
     pub fn names(&self) -> [String; 2] {
         match &self.name {
             Some(name) => [name.clone(), String::new()],
@@ -284,7 +284,7 @@ impl Flow {
     }
 }
 
-/// The track of round trips, if there are some; else that of one-way delays.
+/// Returns the track of round trips; without them, that of one-way delays.
 fn longer(round_trips: &mut Delays, one_way: &mut Delays) -> Track {
     let of = if round_trips.histogram.total() > 0 {
         round_trips
@@ -294,29 +294,29 @@ fn longer(round_trips: &mut Delays, one_way: &mut Delays) -> Track {
     std::mem::take(&mut of.track)
 }
 
-/// Packets with numbers of their own that went one way.
+/// The numbered packets of one direction.
 pub(crate) struct Direction {
     pub(crate) protocol: Protocol,
     pub(crate) ends: [SocketAddr; 2],
     pub(crate) span: (u64, u64),
     pub(crate) vantage: Vantage,
-    /// Bytes that arrived.
+    /// The bytes that arrived.
     pub(crate) delivered: u64,
-    /// Bytes of the largest packet.
+    /// The bytes of the largest packet.
     pub(crate) largest: u32,
     pub(crate) ledger: Ledger,
-    /// Round trips.
+    /// The delays of round trips.
     pub(crate) delays: Delays,
     pub(crate) one_way: Delays,
     pub(crate) rates: Rates,
 }
 
-/// "1 packet", "2 packets".
+/// Formats a number of packets: "1 packet", "2 packets".
 pub(crate) fn packets(many: u64) -> String {
     format!("{many} packet{}", if many == 1 { "" } else { "s" })
 }
 
-/// Gives each loss of a direction its combined verdict; answers the features.
+/// Gives each loss of a direction its combined verdict, and returns the features.
 fn judge(
     ledger: &mut Ledger,
     (beyond, one_way): (&Delays, &Delays),

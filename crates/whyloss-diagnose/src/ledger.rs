@@ -5,40 +5,41 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::loss::{Counts, Event, Loss, Side};
 use crate::steps::step;
 
-/// Losses, and events, that are kept.
+/// The highest number of losses kept, and of events.
 pub(crate) const KEPT: usize = 1 << 16;
-/// Ranges that may still be reported as duplicates.
+/// The highest number of ranges that may still be reported as duplicates.
 const EXPECTED: usize = 256;
-/// Losses that may be what a duplicate refers to, of which the latest is: more are not looked at.
+/// The highest number of losses examined for the one that a duplicate refers to.
 const LOOKED_AT: usize = 1 << 10;
 
-/// Losses, loss events and counts.
+/// The losses, loss events and counts of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Counts,
-    /// Those that turned out to be none have no packets, until the end.
+    /// The losses. Those taken back have no packets, until the end removes them.
     pub(crate) losses: Vec<Loss>,
     pub(crate) events: Vec<Event>,
-    /// Bytes that the receiver gets twice, and has not said so yet.
+    /// The bytes that the receiver gets twice and has not reported yet.
     expected: VecDeque<(u64, u64)>,
-    /// Losses that turned out to be none.
+    /// The number of losses taken back.
     taken_back: usize,
     beyond: Beyond,
 }
 
-/// The losses beyond the point of capture by their bytes: made when a duplicate asks for them.
+/// Finds losses beyond the point of capture by their bytes. It is built when the first duplicate
+/// needs it.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
-    /// First byte, and index.
+    /// The first byte and the index of each loss.
     places: BTreeSet<(u64, usize)>,
-    /// How many of the losses are in it.
+    /// The number of losses entered so far.
     seen: usize,
-    /// Bytes of the longest.
+    /// The bytes of the longest loss.
     longest: u64,
 }
 
 impl Beyond {
-    /// Takes in what was lost since.
+    /// Enters the losses since the last call.
     fn learn(&mut self, losses: &[Loss]) {
         for (index, loss) in losses.iter().enumerate().skip(self.seen) {
             if loss.side == Side::Beyond && loss.packets > 0 {
@@ -49,7 +50,7 @@ impl Beyond {
         self.seen = losses.len();
     }
 
-    /// The latest loss of some of these bytes.
+    /// Returns the index of the latest loss that has some of these bytes.
     fn find(&self, losses: &[Loss], first: u64, last: u64) -> Option<usize> {
         let from = (first.saturating_sub(self.longest), 0);
         let near = self.places.range(from..(last.max(from.0), 0)).rev();
@@ -63,7 +64,7 @@ impl Beyond {
 }
 
 impl Ledger {
-    /// A loss event; answers its index.
+    /// Keeps a loss event, and returns its index.
     pub(crate) fn event(&mut self, event: Event) -> Option<u32> {
         if self.events.len() == KEPT {
             return None;
@@ -72,12 +73,12 @@ impl Ledger {
         Some(self.events.len() as u32 - 1)
     }
 
-    /// Whether no loss is kept.
+    /// Returns whether no loss is kept.
     pub(crate) fn is_empty(&self) -> bool {
         self.losses.len() == self.taken_back
     }
 
-    /// A loss.
+    /// Keeps a loss.
     pub(crate) fn keep(&mut self, loss: Loss) {
         if self.losses.len() - self.taken_back < KEPT {
             self.losses.push(loss);
@@ -86,8 +87,8 @@ impl Ledger {
         }
     }
 
-    /// A loss that stands for several packets, and goes on where the last one ends if that is of
-    /// the same gap.
+    /// Keeps a loss that stands for several packets. If it continues the last loss of the same gap,
+    /// extends that one.
     pub(crate) fn keep_on(&mut self, loss: Loss) {
         if let Some(last) = self.losses.last_mut()
             && last.packets > 1
@@ -101,7 +102,7 @@ impl Ledger {
         }
     }
 
-    /// Bytes that had arrived left again.
+    /// Records that bytes that had arrived were sent again.
     pub(crate) fn spurious(&mut self, start: u64, end: u64) {
         step(1);
         self.counts.spurious += 1;
@@ -111,7 +112,7 @@ impl Ledger {
         self.expected.push_back((start, end));
     }
 
-    /// The receiver got these bytes twice; offsets are counted from `origin`.
+    /// Records that the receiver got these bytes twice. Offsets count from `origin`.
     pub(crate) fn on_duplicate(&mut self, start: u64, end: u64, origin: u64) {
         let expected = self
             .expected
@@ -135,14 +136,14 @@ impl Ledger {
         }
     }
 
-    /// Removes what turned out to be no loss.
+    /// Removes the losses that were taken back.
     fn sweep(&mut self) {
         self.losses.retain(|loss| loss.packets > 0);
         self.taken_back = 0;
         self.beyond = Beyond::default();
     }
 
-    /// Puts losses in order and says which were in a row, by the order in which they left.
+    /// Sorts the losses, and sets the length of the run of each, by the order of departure.
     pub(crate) fn finish(&mut self) {
         self.sweep();
         self.losses
@@ -157,7 +158,7 @@ impl Ledger {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.losses.capacity() * size_of::<Loss>()
             + self.events.capacity() * size_of::<Event>()

@@ -1,7 +1,7 @@
 //! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
 //!
-//! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and
-//! why.
+//! [`diagnose`] reads a capture once, follows its connections, and finds the lost packets of each
+//! with their causes.
 //!
 //! ```
 //! use whyloss_diagnose::{Options, diagnose, report};
@@ -71,23 +71,25 @@ use input::json::Record;
 use memory::Memory;
 use packet::Skipped;
 
-/// The bounds of a diagnosis.
+/// The limits of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Connections followed at a time. Beyond it those that were quiet for longest are closed.
+    /// The number of connections followed at a time; 10,000 by default. If there are more, the
+    /// longest-idle connections are closed.
     pub connections: usize,
-    /// Flows that are kept, those with the most losses.
+    /// The number of flows kept, those with the most losses; 10,000 by default.
     pub flows: usize,
-    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections
-    /// that were quiet for longest are closed, and the flows with the fewest losses are dropped;
-    /// [`Diagnosis::notes`] say so.
+    /// The number of bytes of memory that a diagnosis may take, without decompression; 1 GiB by
+    /// default. At the limit, the longest-idle connections are closed, and the flows with the
+    /// fewest losses are dropped. [`Diagnosis::notes`] report this.
     pub memory: u64,
-    /// Bytes of [`Self::memory`] that something else takes, such as a [`Truth`](truth::Truth).
+    /// The number of bytes of [`Self::memory`] that the caller uses for something else, such as a
+    /// [`Truth`](truth::Truth).
     pub taken: u64,
 }
 
 impl Options {
-    /// Bytes that are left for a diagnosis.
+    /// Returns the bytes of memory left for a diagnosis.
     fn free(&self) -> u64 {
         self.memory.saturating_sub(self.taken)
     }
@@ -107,25 +109,26 @@ impl Default for Options {
 /// The diagnosis of a capture or log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnosis {
-    /// Flows, in the order of their beginning.
+    /// The flows, in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// Frames or records read.
+    /// The number of frames or records read.
     pub frames: u64,
-    /// Frames that tell nothing.
+    /// The numbers of frames that hold no readable packet, by reason.
     pub skipped: Skipped,
-    /// Notes about the whole, a sentence each.
+    /// Notes about the whole input, one sentence each.
     pub notes: Vec<String>,
-    /// Why the input ended early, if it did: then this is what came before.
+    /// The reason why the input ended early; `None` if it did not. The result covers the part
+    /// before that.
     pub partial: Option<String>,
-    /// How it did, if a network told its truth.
+    /// The score against a network's own log; `None` before [`Self::compare`].
     pub score: Option<truth::Score>,
 }
 
 /// Reads a capture or log to its end.
 ///
 /// # Errors
-/// When it is of no known kind, or cannot be read from the start. Damage further in is in
-/// [`Diagnosis::partial`].
+/// Returns an error if the input is of no known kind, or cannot be read from the start. Damage
+/// further in is in [`Diagnosis::partial`].
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
         Input::Capture(capture) => Ok(captured::diagnose(capture, options)),
@@ -136,7 +139,7 @@ pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Er
 /// Reads a file, or a directory that `whyloss link --log` or `whyloss run --trace` wrote.
 ///
 /// # Errors
-/// As [`diagnose`]; and when a directory is neither.
+/// Returns the errors of [`diagnose`], and an error for any other directory.
 pub fn diagnose_path(path: &Path, options: Options) -> Result<Diagnosis, Error> {
     if path.is_dir() {
         let log = path.join("packets.jsonl");
@@ -164,7 +167,7 @@ pub fn diagnose_path(path: &Path, options: Options) -> Result<Diagnosis, Error> 
 }
 
 impl Diagnosis {
-    /// Takes the flows, in the order of their beginning.
+    /// Stores the flows in the order of their first packets, and numbers them.
     fn number(&mut self, mut flows: Vec<Flow>) {
         flows.sort_by_key(|flow| flow.span.0);
         for (number, flow) in (1..).zip(&mut flows) {
@@ -173,8 +176,8 @@ impl Diagnosis {
         self.flows = flows;
     }
 
-    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`,
-    /// that flow alone.
+    /// Returns at most `most` flows, those that lost the most packets, in the order of their
+    /// numbers. With `one`, returns that flow alone.
     pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
         let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
         let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
@@ -184,7 +187,7 @@ impl Diagnosis {
         worst
     }
 
-    /// Replaces all addresses.
+    /// Replaces all addresses by those of `anonymiser`.
     pub fn anonymise(&mut self, anonymiser: &anonymise::Anonymiser) {
         for flow in &mut self.flows {
             flow.source = anonymiser.socket(flow.source);
@@ -283,13 +286,13 @@ fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
         .collect()
 }
 
-/// Flows that are over.
+/// The finished flows.
 struct Kept {
     flows: Vec<Flow>,
     limit: usize,
     memory: Memory,
     bytes: usize,
-    /// Flows beyond the limit, and those dropped since memory was short.
+    /// The number of flows dropped, for the limit or for lack of memory.
     dropped: u64,
     forgotten: u64,
 }
@@ -323,8 +326,8 @@ impl Kept {
         }
     }
 
-    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many;
-    /// answers how many.
+    /// Drops the flows with the fewest losses while `too_many` holds for their number and bytes.
+    /// Returns the number dropped.
     fn truncate(&mut self, too_many: impl Fn(usize, usize) -> bool) -> u64 {
         let before = self.flows.len();
         self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));

@@ -1,4 +1,4 @@
-//! Losses, and what became of what looked like one.
+//! Losses, and events that only look like losses.
 
 use whyloss::Cause;
 use whyloss::event::Detection;
@@ -6,44 +6,47 @@ use whyloss::event::Detection;
 use crate::delay::Around;
 use crate::truth::Fate;
 
-/// A transmission that never arrived.
+/// A lost packet, or several that share one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// When it passed the point of capture, or, lost before that, when the gap showed: ns since
-    /// 1970.
+    /// The time in ns since 1970 at which the packet passed the point of capture. For a packet lost
+    /// before that point, it is the time at which the gap showed.
     pub time: u64,
-    /// Number of the frame in the capture (from 1) that was lost, or, lost before it, that showed
-    /// the gap.
+    /// The number of the lost frame in the capture, from 1. For a packet lost before the point of
+    /// capture, it is the number of the frame that showed the gap.
     pub frame: u64,
-    /// Its first byte (QUIC, RTP: its packet number), counted from the first that was seen.
+    /// The offset of the first lost byte from the first byte seen. For QUIC and RTP, the packet
+    /// number from the first one seen.
     pub offset: u64,
-    /// Bytes of data.
+    /// The number of bytes of data lost.
     pub bytes: u32,
-    /// Packets it stands for: more than one for a piece that left as one and is longer than a
-    /// segment.
+    /// The number of lost packets: more than one for a piece longer than a segment (segmentation
+    /// offload), and for the middle of a long gap.
     pub packets: u32,
-    /// Where it was lost.
+    /// The side of the point of capture on which the packet was lost.
     pub side: Side,
-    /// Whether it was a retransmission.
+    /// Whether the lost packet was a retransmission.
     pub retransmission: bool,
-    /// How it is known.
+    /// The evidence for the loss.
     pub evidence: Evidence,
-    /// The loss event it belongs to, an index; `None` if its sender was not seen to react.
+    /// The index of the loss event in [`Flow::events`](crate::Flow::events); `None` if the sender
+    /// was not seen to react.
     pub event: Option<u32>,
-    /// The number of the transmission, retransmissions included, from 1.
+    /// The number of the transmission in the flow, from 1, retransmissions included.
     pub order: u64,
-    /// Delays around it.
+    /// The delays of packets near the lost one.
     pub around: Around,
-    /// The length of the run that it belongs to.
+    /// The number of packets in the run of losses to which this loss belongs.
     pub run: u32,
-    /// Its cause, and how sure that is; `None` if the data cannot tell.
+    /// The cause and its probability; `None` if the data cannot tell.
     pub verdict: Option<Sure>,
-    /// The network's own record of its fate; `None` if it was not asked.
+    /// The fate in the network's own log; `None` without
+    /// [`Diagnosis::compare`](crate::Diagnosis::compare).
     pub truth: Option<Fate>,
 }
 
 impl Loss {
-    /// Whether `next`, the loss behind it in order, belongs to the same run.
+    /// Returns whether `next`, the next loss in order, belongs to the same run.
     pub(crate) fn runs_into(&self, next: &Self) -> bool {
         self.side == next.side
             && (next.order == self.order
@@ -51,16 +54,16 @@ impl Loss {
     }
 }
 
-/// A cause, and the probability that it is the right one.
+/// A cause and the probability that it is right.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sure {
-    /// The likelier cause.
+    /// The cause that is more likely than the other.
     pub cause: Cause,
-    /// Between 0.5 and 1.
+    /// The probability that the cause is right, from 0.5 to 1.
     pub confidence: f64,
 }
 
-/// On which side of the point of capture something was lost.
+/// The side of the point of capture on which a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Between the sender and the point of capture.
@@ -69,28 +72,28 @@ pub enum Side {
     Beyond,
 }
 
-/// How a loss is known.
+/// The evidence for a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Evidence {
-    /// The acknowledgement echoes the time stamp of the retransmission.
+    /// The acknowledgement echoes the time stamp of a later copy.
     TimeStamp,
-    /// A later packet was acknowledged selectively, and it was not.
+    /// A later packet was acknowledged selectively, and this one was not.
     Sack,
-    /// It was sent again, and acknowledged only after that.
+    /// The packet was sent again and acknowledged only after that.
     Retransmission,
-    /// It was missing at the point of capture, and came later with a later time stamp, or after
-    /// more than a round trip.
+    /// The packet was missing at the point of capture. It came later, with a later time stamp or
+    /// after more than a round trip.
     Gap,
-    /// A number is missing that is used once (QUIC, RTP), or a log says so.
+    /// A number that is used once is missing (QUIC, RTP), or an endpoint's log declares the loss.
     Number,
-    /// Its receiver says that it lacks it (RTCP).
+    /// The receiver reports the packet missing (RTCP).
     Feedback,
-    /// The network says so, and why.
+    /// The network's own log records the loss and its cause.
     Log,
 }
 
 impl Evidence {
-    /// A word for it.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::TimeStamp => "time stamp",
@@ -107,25 +110,27 @@ impl Evidence {
 /// A loss event: a recovery begins, a timer expires, or a gap shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Event {
-    /// When, ns since 1970.
+    /// The time of the event, in ns since 1970.
     pub time: u64,
-    /// How the sender found it; `None` for a gap before the point of capture.
+    /// The way in which the sender found the loss; `None` for a gap before the point of capture.
     pub detection: Option<Detection>,
-    /// The classifiers' answers.
+    /// The answers of the classifiers.
     pub votes: Votes,
 }
 
-/// Answers of classifiers, one bit each, in the order of their registry.
+/// The answers of classifiers, as bit masks. Bit i belongs to classifier number i, from 0, of
+/// [`senders`](crate::classifiers::senders), or of [`receivers`](crate::classifiers::receivers) for
+/// a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Votes {
-    /// Who answered.
+    /// A bit for each classifier that answered.
     pub asked: u32,
-    /// Who said wireless.
+    /// A bit for each classifier that answered wireless.
     pub wireless: u32,
 }
 
 impl Votes {
-    /// Classifier number `index` says `cause`.
+    /// Records that classifier number `index` answered `cause`.
     pub(crate) fn add(&mut self, index: usize, cause: Cause) {
         self.asked |= 1 << index;
         if cause == Cause::Wireless {
@@ -133,37 +138,39 @@ impl Votes {
         }
     }
 
-    /// The answer of classifier number `index`, if it gave one.
+    /// Returns the answer of classifier number `index`; `None` if the classifier gave none.
     pub fn of(self, index: usize) -> Option<Cause> {
         let bit = 1 << index;
         (self.asked & bit != 0).then_some(Cause::wireless_if(self.wireless & bit != 0))
     }
 }
 
-/// Events that look like losses and are none.
+/// Counts of packets and bytes, and of events that only look like losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets with data.
+    /// The number of packets with data.
     pub data_packets: u64,
-    /// Bytes of data, retransmissions included.
+    /// The number of bytes of data, retransmissions included.
     pub data_bytes: u64,
-    /// Segments that were sent again, pieces that the capture shows twice.
+    /// The number of retransmitted segments: pieces that the capture shows again.
     pub retransmissions: u64,
-    /// Retransmissions of what had arrived.
+    /// The number of retransmissions of data that had arrived.
     pub spurious: u64,
-    /// Packets that came late without having been lost.
+    /// The number of packets that came late without having been lost.
     pub reordered: u64,
-    /// Bytes that were acknowledged and are not in the capture: what the capture dropped, or what
-    /// went another way.
+    /// The number of bytes that were acknowledged but are not in the capture: the capture dropped
+    /// them, or they took another path.
     pub uncaptured_bytes: u64,
-    /// Packets that the capture shows another time: the capture's doing, or a copy made on the way.
+    /// The number of duplicates in the capture: packets that it shows twice, or that the network
+    /// copied.
     pub copies: u64,
-    /// Keep-alives and probes of a closed window.
+    /// The number of keep-alives and window probes.
     pub keep_alives: u64,
-    /// Pieces sent more than once of which the capture does not show whether they arrived.
+    /// The number of pieces sent more than once for which the capture does not show whether they
+    /// arrived.
     pub unresolved: u64,
-    /// Times that the sequence numbers made no sense and counting began anew.
+    /// The number of times that sequence numbers became implausible and counting restarted.
     pub restarts: u64,
-    /// Losses beyond the limit, counted but not kept.
+    /// The number of losses that are counted but not listed, because the list is at its limit.
     pub losses_not_kept: u64,
 }

@@ -1,14 +1,14 @@
-//! The memory that a whole diagnosis may take, in bytes, accounted where it is taken.
+//! Accounts for the memory of a whole diagnosis, in bytes.
 //!
 //! ```text
-//! alive   connections and streams that are followed; the quietest are closed when it gets too much
-//! kept    flows that are over; those with the fewest losses are dropped when they take more than half
+//! alive   followed connections and streams; beyond the limit, the longest-idle ones are closed
+//! kept    finished flows; beyond half the limit, those with the fewest losses are dropped
 //! ```
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The memory that one diagnosis may take by default: 1 GiB.
+/// The memory that a diagnosis may take by default: 1 GiB.
 pub const DEFAULT: u64 = 1 << 30;
 
 /// The budget that all parts of a diagnosis share.
@@ -23,7 +23,7 @@ struct Shares {
 }
 
 impl Memory {
-    /// A budget of so many bytes, of which an eighth is left for what reads and reports.
+    /// Creates a budget of `bytes` bytes, of which an eighth is left for readers and reports.
     pub(crate) fn new(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         Self(Rc::new(Shares {
@@ -33,34 +33,34 @@ impl Memory {
         }))
     }
 
-    /// Something that is followed took `before` bytes and takes `after`.
+    /// Records that a followed connection or stream took `before` bytes and now takes `after`.
     pub(crate) fn alive(&self, before: usize, after: usize) {
         let alive = &self.0.alive;
         alive.set((alive.get() + after).saturating_sub(before));
     }
 
-    /// The flows that are over take so many bytes.
+    /// Sets the bytes that finished flows take.
     pub(crate) fn keep(&self, bytes: usize) {
         self.0.kept.set(bytes);
     }
 
-    /// Whether more is taken than may be.
+    /// Returns whether more memory is in use than the budget allows.
     pub(crate) fn is_short(&self) -> bool {
         self.0.alive.get() + self.0.kept.get() > self.0.limit
     }
 
-    /// Whether so many bytes more can be taken.
+    /// Returns whether `bytes` more bytes fit into the budget.
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         self.0.alive.get() + self.0.kept.get() + bytes <= self.0.limit
     }
 
-    /// The bytes that flows that are over may take if memory is short.
+    /// Returns the bytes that finished flows may take if memory is short.
     pub(crate) fn kept_limit(&self) -> usize {
         self.0.limit / 2
     }
 }
 
-/// Bytes of a budget, as a user reads them: "1 GiB", "512 MiB".
+/// Formats a budget for people: "1 GiB", "512 MiB".
 pub(crate) fn name(bytes: u64) -> String {
     if bytes.is_multiple_of(1 << 30) {
         format!("{} GiB", bytes >> 30)

@@ -1,8 +1,7 @@
-//! Numbers that did not come so far: a gap is kept once, however many numbers it has.
+//! Keeps the numbers that have not come so far: one entry per gap, however long.
 //!
-//! Only the numbers near a packet that came have delays beside them ([`NEAR`]), so they become a
-//! loss each; those between them, of which nothing more is known, become one loss that stands for
-//! all of them.
+//! Only numbers near an arrived packet have delays beside them ([`NEAR`]), so each becomes a loss
+//! of its own. The numbers between become one loss that stands for all of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -12,22 +11,22 @@ use crate::ledger::Ledger;
 use crate::loss::Loss;
 use crate::steps::step;
 
-/// Numbers that may still come.
+/// The highest number of missing numbers that may still come.
 const WAITING: u64 = 1 << 10;
 
-/// A gap as it showed.
+/// A gap when it appears.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    /// Its first number, and the one behind its last.
+    /// The first number of the gap, and the first one after it.
     pub(crate) first: u64,
     pub(crate) end: u64,
-    /// The loss of one number of it.
+    /// The loss of one number of the gap.
     pub(crate) loss: Loss,
-    /// The delays on both sides of it.
+    /// The delays on both sides of the gap.
     pub(crate) neighbours: Neighbours,
 }
 
-/// Numbers of a gap that are missing still.
+/// The numbers of a gap that are still missing.
 #[derive(Clone, Debug)]
 struct Piece {
     from: u64,
@@ -40,14 +39,14 @@ struct Piece {
 pub(crate) struct Missing {
     pieces: VecDeque<Piece>,
     numbers: u64,
-    /// Numbers that the receiver asked for: they were lost, even if they come.
+    /// The numbers that the receiver asked for. They were lost, even if they come later.
     asked: BTreeSet<u64>,
-    /// Whether each number is to be a loss of its own.
+    /// Whether each number becomes a loss of its own.
     singly: bool,
 }
 
 impl Missing {
-    /// Makes a loss of each number.
+    /// Creates a state that makes a loss of each number.
     pub(crate) fn singly() -> Self {
         Self {
             singly: true,
@@ -55,8 +54,7 @@ impl Missing {
         }
     }
 
-    /// A gap shows behind all others; the oldest numbers that are too many to wait for are lost for
-    /// good.
+    /// Records a gap after all others. The oldest missing numbers beyond the limit become losses.
     pub(crate) fn open(&mut self, gap: &Gap, ledger: &mut Ledger) {
         self.numbers += gap.end - gap.first;
         self.pieces.push_back(Piece {
@@ -79,15 +77,15 @@ impl Missing {
         }
     }
 
-    /// The piece that has this number.
+    /// Returns the index of the piece that has this number.
     fn place(&self, number: u64) -> Option<usize> {
         step(self.pieces.len().checked_ilog2().unwrap_or(0) as usize + 1);
         let at = self.pieces.partition_point(|piece| piece.to <= number);
         (self.pieces.get(at)?.from <= number).then_some(at)
     }
 
-    /// A number comes late. True if it is missing no more, false if it stays lost; `None` if it was
-    /// not missing.
+    /// Records that a missing number came late. Returns true if it is no longer missing, false if
+    /// it stays lost, and `None` if it was not missing.
     pub(crate) fn fill(&mut self, number: u64) -> Option<bool> {
         let at = self.place(number)?;
         if self.asked.contains(&number) {
@@ -111,7 +109,7 @@ impl Missing {
         Some(true)
     }
 
-    /// The receiver asks for a number; whether it is missing here, too.
+    /// Records that the receiver asks for a number. Returns whether it is missing here, too.
     pub(crate) fn ask(&mut self, number: u64) -> bool {
         let missing = self.place(number).is_some();
         if missing {
@@ -120,7 +118,7 @@ impl Missing {
         missing
     }
 
-    /// No more will come.
+    /// Ends the input: all missing numbers become losses.
     pub(crate) fn finish(&mut self, ledger: &mut Ledger) {
         for piece in self.pieces.drain(..) {
             keep(&piece.gap, (piece.from, piece.to), self.singly, ledger);
@@ -129,7 +127,7 @@ impl Missing {
         self.asked.clear();
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.pieces.capacity() * size_of::<Piece>()
             + self.pieces.len() * size_of::<Gap>()
@@ -137,7 +135,7 @@ impl Missing {
     }
 }
 
-/// Keeps the numbers from `from` to before `to` of a gap as losses.
+/// Keeps the numbers of a gap in `from..to` as losses.
 fn keep(gap: &Gap, (mut from, to): (u64, u64), singly: bool, ledger: &mut Ledger) {
     let loss = |number, packets: u32, around| Loss {
         offset: number,

@@ -1,47 +1,47 @@
-//! Packets put in the order of their times.
+//! Sorts packets by time.
 //!
-//! Captures of several queues or interfaces are written in bunches, and those of an emulator when a
-//! packet's fate is known. How far packets are out of order is learnt from the capture: one that is
-//! in order waits for nothing.
+//! Captures of several queues or interfaces arrive in bunches, and an emulator writes a packet when
+//! its fate is known. The sorter learns from the capture how far packets are out of order; in an
+//! ordered capture, no packet waits.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::steps::step;
 
-/// How far behind a packet may be and still be put in its place, ns. Farther back it is a clock
-/// that was set.
+/// The largest lag in ns at which a packet is still sorted into its place. A larger lag means that
+/// the clock was set back.
 const FARTHEST: u64 = 2_000_000_000;
-/// Packets that wait at most.
+/// The highest number of waiting packets.
 const WAITING: usize = 1 << 16;
 
-/// Packets that wait for earlier ones.
+/// Holds packets back until earlier ones have come.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
     waiting: BinaryHeap<Reverse<Waiting<T>>>,
-    /// Where a packet that is to wait belongs: how often the clock was set back among those that
-    /// wait, and how many came.
+    /// The number of times that the clock was set back, and the number of packets so far: the sort
+    /// key before and after the time.
     run: u64,
     came: u64,
     /// The latest time of this run.
     end: u64,
     latest: u64,
-    /// How long packets wait, ns: twice what the farthest one was behind.
+    /// The time in ns for which packets wait: twice the largest lag so far.
     wait: u64,
-    /// Bytes of those that wait, and the most that they may have.
+    /// The bytes of the waiting packets, and their limit.
     bytes: usize,
     limit: usize,
-    /// Packets that came behind later ones.
+    /// The number of packets that came after later ones.
     pub(crate) late: u64,
-    /// Times that the clock was set back.
+    /// The number of times that the clock was set back.
     pub(crate) set_back: u64,
-    /// Packets that could not wait as long as they should, since others needed the memory.
+    /// The number of packets released too early for lack of memory.
     pub(crate) early: u64,
 }
 
 #[derive(Debug)]
 struct Waiting<T> {
-    /// Run, time, and place among those that came.
+    /// The run, the time, and the index of arrival.
     key: (u64, u64, u64),
     bytes: usize,
     item: T,
@@ -69,7 +69,7 @@ impl<T> PartialEq for Waiting<T> {
 impl<T> Eq for Waiting<T> {}
 
 impl<T> Order<T> {
-    /// An order in which packets of at most `limit` bytes in all wait.
+    /// Creates an order in which waiting packets take at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             waiting: BinaryHeap::new(),
@@ -86,7 +86,8 @@ impl<T> Order<T> {
         }
     }
 
-    /// Whether a packet of that time need not wait. One that must is to be pushed.
+    /// Returns whether a packet of this time can pass without waiting. If not, [`push`](Self::push)
+    /// it.
     pub(crate) fn passes(&mut self, time: u64) -> bool {
         let behind = self.latest.saturating_sub(time);
         if (1..=FARTHEST).contains(&behind) {
@@ -99,7 +100,7 @@ impl<T> Order<T> {
         self.wait == 0
     }
 
-    /// A packet of so many bytes waits.
+    /// Adds a packet of `bytes` bytes, which waits.
     pub(crate) fn push(&mut self, time: u64, bytes: usize, item: T) {
         // Behind those of the same time; one whose clock was set back stays behind all.
         if self.waiting.is_empty() {
@@ -114,7 +115,7 @@ impl<T> Order<T> {
         self.waiting.push(Reverse(Waiting { key, bytes, item }));
     }
 
-    /// The next packet that waits no longer.
+    /// Returns the next packet whose wait is over.
     pub(crate) fn due(&mut self) -> Option<T> {
         let (_, time, _) = self.waiting.peek()?.0.key;
         let due = time.saturating_add(self.wait) <= self.latest
@@ -125,7 +126,7 @@ impl<T> Order<T> {
         (due || crowded).then(|| self.last())?
     }
 
-    /// The next packet, after which none will come.
+    /// Returns the next packet at the end of the input, in order.
     pub(crate) fn last(&mut self) -> Option<T> {
         let Reverse(first) = self.waiting.pop()?;
         self.bytes -= first.bytes;

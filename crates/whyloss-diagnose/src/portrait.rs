@@ -1,54 +1,54 @@
-//! The portrait of a path from one flow: delays, rate, buffer, losses.
+//! Summarises a path from one flow: delays, rate, buffer and losses.
 
 use whyloss::Cause;
 
 use crate::delay::{Delays, Histogram};
 use crate::loss::{Evidence, Loss, Side};
 
-/// The quantile of rates that stands for what the path carries between losses.
+/// The quantile of delivery rates that stands for the path's rate between losses.
 const FULL: f64 = 0.9;
-/// Delays below which too few were seen.
+/// The lowest number of delays for which queueing delays are reported.
 const DELAYS: u64 = 10;
 
-/// A path's portrait.
+/// The summary of a path. A value is `None` if the flow does not show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Portrait {
-    /// The shortest round trip, ms.
+    /// The shortest round-trip time, in ms.
     pub base_rtt_ms: Option<f64>,
-    /// Delay beyond the shortest: median, 90 %, 99 %, ms.
+    /// The median, 90 % and 99 % quantiles of the delay beyond the shortest, in ms.
     pub queueing_ms: Option<[f64; 3]>,
-    /// The most that nine of ten windows of a round trip delivered, Mbit/s: the bottleneck's rate
-    /// if the flow filled it, else less.
+    /// The 90 % quantile of the delivery rate over windows of a round trip, in Mbit/s. This is the
+    /// bottleneck's rate if the flow filled it, else less.
     pub full_mbps: Option<f64>,
-    /// The rate of delivery on the whole, Mbit/s.
+    /// The mean delivery rate over the whole flow, in Mbit/s.
     pub mean_mbps: Option<f64>,
-    /// The median queueing delay at losses by congestion, ms: how much the buffer holds.
+    /// The median queueing delay at congestion losses, in ms, as a measure of the buffer.
     pub buffer_ms: Option<f64>,
-    /// The same in bytes, at [`Self::full_mbps`].
+    /// The buffer in bytes: [`Self::buffer_ms`] at the rate [`Self::full_mbps`].
     pub buffer_bytes: Option<f64>,
-    /// The median queueing delay at losses by the link, ms.
+    /// The median queueing delay at losses by the link, in ms.
     pub wireless_at_ms: Option<f64>,
-    /// How many packets the link loses in a row, on average.
+    /// The mean number of packets that the link loses in a row.
     pub wireless_run: Option<f64>,
-    /// How many runs of losses are of 1, 2, 3–4, 5–8 and more packets.
+    /// The numbers of runs of 1, 2, 3–4, 5–8 and more lost packets.
     pub runs: [u64; 5],
-    /// Packets lost to each cause, and those of which the data cannot tell.
+    /// The numbers of lost packets by cause.
     pub by_cause: ByCause,
 }
 
-/// Packets lost, by cause.
+/// Numbers of lost packets by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByCause {
-    /// By a full queue.
+    /// The number of packets lost to a full queue.
     pub congestion: u64,
-    /// By the link.
+    /// The number of packets lost by the link.
     pub wireless: u64,
-    /// By one of them.
+    /// The number of lost packets whose cause is unclear.
     pub unknown: u64,
 }
 
 impl ByCause {
-    /// All of them.
+    /// Returns the number of all lost packets.
     pub fn total(self) -> u64 {
         self.congestion + self.wireless + self.unknown
     }

@@ -3,22 +3,22 @@
 use crate::delay::Histogram;
 use crate::track::Track;
 
-/// The shortest window, ns.
+/// The shortest window, in ns.
 const WINDOW: u64 = 10_000_000;
 
-/// Rates, in kbit/s.
+/// Measures rates of delivery, in kbit/s.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
-    /// When the window began, and the bytes delivered by then.
+    /// The start of the window, and the bytes delivered by then.
     window: (u64, u64),
     pub(crate) histogram: Histogram,
-    /// Kilobytes delivered.
+    /// The kilobytes delivered over time.
     pub(crate) track: Track,
 }
 
 impl Rates {
-    /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in
-    /// µs.
+    /// Records that `delivered` bytes had arrived by `now`. A window is as long as the shortest
+    /// round trip, in µs.
     pub(crate) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
         self.track
             .add(now, (delivered / 1000).min(u64::from(u32::MAX)) as u32);
@@ -37,7 +37,7 @@ impl Rates {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.histogram.memory() + self.track.memory()
     }

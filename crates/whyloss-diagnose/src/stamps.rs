@@ -1,9 +1,9 @@
-//! A sender's time stamps of 32 bits: how many ticks have passed, and what they say once the length
-//! of a tick is known.
+//! Converts a sender's 32-bit time stamps to ticks, and to times once the length of a tick is
+//! known.
 
 use whyloss::{Duration, Time};
 
-/// Where the sender's time begins, so that it never gets negative.
+/// The epoch of the sender's time, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 /// The assumed first relative delay, µs.
 pub(crate) const FIRST: i64 = 50_000;
@@ -11,16 +11,16 @@ pub(crate) const FIRST: i64 = 50_000;
 /// The stamps of a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
-    /// When the first one passed.
+    /// The time at which the first stamp passed.
     first: Option<u64>,
-    /// Ticks since the first stamp, and the stamp.
+    /// The ticks since the first stamp, and the latest stamp.
     now: (i64, u32),
-    /// The offset that makes the first relative delay the assumed one, µs.
+    /// The offset in µs that gives the first relative delay the assumed value.
     offset: Option<i64>,
 }
 
 impl Stamps {
-    /// A stamp passes at `at` ns; answers how long after the first one that is, in ns and in the
+    /// Reads a stamp that passes at `at` ns. Returns the time since the first one, in ns and in the
     /// sender's ticks.
     pub(crate) fn pass(&mut self, at: u64, stamp: u32) -> (u64, i64) {
         let first = *self.first.get_or_insert_with(|| {
@@ -35,8 +35,8 @@ impl Stamps {
         (at.saturating_sub(first), ticks)
     }
 
-    /// When the stamp that passed `elapsed` ns after the first one was set on the sender's clock,
-    /// by which that is `sent` ns after the first, and the relative delay in µs.
+    /// Returns the time at which a stamp was set on the sender's clock, and the relative delay in
+    /// µs. The stamp passed `elapsed` ns after the first one, and was set `sent` ns after it.
     pub(crate) fn set(&mut self, elapsed: u64, sent: i64) -> (Time, u32) {
         let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
         let delay = elapsed.saturating_sub(sent) / 1000;

@@ -1,9 +1,9 @@
-//! A quantity over time in bounded memory: the least, mean and largest of each of a few hundred
-//! spans, which grow with the whole.
+//! Records a quantity over time in bounded memory: minimum, mean and maximum of each of a few
+//! hundred spans, whose length grows with the recording.
 
-/// Spans at most. An even number.
+/// The highest number of spans; even.
 const SPANS: usize = 256;
-/// The first spans, ns.
+/// The length of the first spans, in ns.
 const FIRST: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,31 +37,31 @@ impl Span {
     }
 }
 
-/// The course of a quantity over time.
+/// A quantity over time. The field that holds the track documents the unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     start: u64,
     width: u64,
     spans: Vec<Span>,
-    /// The span that was added to last, and when it begins.
+    /// The index and start of the span that was changed last.
     last: (usize, u64),
 }
 
-/// A stretch of time in which a quantity was known.
+/// A span of time and the values in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Its middle, ns since 1970.
+    /// The middle of the span, in ns since 1970.
     pub time: u64,
-    /// The least.
+    /// The smallest value in the span, in the track's unit.
     pub low: u32,
-    /// The mean.
+    /// The mean of the values in the span, in the track's unit.
     pub mean: f64,
-    /// The largest.
+    /// The largest value in the span, in the track's unit.
     pub high: u32,
 }
 
 impl Track {
-    /// It was this at `now` ns.
+    /// Records the value at `now` ns.
     pub(crate) fn add(&mut self, now: u64, value: u32) {
         // Most often it is the span of the value before, which saves a division.
         if let Some(span) = self.spans.get_mut(self.last.0)
@@ -91,7 +91,7 @@ impl Track {
         self.last = (place, self.start.saturating_add(begin));
     }
 
-    /// Its stretches, in the order of time; those in which nothing was known are left out.
+    /// Returns the spans that have values, in the order of time.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         let known = self
             .spans
@@ -109,12 +109,13 @@ impl Track {
         })
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.spans.capacity() * size_of::<Span>()
     }
 
-    /// Returns the value at `time` ns, or just before.
+    /// Returns the mean of the span at `time`, in ns since 1970, or of the last span before it that
+    /// has values; `None` if there is none.
     pub fn at(&self, time: u64) -> Option<f64> {
         let place = time.checked_sub(self.start)? / self.width.max(1);
         let last = (place as usize).min(self.spans.len().checked_sub(1)?);

@@ -1,12 +1,12 @@
-//! The losses that a network reports, beside those that a diagnosis found.
+//! Compares the losses that a diagnosis found with those in a network's own log.
 //!
-//! A network that keeps a log (`whyloss link --log`) knows of every packet whether it arrived, and
-//! why not. [`Truth`] takes that log packet by packet; [`Diagnosis::compare`] finds the packet of
-//! each loss by addresses, sequence number and time, and counts.
+//! A network that keeps a log (`whyloss link --log`) knows the fate of each packet, and the cause
+//! of each loss. [`Truth`] takes that log packet by packet. [`Diagnosis::compare`] finds the packet
+//! of each loss by addresses, sequence number and time, and counts.
 //!
-//! Clocks need not agree. Sequence numbers that were lost once, and found once, tell how far they
-//! are apart (the median); of a number that was lost several times each loss found takes the one
-//! whose time is nearest by that.
+//! The clocks need not agree. Sequence numbers that were lost once and found once give the median
+//! offset between them. If a number was lost several times, each loss found takes the packet that
+//! is nearest in time after this correction.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -20,42 +20,42 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::{Diagnosis, Error, Options};
 
-/// IP packets of at most so many bytes may be bare acknowledgements: IPv4's and TCP's headers with
-/// all of TCP's options.
+/// The largest IP packet, in bytes, that may be a bare acknowledgement: IPv4 and TCP headers with
+/// all options.
 pub(crate) const BARE: u32 = 80;
 
-/// One packet at one link, as a network's log has it.
+/// One packet at one link, from a network's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Who sent it.
+    /// The address and port of the sender.
     pub source: SocketAddr,
-    /// Who should have received it.
+    /// The address and port of the receiver.
     pub destination: SocketAddr,
-    /// TCP's sequence number.
+    /// The sequence number of TCP.
     pub sequence: u32,
-    /// The packet among all packets, the same at each link, in the order in which they were sent.
+    /// The number of the packet in the order of sending, equal at each link that it crosses.
     pub packet: u64,
-    /// Bytes of the IP packet.
+    /// The size of the IP packet in bytes.
     pub bytes: u32,
-    /// When it reached the link, ns, on any clock.
+    /// The time of the packet's arrival at the link, in ns on any clock.
     pub time: u64,
-    /// Its fate.
+    /// The fate of the packet.
     pub fate: Fate,
 }
 
-/// The fate of a packet.
+/// The fate of a packet in a network's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The network lost it.
+    /// The network lost the packet for this cause.
     Lost(Cause),
-    /// The emulator lost it, which tells nothing of the network.
+    /// The emulator itself lost the packet, which says nothing about the network.
     Fault,
-    /// It left the link whole.
+    /// The packet left the link undamaged.
     Arrived,
 }
 
 impl Fate {
-    /// A word for it.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lost(cause) => crate::report::name(cause),
@@ -72,36 +72,37 @@ struct Lost {
     time: u64,
     fate: Fate,
     again: bool,
-    /// Whether it certainly had data.
+    /// Whether the packet certainly had data.
     data: bool,
     found: bool,
 }
 
-/// The losses of a network.
+/// The losses in a network's log.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     connections: HashMap<[SocketAddr; 2], Packets>,
-    /// Bytes that it takes.
+    /// The memory in use, in bytes.
     bytes: u64,
 }
 
-/// Bytes of a connection, of a number that had data, and of a packet that was lost.
+/// The bytes of memory per connection, per sequence number with data, and per lost packet.
 const CONNECTION: u64 = 512;
 const NUMBER: u64 = 40;
 const LOSS: u64 = 2 * size_of::<Lost>() as u64;
 
 #[derive(Clone, Debug, Default)]
 struct Packets {
-    /// Of each number the packet that had it first.
+    /// The packet that had each sequence number first.
     first: HashMap<u32, u64>,
     lost: Vec<Lost>,
 }
 
 impl Truth {
-    /// Takes the log that `whyloss link --log` wrote into this directory.
+    /// Reads the log that `whyloss link --log` wrote to this directory.
     ///
     /// # Errors
-    /// If there is none, it cannot be read, or it takes more than half of [`Options::memory`].
+    /// Returns an error if there is no log, it cannot be read, or it takes more than half of
+    /// [`Options::memory`].
     pub fn read(directory: &Path, options: Options) -> Result<Self, Error> {
         let mut truth = Self::default();
         crate::network::packets(directory, &mut |passage| {
@@ -111,12 +112,12 @@ impl Truth {
         Ok(truth)
     }
 
-    /// Returns the bytes that it takes, for [`Options::taken`].
+    /// Returns the memory in use, in bytes, for [`Options::taken`].
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes the next line of the log.
+    /// Adds a record of the log. Records come in the order of the log.
     pub fn add(&mut self, passage: &Passage) {
         let ends = [passage.source, passage.destination];
         let packets = self.connections.entry(ends).or_insert_with(|| {
@@ -147,23 +148,25 @@ impl Truth {
     }
 }
 
-/// How a diagnosis did.
+/// The score of a diagnosis against a network's log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Packets with data that the network lost while the flows were captured, and that were made up
-    /// for before the end: first transmissions and repeated ones.
+    /// The number of packets with data that the network lost during the captured flows and that
+    /// were repaired before the end: of first transmissions, then of retransmissions.
     pub lost: [u64; 2],
-    /// Those of them that were found.
+    /// The number of packets of [`Self::lost`] that the diagnosis found: of first transmissions,
+    /// then of retransmissions.
     pub found: [u64; 2],
-    /// Losses found that the network does not know of.
+    /// The number of losses found that the network's log does not have.
     pub unfounded: u64,
-    /// Packets that were lost by what measured: they count for nothing.
+    /// The number of packets lost by the emulator itself, which count neither as lost nor as found.
     pub faults: u64,
-    /// Losses found of which no verdict was given.
+    /// The number of losses found that have no verdict.
     pub silent: u64,
-    /// Combined verdicts.
+    /// The combined verdicts by true cause.
     pub combined: Confusion,
-    /// Verdicts of classifiers, those of senders first, in the order of their registries.
+    /// The verdicts of each classifier by true cause, with its id: senders first, in the order of
+    /// their registries.
     pub classifiers: Vec<(&'static str, Confusion)>,
 }
 
@@ -195,7 +198,7 @@ impl Score {
         }
     }
 
-    /// Counts a loss that was found, and that the network knows of.
+    /// Counts a loss found by the diagnosis that the network's log has.
     fn count(&mut self, flow: &Flow, loss: &Loss, truth: Cause) {
         match loss.verdict {
             Some(verdict) => self.combined.record(truth, verdict.cause),
@@ -204,7 +207,7 @@ impl Score {
         self.ask(flow, loss, truth);
     }
 
-    /// Counts what classifiers said of a flow whose causes are known from the start.
+    /// Counts the classifiers' answers on a flow whose causes are known.
     pub(crate) fn hear(&mut self, flow: &Flow) {
         if self.classifiers.is_empty() {
             self.classifiers = Self::new().classifiers;
@@ -233,9 +236,10 @@ impl Score {
 }
 
 impl Diagnosis {
-    /// Sets each loss beside what the network says: [`Loss::truth`] and [`Diagnosis::score`].
+    /// Compares each loss with the network's log, and sets [`Loss::truth`] and
+    /// [`Diagnosis::score`].
     ///
-    /// One truth serves any number of diagnoses.
+    /// The same `truth` can serve several diagnoses.
     pub fn compare(&mut self, truth: &mut Truth) {
         let mut score = Score::new();
         for packets in truth.connections.values_mut() {
@@ -335,7 +339,7 @@ impl Flow {
     }
 }
 
-/// Indices of the packets that may be that loss; `lost` is in the order of sequence numbers.
+/// Returns the indices of the packets that may be this loss. `lost` is sorted by sequence number.
 fn candidates(first: u32, loss: &Loss, lost: &[Lost]) -> Vec<usize> {
     let start = first.wrapping_add(loss.offset as u32);
     let end = start.wrapping_add(loss.bytes.max(1));

@@ -5,23 +5,23 @@
 //! at the sender    before < 10 % of their sum;   at the receiver   beyond < 10 %;   else between
 //! ```
 
-/// A side whose share of the round trip is below this is where the capture was taken.
+/// The share of the round trip below which the capture was taken at that end.
 const SHARE: f64 = 0.1;
-/// Round trips below this, ns, are those of one machine or rack: their shares say little.
+/// The round trip in ns below which the ends share a machine or rack, and shares say little.
 const SHORTEST: u64 = 100_000;
 
-/// Where a capture was taken.
+/// The place where a capture was taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Vantage {
     /// At the sender of the data.
     Sender,
-    /// At its receiver.
+    /// At the receiver of the data.
     Receiver,
-    /// Between them, with this share of the round trip before it.
+    /// Between both, with this share of the round trip between the sender and the capture.
     Between(f64),
-    /// Everywhere: the network's own record.
+    /// Everywhere: the input is the network's own log.
     Log,
-    /// The capture does not tell, and why.
+    /// Unknown, with the reason in words.
     Unknown(&'static str),
 }
 
@@ -50,7 +50,7 @@ impl Vantage {
         }
     }
 
-    /// By the round trips that RTCP's reports tell of.
+    /// Determines the place from the round trips that RTCP reports show.
     pub(crate) fn of_reports(before: Option<u64>, beyond: Option<u64>) -> Self {
         match (before, beyond) {
             (Some(_), Some(_)) => Self::of(before, beyond),
@@ -59,7 +59,7 @@ impl Vantage {
         }
     }
 
-    /// A word for it.
+    /// Returns a word for the place.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -69,7 +69,7 @@ impl Vantage {
             Self::Unknown(_) => "unknown",
         }
     }
-    /// Words for a table: "at the sender", "between, at 40 %", "cannot tell".
+    /// Returns the place as text for a table: "at the sender", "between, at 40 %", "cannot tell".
     pub fn place(self) -> String {
         match self {
             Self::Sender => "at the sender".to_owned(),

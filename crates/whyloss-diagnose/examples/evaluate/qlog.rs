@@ -50,7 +50,7 @@ impl Qlog {
         }
     }
 
-    /// The log, a record on each line.
+    /// Returns the log, a record on each line.
     pub(crate) fn write(mut self) -> (String, HashMap<u64, Cause>) {
         self.events.sort_unstable();
         let mut text = "{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n".to_owned();
@@ -108,7 +108,7 @@ impl Qlog {
     }
 }
 
-/// The latest ranges of numbers, both ends included.
+/// Returns the latest ranges of numbers, both ends included.
 fn ranges(acked: &BTreeSet<u64>) -> Vec<[u64; 2]> {
     let mut ranges: Vec<[u64; 2]> = Vec::new();
     for &number in acked.iter().rev() {

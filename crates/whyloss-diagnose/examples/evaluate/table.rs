@@ -226,8 +226,8 @@ fn kind(one: &Found) -> usize {
     }
 }
 
-/// How many of some verdicts there are, how many of them are right, and how sure they are on
-/// average.
+/// Returns how many of some verdicts there are, how many of them are right, and how sure they are
+/// on average.
 fn right<'a>(found: impl Iterator<Item = &'a Found>) -> String {
     let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
     for one in found {

@@ -65,8 +65,8 @@ impl Truth {
 }
 
 impl Passed {
-    /// Whether a later segment passed before the first copy of this one did: only then is there a
-    /// hole to see.
+    /// Returns whether a later segment passed before the first copy of this one did: only then is
+    /// there a hole to see.
     pub(crate) fn shows_hole(&self, segment: u64) -> bool {
         let first = self.in_order.iter().find(|passed| passed.1 == segment);
         first.is_none_or(|&(_, _, largest)| largest > segment)

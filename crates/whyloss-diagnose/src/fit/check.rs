@@ -19,27 +19,29 @@ use whyloss_sim::recording::Trial;
 
 use super::REPLICAS;
 
-/// Packets of a recording that are tested, from the beginnings of its trials.
+/// The highest number of recorded packets that the tests use, from the beginnings of the trials.
 pub const MOST_TESTED: usize = 100_000;
-/// The longest lag of the autocorrelation, packets.
+/// The longest lag of the autocorrelation, in packets.
 pub const LAGS: usize = 20;
 const BINS: usize = 5;
 
-/// Runs by length.
+/// Maps each length of a run, in packets, to the number of such runs; expected numbers may be
+/// fractions.
 pub type Runs = BTreeMap<u32, f64>;
 
-/// A recording beside the channel's own.
+/// The results of comparing a recording with simulated ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Check {
-    /// p of the runs of losses; `None` if there is none.
+    /// The p value of the runs of losses; `None` without losses.
     pub bursts: Option<f64>,
-    /// p of the runs of good packets; `None` if there are fewer than two.
+    /// The p value of the runs of good packets; `None` if there are fewer than two runs.
     pub gaps: Option<f64>,
-    /// Recorded and expected runs of losses.
+    /// The recorded and the expected runs of losses.
     pub burst_runs: [Runs; 2],
-    /// Recorded and expected runs of good packets.
+    /// The recorded and the expected runs of good packets.
     pub gap_runs: [Runs; 2],
-    /// Recorded autocorrelation at lags from 1, and the mean and 95 % band of the replicas.
+    /// The autocorrelation at lags 1, 2, …: recorded, mean of the replicas, and the ends of their
+    /// 95 % band. Empty after [`test()`].
     pub correlation: Vec<[f64; 4]>,
 }
 
@@ -84,7 +86,7 @@ impl Seen {
     }
 }
 
-/// Lays a recording beside `channel`, whose replicas are drawn by `seed`.
+/// Compares a recording with replicas that `channel` makes. `seed` fixes the replicas.
 pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
     let packets: usize = trials.iter().map(|trial| trial.lost.len()).sum();
     let share = (MOST_TESTED as f64 / packets.max(1) as f64).min(1.0);
@@ -136,7 +138,7 @@ pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
     }
 }
 
-/// A recording that the channel makes.
+/// Draws a recording from the channel.
 fn draw(
     channel: &ChannelSpec,
     trials: &[Trial],

@@ -1,4 +1,4 @@
-//! A law of jitter out of delays.
+//! Fits a distribution of jitter to delays.
 //!
 //! ```text
 //! delay           d = base + J, J drawn for each packet (`whyloss_link::jitter`)
@@ -21,55 +21,56 @@ use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
 
 use super::{PARTS, REJECTED, STANDARD_ERRORS, search};
 
-/// Fewest delays that are fitted.
+/// The lowest number of delays that can be fitted.
 pub const FEWEST: usize = 100;
-/// Most delays that are looked at.
+/// The highest number of delays that a fit uses.
 pub const MOST: usize = 65_536;
-/// Simulated recordings of the test.
+/// The number of simulated recordings of the test.
 pub const REPLICAS: u64 = 199;
-/// Delays of each of them, at most.
+/// The highest number of delays of each simulated recording.
 const TESTED: usize = 4_096;
 /// Log-density of a delay that a law excludes.
 const EXCLUDED: f64 = -50.0;
 /// Shapes at which a scenario ends.
 const SHAPES: [f64; 2] = [1.001, 100.0];
 
-/// Delays of packets in the order of sending.
+/// The delays of packets, in the order of sending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// When each packet was sent, s; empty if the recording does not say.
+    /// The time at which each packet was sent, in s; empty if the recording does not say.
     pub sent: Vec<f64>,
-    /// How long each took, s.
+    /// The delay of each packet, in s; infinite for a packet that the channel lost.
     pub delay: Vec<f64>,
 }
 
 /// A law of jitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JitterFit {
-    /// The delay that all have, s.
+    /// The part of the delay that all packets share, in s.
     pub base: f64,
-    /// The law that is chosen.
+    /// The chosen distribution.
     pub spec: JitterSpec,
-    /// The mean, s, and its interval of 95 %.
+    /// The mean of the jitter in s, and its 95 % interval.
     pub mean: (f64, [f64; 2]),
-    /// Of a Pareto law the shape, and its interval.
+    /// The shape of a Pareto distribution and its 95 % interval; `None` for the others.
     pub shape: Option<(f64, [f64; 2])>,
-    /// Held-out log-likelihood a delay that each law lacks to the best: exponential, uniform,
-    /// Pareto.
+    /// The held-out log-likelihood per delay that each distribution lacks to the best one:
+    /// exponential, uniform, Pareto.
     pub behind: [f64; 3],
-    /// Probability that a recording by this law lies as far from it; 0.01 and more stands.
+    /// The probability that a recording of the chosen distribution differs as much from it as this
+    /// one does. The test rejects below 0.01.
     pub p: f64,
-    /// Correlation of a delay with the next one. The law has none.
+    /// The correlation of successive delays; 0 for independent draws.
     pub correlation: f64,
-    /// Delays that were recorded, and those of packets that waited for no other.
+    /// The number of recorded delays, and of those whose packets waited for no other packet.
     pub delays: [usize; 2],
 }
 
-/// One law, by its place among [`JitterFit::behind`], with y = d − min d.
+/// One distribution, by its index in [`JitterFit::behind`], with y = d − min d.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     kind: usize,
-    /// Mean of y; for the Pareto law its least J.
+    /// The mean of y; for the Pareto distribution, the smallest J.
     scale: f64,
     shape: f64,
 }
@@ -141,7 +142,7 @@ impl Law {
         }
     }
 
-    /// Mean of J.
+    /// Returns the mean of J.
     fn mean(&self) -> f64 {
         match self.kind {
             0 | 1 => self.scale,
@@ -150,16 +151,16 @@ impl Law {
     }
 }
 
-/// The shape of a Lomax law with this scale that makes `y` most likely.
+/// Returns the maximum-likelihood shape of a Lomax distribution with this scale.
 fn shape_of(x: f64, y: &[f64]) -> f64 {
     let logs: f64 = y.iter().map(|y| libm::log1p(y / x)).sum();
     y.len() as f64 / logs.max(1e-12)
 }
 
-/// Fits a law of jitter.
+/// Fits a distribution of jitter. `seed` fixes the simulated recordings of the test.
 ///
 /// # Errors
-/// A sentence, if the delays are too few, or never change.
+/// Returns a sentence if there are fewer than [`FEWEST`] delays, or if all are equal.
 pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
     let (sent, delay) = (&recorded.sent, &recorded.delay);
     let too_few = |found: usize, which: &str| {
@@ -249,7 +250,8 @@ pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
     })
 }
 
-/// Log-likelihood a delay of each of ten blocks, by the law of the others.
+/// Returns the log-likelihood per delay of each of ten blocks, under the distribution fitted to the
+/// others.
 fn held_out(kind: usize, y: &[f64]) -> Vec<f64> {
     let part = |out: usize| {
         let (from, to) = (out * y.len() / PARTS, (out + 1) * y.len() / PARTS);
@@ -303,7 +305,7 @@ fn intervals(law: &Law, y: &[f64]) -> ((f64, [f64; 2]), Option<(f64, [f64; 2])>)
     }
 }
 
-/// Kolmogorov and Smirnov's distance beside that of simulated recordings.
+/// Returns the p value of the Kolmogorov–Smirnov distance, by simulated recordings.
 fn test(law: &Law, y: &[f64], seed: u64) -> f64 {
     let step = y.len().div_ceil(TESTED);
     let own: Vec<f64> = y.iter().step_by(step).copied().collect();

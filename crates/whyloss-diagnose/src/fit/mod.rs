@@ -4,7 +4,7 @@
 //! | step | |
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
-//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
 //! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
@@ -29,98 +29,101 @@ use whyloss_sim::recording::{Recording, Trial};
 use model::{Data, logit, told};
 use runs::{Stretch, Summary};
 
-/// Parts for the held-out likelihood.
+/// The number of parts of a recording for the held-out likelihood.
 pub const PARTS: usize = 10;
-/// How many standard errors a simpler model may lack behind the best.
+/// The number of standard errors by which a simpler model may lie behind the best one.
 pub const STANDARD_ERRORS: f64 = 2.0;
-/// A test rejects below this p.
+/// The p value below which a test rejects a model.
 pub const REJECTED: f64 = 0.01;
-/// Simulated recordings of a test.
+/// The number of simulated recordings of a test.
 pub const REPLICAS: u64 = 199;
-/// Runs of losses at which models with hidden states look.
+/// The highest number of runs of losses that models with hidden states use.
 pub const MOST_RUNS: usize = 8_192;
-/// Packets at which models in continuous time look.
+/// The highest number of packets that models in continuous time use.
 pub const MOST_STEPS: usize = 16_384;
 /// Losses below which nothing is fitted.
 pub const FEWEST_LOSSES: u64 = 10;
-/// Packets below which nothing is fitted.
+/// The lowest number of packets that can be fitted.
 pub const FEWEST_PACKETS: u64 = 100;
 
-/// Why a recording says too little.
+/// Explains why a recording is too short or too uniform for a fit.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooLittle {
-    /// Too few packets.
+    /// There are fewer than [`FEWEST_PACKETS`] packets.
     #[error("it has {packets} packets; a fit needs at least {FEWEST_PACKETS}")]
     Packets {
-        /// How many there are.
+        /// The number of packets.
         packets: u64,
     },
-    /// Nothing was lost.
+    /// No packet was lost.
     #[error(
         "none of its {packets} packets was lost: the loss is below {bound}, at a confidence of 95 %, and nothing more can be said"
     )]
     NoLoss {
-        /// Number of packets.
+        /// The number of packets.
         packets: u64,
-        /// Three over their number, in words.
+        /// The upper bound of the loss rate at 95 % confidence: 3 over the number of packets, as
+        /// text.
         bound: String,
     },
-    /// Too few losses.
+    /// There are fewer than [`FEWEST_LOSSES`] losses.
     #[error(
         "only {losses} of its {packets} packets were lost; a fit needs at least {FEWEST_LOSSES}"
     )]
     Losses {
-        /// How many were lost.
+        /// The number of lost packets.
         losses: u64,
-        /// Packets of the recording.
+        /// The number of packets.
         packets: u64,
     },
-    /// Nothing but losses.
+    /// All of this many packets were lost.
     #[error("all of its {0} packets were lost, so that nothing tells one model from another")]
     AllLost(u64),
 }
 
-/// A model with its parameters.
+/// A model with fitted parameters.
 #[derive(Clone, Debug)]
 pub struct Fitted {
-    /// The family.
+    /// The family of the model.
     pub model: Model,
-    /// The channel.
+    /// The fitted channel.
     pub channel: ChannelSpec,
-    /// Its parameters.
+    /// The fitted parameters.
     pub parameters: Vec<Parameter>,
-    /// Log-likelihood per held-out packet; `None` if the model was not compared.
+    /// The log-likelihood per held-out packet; `None` if the model was not compared.
     pub held_out: Option<f64>,
-    /// How far its held-out log-likelihood lies behind the best, and the standard error of that.
+    /// The held-out log-likelihood per packet by which the model lies behind the best one, and its
+    /// standard error.
     pub behind: (f64, f64),
 }
 
-/// A recording's channel.
+/// The fit of all models to one recording.
 #[derive(Clone, Debug)]
 pub struct Fit {
-    /// All models, in the order of [`MODELS`].
+    /// The fitted models, in the order of [`MODELS`]. Models in continuous time are missing if the
+    /// recording has no times.
     pub models: Vec<Fitted>,
-    /// Which of them is chosen.
+    /// The index of the chosen model in `models`.
     pub chosen: usize,
 }
 
 impl Fit {
-    /// The model that is chosen.
+    /// Returns the chosen model.
     pub fn best(&self) -> &Fitted {
         &self.models[self.chosen]
     }
 
-    /// The model of this family, if it was fitted.
+    /// Returns the model of this family; `None` if it was not fitted.
     pub fn of(&self, model: Model) -> Option<&Fitted> {
         self.models.iter().find(|fitted| fitted.model == model)
     }
 }
 
-/// Refuses a recording of which nothing can be said.
+/// Checks whether a recording suffices for a fit.
 ///
 /// # Errors
-/// [`TooLittle`], in words.
+/// Returns [`TooLittle`] if it does not.
 pub fn enough(recording: &Recording) -> Result<(), TooLittle> {
     let (packets, losses) = (recording.packets(), recording.losses());
     match losses {
@@ -135,10 +138,10 @@ pub fn enough(recording: &Recording) -> Result<(), TooLittle> {
     }
 }
 
-/// Fits all models, and chooses one.
+/// Fits all models and chooses one.
 ///
 /// # Errors
-/// [`TooLittle`], if nothing can be said.
+/// Returns [`TooLittle`] if the recording does not suffice.
 pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     enough(recording)?;
     let parts = parts(recording);
@@ -188,7 +191,7 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
 /// Fits one model, without comparing it.
 ///
 /// # Errors
-/// [`TooLittle`], if nothing can be said.
+/// Returns [`TooLittle`] if the recording does not suffice.
 pub fn fit_one(recording: &Recording, model: Model) -> Result<Fitted, TooLittle> {
     enough(recording)?;
     let parts = vec![stretches(recording, 1)];
@@ -198,7 +201,7 @@ pub fn fit_one(recording: &Recording, model: Model) -> Result<Fitted, TooLittle>
     Ok(told_of(model, &at, &all))
 }
 
-/// Stretches of a recording, each trial cut into so many.
+/// Cuts each trial of a recording into `cuts` stretches.
 fn stretches(recording: &Recording, cuts: usize) -> Vec<Stretch> {
     let cut = |trial: &Trial| {
         let length = trial.lost.len();
@@ -211,7 +214,8 @@ fn stretches(recording: &Recording, cuts: usize) -> Vec<Stretch> {
     recording.trials.iter().flat_map(cut).collect()
 }
 
-/// The recording in ten parts: whole trials in turn if there are enough, else blocks of each.
+/// Divides the recording into ten parts: whole trials in turn if there are enough, else blocks of
+/// each trial.
 fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
     let cuts = if recording.trials.len() >= PARTS {
         1
@@ -225,11 +229,12 @@ fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
     parts
 }
 
-/// Beginnings of stretches, so long that bounds hold.
+/// The beginnings of stretches, as long as the bounds allow.
 struct Sample {
-    /// For models with hidden states to be fitted on: runs and steps, each within its own bound.
+    /// The stretches on which models with hidden states are fitted: runs and steps, each within its
+    /// own bound.
     fitted: Vec<Vec<Stretch>>,
-    /// For all models to be scored on: the same packets, whatever the model looks at.
+    /// The stretches on which all models are scored: the same packets for every model.
     scored: Vec<Vec<Stretch>>,
 }
 
@@ -257,7 +262,7 @@ fn whole(parts: &[Vec<Stretch>], sample: &Sample) -> Data {
     }
 }
 
-/// The parameters that maximise the likelihood, from near `warm` if that is given.
+/// Returns the parameters that maximise the likelihood, starting near `warm` if given.
 fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
     let mut cost = |at: &[f64]| model.cost(at, data) + model.prior(at);
     if let Some(warm) = warm {
@@ -273,7 +278,7 @@ fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
     best.map(|(_, at)| at).unwrap_or_default()
 }
 
-/// Log-likelihood per packet of each part, by the parameters of the others.
+/// Returns the log-likelihood per packet of each part, with parameters fitted to the other parts.
 fn held_out(model: Model, parts: &[Vec<Stretch>], sample: &Sample, at: &[f64]) -> Vec<f64> {
     let score = |out: usize| {
         let others = |all: &[Vec<Stretch>]| {

@@ -16,37 +16,37 @@ use whyloss_link::channel::{BurstRenewal, GilbertElliott, TimedGilbertElliott};
 
 use super::runs::{Stretch, Summary};
 
-/// Most lengths of bursts that a channel lists.
+/// The highest number of burst lengths that a channel lists.
 const MOST_LENGTHS: usize = 64;
-/// Bursts are listed until so few are longer.
+/// The share of longer bursts below which no further length is listed.
 const TAIL: f64 = 1e-3;
 
 /// A family of channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// Independent losses.
+    /// Losses are independent.
     Bernoulli,
-    /// Two states, every packet lost in one of them.
+    /// A two-state chain, stepped per packet, that loses every packet in the bad state.
     Gilbert,
-    /// Two states in continuous time, every packet lost in one of them.
+    /// A two-state process in continuous time that loses every packet in the bad state.
     TimedGilbert,
-    /// Bursts whose first `explicit` lengths are free, then geometric; good runs geometric, or with
-    /// a tail.
+    /// Bursts whose first `explicit` lengths have probabilities of their own, then a geometric
+    /// tail, between good runs.
     Renewal {
-        /// Lengths with a probability of their own.
+        /// The number of burst lengths with a probability of their own.
         explicit: u8,
-        /// Whether good runs are a mixture of two geometric laws: semi-Markov in both states.
+        /// Whether good runs follow a mixture of two geometric distributions instead of one.
         tail: bool,
     },
-    /// Two states, a share of packets lost in the bad one.
+    /// A two-state chain, stepped per packet, that loses a share of packets in the bad state.
     GilbertElliott,
-    /// Two states in continuous time, a share of packets lost in the bad one.
+    /// A two-state process in continuous time that loses a share of packets in the bad state.
     TimedGilbertElliott,
-    /// Two states, a share of packets lost in either.
+    /// A two-state chain, stepped per packet, that loses a share of packets in either state.
     FullGilbertElliott,
 }
 
-/// Models in the order in which they are preferred.
+/// The models, simplest first, which is the order of preference.
 pub const MODELS: [Model; 12] = [
     Model::Bernoulli,
     Model::Gilbert,
@@ -80,22 +80,22 @@ pub const MODELS: [Model; 12] = [
     },
 ];
 
-/// Holds the data that a likelihood depends on.
+/// The data on which a likelihood depends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data {
     pub(super) summary: Summary,
-    /// For hidden states; a part of a long recording.
+    /// The stretches for models with hidden states: a part of a long recording.
     pub(super) stretches: Vec<Stretch>,
 }
 
-/// A parameter of a channel, as it is told.
+/// A parameter of a fitted channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name in a scenario, and a place in a list.
+    /// The name in a scenario, with an index if the parameter is an element of a list.
     pub name: String,
-    /// Its value; times in seconds.
+    /// The value; times are in seconds.
     pub value: f64,
-    /// The ends of its 95 % interval.
+    /// The ends of the 95 % interval; `None` if there is none.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -109,7 +109,7 @@ pub(super) fn logit(p: f64) -> f64 {
 }
 
 impl Model {
-    /// Its name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> String {
         match self {
             Self::Bernoulli => "bernoulli".into(),
@@ -126,7 +126,7 @@ impl Model {
         }
     }
 
-    /// Number of parameters.
+    /// Returns the number of free parameters.
     pub fn parameters(self) -> usize {
         match self {
             Self::Bernoulli => 1,
@@ -145,7 +145,7 @@ impl Model {
         !matches!(self, Self::Bernoulli | Self::Gilbert | Self::Renewal { .. })
     }
 
-    /// Parameters to start a search from.
+    /// Returns the parameters from which to start a search.
     pub(super) fn starts(self, data: &Data) -> Vec<Vec<f64>> {
         let summary = &data.summary;
         let ((good, _), (lost, bursts)) = (summary.totals(0), summary.totals(1));
@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    /// The negative logarithm of the data's likelihood.
+    /// Returns the negative log-likelihood of the data.
     pub(super) fn cost(self, at: &[f64], data: &Data) -> f64 {
         match self {
             Self::Bernoulli | Self::Gilbert | Self::Renewal { .. } => {
@@ -210,7 +210,7 @@ impl Model {
         }
     }
 
-    /// Half an observation of either outcome of each probability.
+    /// Returns the prior: half an observation of either outcome of each probability.
     pub(super) fn prior(self, at: &[f64]) -> f64 {
         let times = if self.is_timed() { 2 } else { 0 };
         let half = |x: &f64| {
@@ -220,7 +220,7 @@ impl Model {
         at.iter().skip(times).map(half).sum()
     }
 
-    /// The channel with these parameters.
+    /// Returns the channel with these parameters.
     pub(super) fn channel(self, at: &[f64]) -> ChannelSpec {
         match self {
             Self::Bernoulli => ChannelSpec::Bernoulli {
@@ -252,7 +252,7 @@ impl Model {
     }
 }
 
-/// Names and values of a channel's parameters, in its scenario's words; times in seconds.
+/// Returns the names and values of a channel's parameters as in a scenario; times are in seconds.
 pub(super) fn told(channel: &ChannelSpec) -> Vec<(String, f64)> {
     let named = |list: &[(&str, f64)]| {
         let owned = list
@@ -301,17 +301,17 @@ fn chain(at: &[f64]) -> GilbertElliott {
     }
 }
 
-/// Mean times good and bad, s, and the loss while bad.
+/// Returns the mean times in the good and the bad state, in s, and the loss in the bad state.
 fn process(at: &[f64]) -> (f64, f64, f64) {
     let loss = at.get(2).map_or(1.0, |x| logistic(*x));
     (libm::exp(at[0]), libm::exp(at[1]), loss)
 }
 
-/// Laws of bursts and of good runs.
+/// The distributions of bursts and of good runs.
 struct Law {
-    /// Hazards of bursts: the last one holds for ever.
+    /// The hazards of bursts; the last one holds for all longer ones.
     hazards: Vec<f64>,
-    /// Weights and starts of good runs.
+    /// The weights and start probabilities of the two kinds of good runs.
     mixture: [(f64, f64); 2],
     cv: Option<f64>,
 }
@@ -365,7 +365,7 @@ impl Law {
         self.hazards[(length as usize - 1).min(last)]
     }
 
-    /// P(L ≥ length).
+    /// Returns P(L ≥ length).
     fn survives(&self, length: u32) -> f64 {
         let last = self.hazards.len() as u32;
         let explicit = (1..length.min(last)).map(|k| 1.0 - self.hazard(k));
@@ -373,7 +373,7 @@ impl Law {
         explicit.product::<f64>() * libm::pow(1.0 - self.hazard(last), f64::from(beyond))
     }
 
-    /// Σ P(L ≥ k) over k ≥ `length`.
+    /// Returns Σ P(L ≥ k) over k ≥ `length`.
     fn rest(&self, length: u32) -> f64 {
         let last = self.hazards.len() as u32;
         let explicit = (length..last).map(|k| self.survives(k));
@@ -462,7 +462,7 @@ fn product(a: Matrix, b: Matrix) -> Matrix {
     ]
 }
 
-/// Powers of a step's matrix, for runs of packets.
+/// The powers of a step's matrix, for runs of packets.
 struct Powers {
     short: Vec<Matrix>,
     squares: Vec<Matrix>,
@@ -523,7 +523,7 @@ fn by_packet(chain: &GilbertElliott, stretch: &Stretch) -> f64 {
     cost - libm::log((row[0] + row[1]).max(1e-300))
 }
 
-/// Keeps a row of probabilities away from underflow. Returns the cost of what it takes out.
+/// Keeps a row of probabilities from underflowing. Returns the cost of the factor that it removes.
 fn rescale(row: &mut [f64; 2]) -> f64 {
     let sum = row[0] + row[1];
     if sum >= 1e-100 {

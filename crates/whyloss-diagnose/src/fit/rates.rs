@@ -1,4 +1,4 @@
-//! A law of rates out of a packet-delivery trace, or of recorded rates.
+//! Fits a model to the rates of a packet-delivery trace, or to recorded rates.
 //!
 //! ```text
 //! rate of a bin   a trace's opportunities · 1500 bytes / 100 ms
@@ -10,41 +10,41 @@ use whyloss::{Duration, Rate};
 use whyloss_link::MarkovRates;
 use whyloss_link::markov::{MarkovError, SHORTEST as SHORTEST_STATE};
 
-/// Width of a trace's bin, ms.
+/// The time over which a trace's opportunities are counted, in ms.
 pub const BIN: u64 = 100;
 const STATES: std::ops::RangeInclusive<usize> = 2..=8;
 const EXPLAINED: f64 = 0.9;
-/// Shortest recording that is fitted, s.
+/// The shortest recording that can be fitted, in s.
 pub const SHORTEST: f64 = 60.0;
-/// Fewest rates that are fitted.
+/// The lowest number of rates that can be fitted.
 pub const FEWEST: usize = 60;
-/// Longest trace, ms: a day.
+/// The longest trace, in ms: a day.
 const LONGEST: u64 = 86_400_000;
-/// Times, s, after which the autocorrelation is told.
+/// The lags of the reported autocorrelation, in s.
 pub const LAGS: [f64; 2] = [1.0, 10.0];
 
-/// A law, and what it loses.
+/// A model of a recording's rates, and its differences from the recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateLaw {
-    /// Rate and mean time of each state.
+    /// The rate and the mean sojourn time of each state.
     pub states: Vec<(Rate, Duration)>,
-    /// Rates that were recorded.
+    /// The number of recorded rates.
     pub samples: usize,
-    /// Time of each, s.
+    /// The time that each recorded rate covers, in s.
     pub interval: f64,
-    /// Share of the rate's variance that states leave out.
+    /// The share of the rate's variance that the states do not explain.
     pub unexplained: f64,
-    /// Autocorrelation of the rate after each of [`LAGS`]: of the recording, and of the law.
+    /// The autocorrelation of the rate at each of [`LAGS`]: of the recording, and of the model.
     pub correlation: [[f64; 2]; 2],
-    /// Mean rate, bit/s: of the recording, and of the law.
+    /// The mean rate, in bit/s: of the recording, and of the model.
     pub mean: [f64; 2],
 }
 
-/// Returns the rate, bit/s, in each bin of a packet-delivery trace: times of opportunities, ms, as
-/// mahimahi's files have them.
+/// Returns the rate in each bin of a packet-delivery trace, in bit/s. The text has the format of
+/// mahimahi's files: one time in ms per opportunity.
 ///
 /// # Errors
-/// A sentence, if the text is none.
+/// Returns a sentence if the text is not such a trace.
 pub fn of_trace(text: &str) -> Result<Vec<f64>, String> {
     let mut counts: Vec<u32> = Vec::new();
     let mut before = 0;
@@ -70,10 +70,11 @@ pub fn of_trace(text: &str) -> Result<Vec<f64>, String> {
     Ok(counts.iter().map(rate).collect())
 }
 
-/// Fits a law to recorded rates, bit/s, `interval` seconds each. Trials do not follow one another.
+/// Fits a model to recorded rates, in bit/s over `interval` seconds each. Trials are independent of
+/// each other.
 ///
 /// # Errors
-/// A sentence, if they are too few, or never change.
+/// Returns a sentence if the rates are too few, or never change.
 pub fn fit(trials: &[Vec<f64>], interval: f64) -> Result<RateLaw, String> {
     let rates: Vec<f64> = trials.iter().flatten().copied().collect();
     let seconds = rates.len() as f64 * interval;
@@ -163,7 +164,8 @@ fn mean_of_law(law: &[(f64, f64)]) -> f64 {
     law.iter().map(|(rate, own)| rate * own).sum::<f64>() / total
 }
 
-/// Autocorrelation of a chain's rate after `after` seconds, by small steps of its transitions.
+/// Returns the autocorrelation of a chain's rate after `after` seconds, by small steps of its
+/// transitions.
 fn correlation(law: &[(f64, f64)], after: f64) -> f64 {
     let mean = mean_of_law(law);
     let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
@@ -194,7 +196,7 @@ fn correlation(law: &[(f64, f64)], after: f64) -> f64 {
     product / variance.max(1e-12)
 }
 
-/// The state of each bin.
+/// Returns the state of each bin.
 fn cluster(rates: &[f64], count: usize) -> Vec<usize> {
     let roots: Vec<f64> = rates.iter().map(|rate| libm::sqrt(*rate)).collect();
     let mut sorted = roots.clone();

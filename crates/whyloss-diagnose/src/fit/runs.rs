@@ -1,22 +1,23 @@
-//! Recordings as runs of good and of lost packets, which are all that the likelihoods need.
+//! Recordings as runs of good and of lost packets, which suffice for the likelihoods.
 
 use std::collections::BTreeMap;
 
 use whyloss_sim::recording::Trial;
 
-/// How often each length occurs.
+/// The number of runs of each length.
 pub(super) type Counts = BTreeMap<u32, u64>;
 
-/// A stretch of packets: runs that alternate, a good one first, which may have no packet.
+/// A stretch of packets as alternating runs. The first run is good and may be empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stretch {
     pub(super) runs: Vec<u32>,
-    /// Outcomes with the time since the packet before, s; empty if there are no times.
+    /// The time since the previous packet in s, and the outcome, of each packet; empty without
+    /// times.
     pub(super) steps: Vec<(f64, bool)>,
 }
 
 impl Stretch {
-    /// The packets of `trial` within `range`.
+    /// Returns the packets of `trial` within `range`.
     pub(super) fn of(trial: &Trial, range: std::ops::Range<usize>) -> Self {
         let lost = &trial.lost[range.clone()];
         let mut runs = vec![0];
@@ -42,7 +43,7 @@ impl Stretch {
         Self { runs, steps }
     }
 
-    /// The beginning, so large a share of its packets for runs and for steps.
+    /// Returns the beginning of the stretch: the shares `runs` and `steps` of its packets.
     pub(super) fn beginning(&self, runs: f64, steps: f64) -> Self {
         let packets: u64 = self.runs.iter().map(|&run| u64::from(run)).sum();
         let mut left = libm::ceil(packets as f64 * runs) as u32;
@@ -62,16 +63,16 @@ impl Stretch {
     }
 }
 
-/// Runs by length, apart by what of them was seen.
+/// The numbers of runs by length, separated by how much of each run was recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
-    /// Seen from beginning to end: good runs, bursts.
+    /// The good runs and bursts that were recorded from beginning to end.
     pub(super) whole: [Counts; 2],
-    /// Under way when the recording began.
+    /// The runs that began before the recording.
     pub(super) begun: [Counts; 2],
-    /// Cut by its end.
+    /// The runs that the end of the recording cuts.
     pub(super) cut: [Counts; 2],
-    /// Longer than the recording at both ends.
+    /// The runs that extend beyond both ends of the recording.
     pub(super) both: [Counts; 2],
 }
 
@@ -99,7 +100,7 @@ impl Summary {
         }
     }
 
-    /// Packets and runs of a kind: 0 good, 1 lost.
+    /// Returns the numbers of packets and of runs of a kind: 0 good, 1 lost.
     pub(super) fn totals(&self, kind: usize) -> (f64, f64) {
         let all = [&self.whole, &self.begun, &self.cut, &self.both];
         let (mut packets, mut runs) = (0.0, 0.0);

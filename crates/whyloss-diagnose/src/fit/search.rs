@@ -1,7 +1,7 @@
 //! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by
 //! central differences.
 
-/// Returns the place of a minimum near `start`.
+/// Returns the position of a minimum near `start`.
 pub(super) fn minimise(
     start: &[f64],
     step: f64,
@@ -66,7 +66,7 @@ pub(super) fn minimise(
     points.swap_remove(0).1
 }
 
-/// Returns the inverse of the matrix of second derivatives; `None` where it has none.
+/// Returns the inverse of the matrix of second derivatives; `None` if it is singular.
 pub(super) fn covariance(at: &[f64], f: &mut dyn FnMut(&[f64]) -> f64) -> Option<Vec<Vec<f64>>> {
     const H: f64 = 0.02;
     let n = at.len();
@@ -86,7 +86,7 @@ pub(super) fn covariance(at: &[f64], f: &mut dyn FnMut(&[f64]) -> f64) -> Option
     invert(matrix)
 }
 
-/// Gauss and Jordan's elimination with pivots.
+/// Inverts a matrix by Gauss–Jordan elimination with pivots.
 fn invert(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = a.len();
     let unit = |i: usize| (0..n).map(move |j| if i == j { 1.0 } else { 0.0 });

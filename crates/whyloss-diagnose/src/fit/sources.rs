@@ -1,4 +1,5 @@
-//! Recordings out of logs and captures: what the link's channel did to each packet that reached it.
+//! Reads recordings from logs and captures: what a link's channel did to each packet that reached
+//! it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,7 +26,7 @@ struct Line<'l> {
     scheduled: u64,
 }
 
-/// Hands each line of `packets.jsonl` on.
+/// Passes each line of `packets.jsonl` to `take`.
 fn lines(path: &Path, mut take: impl FnMut(&Line<'_>)) -> Result<(), Error> {
     let wrong = |problem| Error::Header {
         kind: "the log of an emulated link",
@@ -48,18 +49,18 @@ fn lines(path: &Path, mut take: impl FnMut(&Line<'_>)) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns what belongs to a link.
+/// Returns the entry of a link, and creates it if it is missing.
 fn entry<'m, T: Default>(links: &'m mut BTreeMap<String, T>, link: &str) -> &'m mut T {
     links.entry(link.to_owned()).or_default()
 }
 
-/// Reads the log of an emulated link (`packets.jsonl` of `whyloss link --log`): a trial for each
-/// link whose channel lost packets. Packets that a queue dropped never met the channel. Packets are
-/// in the order in which they came to the link, with the times of that, so that models in time blur
-/// by what a queue delays.
+/// Reads the log of an emulated link, `packets.jsonl` of `whyloss link --log`. Each link whose
+/// channel lost packets becomes a trial. Packets that a queue dropped are left out, because they
+/// never met the channel. Packets and times are those of arrival at the link, so queueing blurs
+/// models in continuous time.
 ///
 /// # Errors
-/// If it cannot be read, or a line is none of such a log.
+/// Returns an error if the file cannot be read, or a line does not belong to such a log.
 pub fn emulated(path: &Path) -> Result<Recording, Error> {
     let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
     lines(path, |line| {
@@ -91,10 +92,10 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
 }
 
 /// Reads a Parquet table (feature `parquet`) with the columns that [`whyloss_sim::recording`] takes
-/// from CSV. `column` names the one that holds the packets.
+/// from CSV. `column` names the column that holds the packets.
 ///
 /// # Errors
-/// If it cannot be read, has no such column, or a row holds no packet.
+/// Returns an error if the file cannot be read, has no such column, or a row holds no packet.
 pub fn parquet(path: &Path, column: Option<&str>) -> Result<Recording, Error> {
     let wrong = |problem| Error::Part {
         path: path.to_owned(),
@@ -115,20 +116,21 @@ pub fn parquet(path: &Path, column: Option<&str>) -> Result<Recording, Error> {
     table.and_then(Table::finish).map_err(wrong)
 }
 
-/// Numbers of a table, a row each.
+/// A column of numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// The numbers of each trial, in the order of the rows.
     pub trials: Vec<Vec<f64>>,
-    /// The time of each row, s; empty if the table has none.
+    /// The time of each row, in s; empty if the table has none.
     pub times: Vec<f64>,
 }
 
-/// Most numbers of one table.
+/// The highest number of values of one table.
 const MOST_NUMBERS: usize = 1 << 24;
 
-/// Reads a column of numbers, none of them negative, from CSV or Parquet. A column `trial` parts
-/// trials; `time` (s), `time_ms`, `time_us` or `time_ns` has the time of a row.
+/// Reads a column of numbers, none of them negative, from CSV or Parquet. A column `trial`
+/// separates trials. A column `time` (s), `time_ms`, `time_us` or `time_ns` has the time of each
+/// row. With `gaps`, an empty cell is an infinite number.
 ///
 /// # Errors
 /// A sentence with the row, if a cell holds no such number.
@@ -232,8 +234,8 @@ pub fn delays(path: &Path, link: Option<&str>) -> Result<(String, Delays), Error
     Ok((name.clone(), delays))
 }
 
-/// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Losses to
-/// congestion are left out, and so are those whose cause cannot be told.
+/// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Packets lost to
+/// congestion or to an unclear cause are left out.
 pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     let mut recording = Recording::default();
     let (mut congested, mut untold) = (0, 0);

@@ -1,4 +1,4 @@
-//! Channels and rates as a scenario has them.
+//! Formats channels and rates as a scenario has them.
 
 use whyloss_link::{ChannelSpec, JitterLaw, JitterSpec};
 
@@ -6,7 +6,7 @@ use super::Parameter;
 use super::model::told;
 use super::rates::RateLaw;
 
-/// Returns the channel as the value of a scenario's `channel`, to six digits.
+/// Returns the channel as the value of a scenario's `channel`, with six digits.
 pub fn channel(channel: &ChannelSpec) -> String {
     let kind = match channel {
         ChannelSpec::Bernoulli { .. } => "bernoulli",
@@ -38,7 +38,7 @@ pub fn channel(channel: &ChannelSpec) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// Returns the law as the value of a link's `rate`.
+/// Returns the rate model as the value of a link's `rate`.
 pub fn rate(law: &RateLaw) -> String {
     let states = law.states.iter();
     let (rates, means): (Vec<String>, Vec<String>) = states
@@ -57,7 +57,7 @@ pub fn rate(law: &RateLaw) -> String {
     )
 }
 
-/// Returns the law as the value of a link's `jitter`.
+/// Returns the distribution as the value of a link's `jitter`.
 pub fn jitter(spec: &JitterSpec) -> String {
     let mean = time(spec.mean.as_secs_f64());
     let law = match spec.law {
@@ -78,7 +78,7 @@ pub fn time(seconds: f64) -> String {
     format!("\"{:.0} us\"", (seconds * 1e6).max(1.0))
 }
 
-/// Returns a parameter with its interval, for people.
+/// Returns a parameter with its interval as text for people.
 pub fn parameter(parameter: &Parameter) -> String {
     let Parameter {
         name,
@@ -101,7 +101,7 @@ fn real(value: f64) -> String {
     format!("{:?}", libm::round(value * 1e6) / 1e6)
 }
 
-/// Returns four digits that count.
+/// Returns a number with four significant digits and at most nine decimals.
 pub fn digits(value: f64) -> String {
     let size = if value > 0.0 {
         libm::floor(libm::log10(value)) as i32

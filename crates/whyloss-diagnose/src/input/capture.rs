@@ -12,41 +12,40 @@ use pcap_file::pcapng::{PcapNgReadError, PcapNgReader};
 
 use crate::error::Error;
 
-/// The longest block or frame that is read, bytes: a buffer of this size is all that a reader
-/// keeps.
+/// The longest block or frame in bytes. A reader keeps only a buffer of this size.
 const BUFFER: usize = 1 << 20;
 /// Interfaces of a section beyond which the rest is not read: each costs memory.
 const INTERFACES: usize = 10_000;
-/// Bytes of all descriptions of interfaces of a section: they are kept, options included.
+/// The bytes of all interface descriptions of a section, which are kept with their options.
 const DESCRIPTIONS: u64 = 4 << 20;
 
-/// A frame as it was captured.
+/// A frame of a capture, with its time and link type.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Nanoseconds since 1970.
+    /// The time of capture, in ns since 1970.
     pub time: u64,
-    /// The layer that its bytes begin with.
+    /// The link type, a number of <https://www.tcpdump.org/linktypes.html>.
     pub link: u32,
-    /// Bytes on the wire.
+    /// The length on the wire, in bytes.
     pub length: u32,
-    /// Bytes captured, possibly fewer.
+    /// The stored bytes, possibly fewer than `length`.
     pub bytes: &'a [u8],
 }
 
-/// Why a capture ended before its end.
+/// Explains why a capture cannot be read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop(pub String);
 
-/// A capture being read.
+/// An open capture file (pcap or pcapng), read frame by frame.
 pub struct Capture<R: Read> {
     reader: Reader<R>,
-    /// Blocks passed over because they could not be read.
+    /// The number of blocks skipped because they cannot be read.
     pub damaged: u64,
-    /// Packets without a time (simple packet blocks), which tell nothing here.
+    /// The number of packets without a time (simple packet blocks), which are skipped.
     pub untimed: u64,
-    /// Bytes of the descriptions of this section's interfaces.
+    /// The bytes of this section's interface descriptions.
     descriptions: u64,
-    /// Blocks of a pcapng that were read.
+    /// The number of blocks read of a pcapng.
     blocks: u64,
 }
 
@@ -87,10 +86,10 @@ impl<R: Read> Capture<R> {
         }
     }
 
-    /// Hands the next frame to `take`; false at the end.
+    /// Passes the next frame to `take`. Returns false at the end.
     ///
     /// # Errors
-    /// When the rest cannot be read.
+    /// Returns an error if the rest cannot be read.
     pub fn next(&mut self, take: impl FnOnce(Frame<'_>)) -> Result<bool, Stop> {
         match &mut self.reader {
             Reader::Pcap(reader) => next_of_pcap(reader, take),
@@ -191,7 +190,7 @@ fn next_of_pcap<R: Read>(
     }
 }
 
-/// The mistake of an input that cannot be read from the start.
+/// Returns the fault of an input that cannot be read from the start.
 fn at_start(problem: &str, io: bool) -> String {
     if io {
         "it ends within that header".to_owned()
@@ -200,7 +199,7 @@ fn at_start(problem: &str, io: bool) -> String {
     }
 }
 
-/// A sentence for an input that ends within a packet, or goes wrong there.
+/// Returns a sentence about an input that ends within a packet, or is damaged there.
 fn ended(problem: &str, io: bool) -> String {
     if io {
         format!("it ends within a packet, or has one of more than {BUFFER} bytes")

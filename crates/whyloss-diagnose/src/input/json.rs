@@ -1,7 +1,7 @@
 //! Logs in JSON, record by record: one document, records on lines of their own, or JSON text
 //! sequences (RFC 7464).
 //!
-//! A document is never held whole: its events are handed on as they are read. No record may be
+//! The reader never holds a whole document: it hands on each event as it reads it. No record may be
 //! longer than [`LONGEST`].
 
 use std::fmt;
@@ -15,22 +15,22 @@ use serde_json::{Map, Value};
 use super::limited::{LONGEST, Left, Limited, too_long};
 use crate::error::Error;
 
-/// Bytes that tell a document from lines.
+/// The number of first bytes that distinguish a document from lines.
 const HEAD: usize = 64 << 10;
 const SEPARATOR: u8 = 0x1e;
 
 /// A record of a log.
 pub(crate) enum Record {
-    /// The head of a trace: its keys but for `events`.
+    /// The head of a trace: all its keys except `events`.
     Trace(Value),
-    /// An event, or whatever else a line holds.
+    /// An event, or any other content of a line.
     Event(Value),
 }
 
-/// Reads all records. Answers why it ended early, if it did.
+/// Reads all records. Returns the reason if the input ended early.
 ///
 /// # Errors
-/// When its beginning is not JSON, and what `take` refuses.
+/// Returns an error if the beginning is not JSON, or the errors of `take`.
 pub(crate) fn read(
     reader: Box<dyn Read>,
     take: &mut dyn FnMut(Record) -> Result<(), Error>,
@@ -88,7 +88,7 @@ fn records(
     Ok(None)
 }
 
-/// Hands one record on, and what it holds of traces.
+/// Passes one record to `take`, and the traces in it.
 fn hand(mut record: Value, take: &mut dyn FnMut(Record) -> Result<(), Error>) -> Result<(), Error> {
     if let Some(Value::Array(traces)) = record.get_mut("traces").map(Value::take) {
         for mut trace in traces {
@@ -159,9 +159,9 @@ impl Hand<'_> {
 struct Log<'a>(Hand<'a>);
 /// The list of traces.
 struct Traces<'a, 'b>(&'b mut Hand<'a>);
-/// One of them.
+/// One trace of the list.
 struct Trace<'a, 'b>(&'b mut Hand<'a>);
-/// The list of its events.
+/// The list of a trace's events.
 struct Events<'a, 'b>(&'b mut Hand<'a>);
 
 macro_rules! seed {

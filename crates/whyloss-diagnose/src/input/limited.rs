@@ -1,33 +1,33 @@
-//! A limit on what is read between one record and the next: without it a line that never ends fills
-//! the memory.
+//! Limits the bytes between one record and the next. Without a limit, a line that never ends would
+//! fill the memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Bytes of the longest record: a line of JSON, an event of a document, a row of a table.
+/// The longest record in bytes: a line of JSON, an event of a document, a row of a table.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// Refuses to read on when no record ended for too long.
+/// Stops reading if no record has ended for too long.
 pub(crate) struct Limited<R> {
     reader: R,
     left: Left,
     what: &'static str,
 }
 
-/// How much of the next record may still be read.
+/// The number of bytes of the next record that may still be read.
 #[derive(Clone)]
 pub(crate) struct Left(Rc<Cell<usize>>);
 
 impl Left {
-    /// A record ended: the next one may be as long.
+    /// Notes the end of a record, and allows the next one the full length.
     pub(crate) fn again(&self) {
         self.0.set(LONGEST);
     }
 }
 
 impl<R> Limited<R> {
-    /// A reader of such records, and what is to hear of their ends.
+    /// Returns a reader of such records, and the handle that notes their ends.
     pub(crate) fn new(reader: R, what: &'static str) -> (Self, Left) {
         let left = Left(Rc::new(Cell::new(LONGEST)));
         let limited = Self {
@@ -39,7 +39,7 @@ impl<R> Limited<R> {
     }
 }
 
-/// The message about a record that is too long.
+/// Returns the message about a record that is too long.
 pub(crate) fn too_long(what: &str) -> String {
     format!("{what} is longer than {} MiB", LONGEST >> 20)
 }

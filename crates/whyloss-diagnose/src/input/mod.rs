@@ -1,7 +1,7 @@
-//! Files and pipes as streams of packets or of log records, decompressed if need be.
+//! Opens files and pipes as streams of packets or log records, and decompresses them.
 //!
-//! The kind is read off the first bytes, never off a name, so that pipes work as files do.
-//! Compressed input may be compressed again (a `.gz` inside a `.zst`), up to three layers deep.
+//! The first bytes decide the kind, never the name, so pipes work as files do. Compressed input may
+//! be compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
 mod capture;
 pub(crate) mod json;
@@ -15,24 +15,24 @@ use std::io::{self, BufReader, Cursor, Read};
 use self::old::Old;
 use crate::error::Error;
 
-/// How many compressions may lie inside each other.
+/// The highest number of nested compressions.
 const LAYERS: usize = 3;
-/// The window of zstd's `--long`, bytes: one that wants more is refused, since it is kept in
-/// memory.
+/// The largest window of zstd in bytes, that of its option `--long`. The window is kept in memory,
+/// so a larger one is refused.
 const WINDOW: u64 = 1 << 27;
 
-/// The kind of an input.
+/// An open input, by its kind.
 pub enum Input {
-    /// A capture.
+    /// A capture: pcap or pcapng.
     Capture(Capture<Box<dyn Read>>),
-    /// A log in JSON: qlog, or records line by line.
+    /// A log in JSON: qlog, or one record per line.
     Json(Box<dyn Read>),
 }
 
-/// Looks at the first bytes of `reader`, and opens what they say it is.
+/// Determines the kind of input from the first bytes of `reader`, and opens it.
 ///
 /// # Errors
-/// When nothing can be read, or the first bytes are of no known kind.
+/// Returns an error if nothing can be read, or the first bytes are of no known kind.
 pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
     let mut reader = reader;
     let mut compressed = None;
@@ -79,7 +79,7 @@ pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
     })
 }
 
-/// The first four bytes, and a reader of the whole.
+/// Returns the first four bytes, and a reader of the whole input.
 fn peek(mut reader: Box<dyn Read>) -> Result<(Vec<u8>, Box<dyn Read>), Error> {
     let mut head = [0; 4];
     let mut filled = 0;
@@ -96,7 +96,7 @@ fn peek(mut reader: Box<dyn Read>) -> Result<(Vec<u8>, Box<dyn Read>), Error> {
     Ok((head, Box::new(whole)))
 }
 
-/// Zstandard, frame after frame: compressors that work in parallel write several.
+/// Reads Zstandard frame by frame, because parallel compressors write several.
 struct Zstd {
     source: BufReader<Box<dyn Read>>,
     frame: ruzstd::decoding::FrameDecoder,
@@ -118,7 +118,7 @@ impl Zstd {
         Ok(zstd)
     }
 
-    /// Begins the next frame, past those that are to be skipped; false at the end.
+    /// Begins the next frame after skippable ones. Returns false at the end.
     fn next_frame(&mut self) -> io::Result<bool> {
         use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
         use std::io::BufRead as _;

@@ -1,36 +1,36 @@
-//! pcap of before 1998: up to version 2.2 a packet's two lengths stand the other way round, and 2.3
-//! was written both ways.
+//! Reads pcap files from before 1998. Up to version 2.2 the two lengths of a packet are swapped,
+//! and 2.3 was written both ways.
 //!
-//! [`Old`] puts them in today's order as the file passes, so that what reads it need not know.
-//! (libpcap's `sf-pcap.c` tells the same story.)
+//! [`Old`] puts them into today's order, so that the reader behind it need not know (libpcap's
+//! `sf-pcap.c` does the same).
 
 use std::io::{self, Read};
 
-/// Bytes of a file's header, and of a packet's.
+/// The size in bytes of the file header, and of a packet's header.
 const FILE: usize = 24;
 const PACKET: usize = 16;
 
-/// How a version writes lengths.
+/// The order in which a version writes the two lengths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
-    /// On the wire, captured.
+    /// Length on the wire, then captured length.
     Swapped,
-    /// Either: what was captured is the smaller one.
+    /// Either order: the captured length is the smaller one.
     Unknown,
-    /// Captured, on the wire.
+    /// Captured length, then length on the wire.
     Today,
 }
 
-/// A capture on its way to a reader of version 2.4.
+/// Turns an old capture into one of version 2.4 while it is read.
 pub(super) struct Old<R> {
     reader: R,
     lengths: Option<Lengths>,
     little: bool,
-    /// The bytes to hand out.
+    /// The corrected header bytes that the reader gets next.
     head: [u8; FILE],
     filled: usize,
     taken: usize,
-    /// Bytes of data before the next packet's header.
+    /// The number of data bytes before the next packet's header.
     data: u64,
 }
 
@@ -47,7 +47,7 @@ impl<R: Read> Old<R> {
         }
     }
 
-    /// Reads the next header as far as there is one, and mends it.
+    /// Reads the next header, as far as there is one, and corrects it.
     fn refill(&mut self) -> io::Result<()> {
         let wanted = if self.lengths.is_none() { FILE } else { PACKET };
         (self.filled, self.taken) = (0, 0);

@@ -1,9 +1,9 @@
 //! The log of an emulated link: a record for each packet at each link (`whyloss link --log`,
 //! `docs/guides/emulator.md`).
 //!
-//! A packet that crosses several links has a record at each: it left its source when it reached the
-//! first, and arrived when it left the last. Packets of TCP of at most [`BARE`] bytes are bare
-//! acknowledgements: they are no flow of data, but the shortest way back is theirs.
+//! A packet that crosses several links has a record at each. It departs when it reaches the first
+//! link, and arrives when it leaves the last one. TCP packets of at most [`BARE`] bytes are bare
+//! acknowledgements: they belong to no flow of data, but give the shortest time of the way back.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -21,12 +21,12 @@ use crate::input::json;
 use crate::truth::{BARE, Fate, Passage};
 use crate::{Diagnosis, Options};
 
-/// TCP's number in IP.
+/// The IP protocol number of TCP.
 const TCP: u8 = 6;
-/// UDP-Lite's.
+/// The IP protocol number of UDP-Lite.
 const UDP_LITE: u8 = 136;
 
-/// One packet at one link.
+/// A record of the log: one packet at one link.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Line {
     packet: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Line {
     fate: Word,
 }
 
-/// Its fate at that link, as the log writes it.
+/// The fate of a packet at a link, as the log writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Word {
@@ -58,7 +58,7 @@ enum Word {
 }
 
 impl Line {
-    /// Whether this is a record of such a log.
+    /// Returns whether this is a record of such a log.
     pub(crate) fn knows(record: &Value) -> bool {
         ["packet", "link", "enqueued", "fate"]
             .iter()
@@ -72,7 +72,7 @@ impl Line {
         ]
     }
 
-    /// Packets that a truth takes: those of TCP.
+    /// Returns the packet as [`Truth`](crate::truth::Truth) takes it; `None` unless it is TCP.
     fn passage(&self) -> Option<Passage> {
         if self.protocol != TCP {
             return None;
@@ -112,10 +112,10 @@ impl Line {
     }
 }
 
-/// Hands the packets of TCP in the log of that directory on, as long as there is room for more.
+/// Passes the TCP packets in the log of a directory to `take`, while it returns true.
 ///
 /// # Errors
-/// If there is no log, it cannot be read, or there is no room.
+/// Returns an error if there is no log, it cannot be read, or `take` has no room.
 pub(crate) fn packets(
     directory: &Path,
     take: &mut dyn FnMut(&Passage) -> bool,
@@ -156,27 +156,26 @@ fn each(path: &Path, take: &mut dyn FnMut(&Line) -> bool) -> Result<(), Error> {
 
 type Key = (u8, [SocketAddr; 2]);
 
-/// Packets of one direction.
+/// The packets of one direction.
 #[derive(Default)]
 struct Packets {
     sent: Vec<Transmission>,
-    /// Which of them has that number.
+    /// The index of each packet, by its number.
     by_number: HashMap<u64, usize>,
     first_sequence: Option<u32>,
-    /// The latest offset, from which those that follow are counted.
+    /// The latest offset, from which later sequence numbers are extended.
     offset: u64,
-    /// Bare acknowledgements that arrived: when each left its source, when it arrived, and over how
-    /// many links.
+    /// The bare acknowledgements that arrived: departure, arrival, and number of links crossed.
     bare: HashMap<u64, (u64, u64, u32)>,
 }
 
-/// A log being read.
+/// A log while it is read.
 pub(crate) struct Emulated {
     network: Network,
     flows: HashMap<Key, Packets>,
-    /// Records read.
+    /// The number of records read.
     pub(crate) records: u64,
-    /// Records that are none.
+    /// The number of malformed records.
     pub(crate) malformed: u64,
 }
 
@@ -190,12 +189,12 @@ impl Emulated {
         }
     }
 
-    /// Whether this record is of such a log.
+    /// Returns whether this record belongs to such a log.
     pub(crate) fn knows(record: &Value) -> bool {
         Line::knows(record)
     }
 
-    /// Takes the next record.
+    /// Handles the next record.
     pub(crate) fn on_record(&mut self, record: Value) {
         self.records += 1;
         match serde_json::from_value(record) {
@@ -246,7 +245,7 @@ impl Emulated {
         });
     }
 
-    /// The log is over.
+    /// Ends the log and returns the diagnosis.
     pub(crate) fn finish(mut self) -> Diagnosis {
         let bare = self.flows.values().map(|packets| packets.bare.len()).sum();
         for packets in self.flows.values_mut() {
@@ -303,7 +302,8 @@ impl Emulated {
 }
 
 impl Packets {
-    /// Packets that crossed fewer links than others were still on their way when the log ended.
+    /// Marks packets as still under way if they crossed fewer links than others by the end of the
+    /// log.
     fn leave_open(&mut self) {
         let bare = self.bare.values().map(|(.., hops)| *hops);
         let whole = self.sent.iter().map(|one| one.hops).chain(bare).max();
@@ -316,7 +316,8 @@ impl Packets {
         self.bare.retain(|_, (.., hops)| *hops == whole);
     }
 
-    /// TCP's first byte, counted from the first that was seen; else the packet's place.
+    /// Returns the offset of a packet: that of TCP's first byte from the first one seen, else the
+    /// packet's index.
     fn offset_of(&mut self, line: &Line) -> u64 {
         let Some(sequence) = line.sequence.filter(|_| line.protocol == TCP) else {
             return self.sent.len() as u64;
@@ -344,7 +345,7 @@ impl Packets {
 }
 
 impl Transmission {
-    /// It reaches another link.
+    /// Records that the packet reaches another link.
     fn goes_on(&mut self, enqueued: u64, outcome: Outcome) {
         self.sent = self.sent.min(enqueued);
         self.hops += 1;
@@ -362,7 +363,7 @@ impl Transmission {
 /// Reads the log from a table (`packets.parquet`).
 ///
 /// # Errors
-/// If it cannot be read, or is another table.
+/// Returns an error if the file cannot be read, or is another table.
 pub(crate) fn of_table(path: &Path, options: Options) -> Result<Diagnosis, Error> {
     let mut log = Emulated::new(options);
     table::read(path, &mut |row| {

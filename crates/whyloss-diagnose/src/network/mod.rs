@@ -1,10 +1,10 @@
 //! Reads a network's own record of every packet: the log of an emulated link, or the tables of a
 //! simulated run.
 //!
-//! Nothing is guessed here. A network's own record has each packet as it left its source, and
-//! whether, when and why not it arrived, so that losses and causes are exact ([`Evidence::Log`], a
-//! confidence of 1). Receiver classifiers are asked all the same, as if they had been at the far
-//! end, and counted against the truth.
+//! A network's own record holds the departure of each packet, its arrival, or the time and cause of
+//! its loss. Losses and causes are therefore exact ([`Evidence::Log`], a confidence of 1). Receiver
+//! classifiers still judge each gap, as if they were at the far end, and are scored against the
+//! truth.
 //!
 //! ```text
 //! number     the transmission's place among those of its flow, in the order in which they left, retransmissions included
@@ -32,19 +32,19 @@ use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 pub(crate) use emulated::{Emulated, of_table, packets};
 
-/// Packets of a log that are looked at: each is kept until the end, since a log is in the order in
-/// which fates were known.
+/// The highest number of packets of a log. Each is kept until the end, because a log has the order
+/// in which fates became known.
 const PACKETS: usize = 1 << 22;
-/// Where the clock begins by which classifiers are told, so that no time is negative.
+/// The epoch of the clock that classifiers see, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 
-/// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come
-/// on top.
+/// The bytes of memory that a packet takes until the end, that a flow takes, and that a place of
+/// losses takes. Names come on top.
 const PACKET: usize = 240;
 const FLOW: usize = 1024;
 const PLACE: usize = 256;
 
-/// The bounds of a log: a number of packets, and memory.
+/// The limits of a log: a number of packets, and memory.
 struct Room {
     options: Options,
     memory: Memory,
@@ -62,7 +62,7 @@ impl Room {
         }
     }
 
-    /// Whether something that takes so many bytes still fits; if so, it is counted.
+    /// Returns whether `bytes` more bytes fit; if so, counts them.
     fn takes(&mut self, bytes: usize) -> bool {
         if self.full.is_none() && !self.memory.has_room(bytes) {
             let budget = memory::name(self.options.memory);
@@ -76,13 +76,14 @@ impl Room {
         self.full.is_none()
     }
 
-    /// So many packets are no longer kept, nor is their flow of that name, if it is given.
+    /// Releases the memory of `packets` packets, and of the flow with a name of this length, if
+    /// given.
     fn gives(&self, packets: usize, name: Option<usize>) {
         let flow = name.map_or(0, |name| FLOW + 2 * name);
         self.memory.alive(packets * PACKET + flow, 0);
     }
 
-    /// Whether another packet still fits; if so, it is counted.
+    /// Returns whether another packet fits; if so, counts it.
     fn takes_packet(&mut self) -> bool {
         if self.full.is_none() && self.packets >= PACKETS {
             self.full = Some(format!("it has more than {PACKETS} packets"));
@@ -92,7 +93,7 @@ impl Room {
         fits
     }
 
-    /// Whether another flow of that name still fits; if so, it is counted.
+    /// Returns whether another flow with a name of this length fits; if so, counts it.
     fn takes_flow(&mut self, name: usize) -> bool {
         self.takes(FLOW + 2 * name)
     }
@@ -101,34 +102,34 @@ impl Room {
 /// One packet on its way through a network.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    /// When it left its source, ns.
+    /// The departure from the source, in ns.
     sent: u64,
-    /// Sets those apart that left at the same time.
+    /// Distinguishes packets that left at the same time.
     tie: u64,
-    /// TCP's first byte, or the packet's number.
+    /// The offset of TCP's first byte, or the packet's number.
     offset: u64,
     bytes: u32,
-    /// Line or row.
+    /// The line or row of the packet.
     frame: u64,
-    /// Links that it reached.
+    /// The number of links that the packet reached.
     hops: u32,
     outcome: Outcome,
 }
 
-/// Its fate.
+/// The fate of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It came through, then.
+    /// The packet arrived at this time, in ns.
     Arrived(u64),
-    /// The network lost it, then.
+    /// The network lost the packet at this time, in ns, for this cause.
     Lost(u64, Cause),
     /// The emulator lost it.
     Fault,
-    /// The record ends before that is known.
+    /// The record ends before the fate is known.
     Open,
 }
 
-/// The packets of a network, flow by flow, and what lost some.
+/// The packets of a network by flow, and the places that lost some.
 struct Network {
     places: Vec<String>,
     by_name: HashMap<String, u32>,
@@ -144,7 +145,7 @@ struct About {
     protocol: Protocol,
     ends: [SocketAddr; 2],
     name: Option<String>,
-    /// The shortest round trip, ms.
+    /// The shortest round trip, in ms.
     base_rtt_ms: Option<f64>,
     first_sequence: u32,
 }
@@ -163,7 +164,7 @@ impl Network {
         }
     }
 
-    /// The number of a place; `None` if there is no room for another.
+    /// Returns the number of a place; `None` if memory allows no further one.
     fn place(&mut self, name: &str) -> Option<u32> {
         step(1);
         if let Some(&known) = self.by_name.get(name) {
@@ -178,12 +179,12 @@ impl Network {
         Some(new)
     }
 
-    /// A packet was lost there.
+    /// Counts a packet lost at this place.
     fn count(&mut self, place: u32, cause: Cause) {
         self.lost.entry(place).or_default()[usize::from(cause == Cause::Wireless)] += 1;
     }
 
-    /// All packets of a flow are known.
+    /// Adds a flow with all its packets.
     fn flow(&mut self, about: About, mut sent: Vec<Transmission>) {
         sent.sort_by_key(|one| (one.sent, one.tie));
         let mut arrivals = replay(&sent);
@@ -253,7 +254,7 @@ impl Network {
         self.kept.extend(std::iter::once(flow));
     }
 
-    /// All flows are known.
+    /// Ends the input and returns the diagnosis.
     fn finish(self) -> Diagnosis {
         let kept = self.kept;
         let mut diagnosis = Diagnosis {
@@ -284,7 +285,7 @@ impl Network {
     }
 }
 
-/// Lets what arrived arrive, in the order of time.
+/// Replays the arrivals in the order of time.
 fn replay(sent: &[Transmission]) -> Arrivals {
     let mut order: Vec<(u64, u64)> = (0_u64..)
         .zip(sent)
@@ -313,7 +314,7 @@ fn replay(sent: &[Transmission]) -> Arrivals {
     arrivals
 }
 
-/// Says of each loss how many were lost in a row.
+/// Sets the length of the run of each loss.
 fn runs(losses: &mut [Loss]) {
     for row in losses.chunk_by_mut(|one, next| next.order == one.order + 1) {
         let many = row.len() as u32;

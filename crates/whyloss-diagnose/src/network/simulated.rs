@@ -1,7 +1,7 @@
-//! The tables of a simulated run (`whyloss run --trace`, `docs/reference/traces.md`).
+//! Reads the tables of a simulated run (`whyloss run --trace`, `docs/reference/traces.md`).
 //!
-//! `arrivals` has what came through, `losses` what did not and why, and both when each left its
-//! source; `sources`, if it is there, the round trips. `links` is not needed.
+//! `arrivals` lists the packets that arrived, and `losses` the lost ones with their causes; both
+//! have the departure times. `sources` is optional and has the round trips. `links` is not read.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,18 +18,18 @@ use crate::{Diagnosis, Options};
 /// The tables that are read.
 const TABLES: [&str; 3] = ["arrivals", "losses", "sources"];
 
-/// The beginning of every table of a trace as CSV.
+/// The first bytes of every CSV table of a trace.
 pub(crate) const HEAD: &[u8] = b"time";
 
-/// Packets of one flow.
+/// The packets of one flow.
 #[derive(Default)]
 struct Packets {
     sent: Vec<Transmission>,
-    /// The shortest round trip, ns.
+    /// The shortest round trip, in ns.
     round_trip: Option<u64>,
 }
 
-/// The file of a table, as CSV or Parquet.
+/// Returns the file of a table, as CSV or Parquet.
 fn file(directory: &Path, table: &str) -> Option<PathBuf> {
     ["csv", "parquet"]
         .into_iter()
@@ -37,12 +37,12 @@ fn file(directory: &Path, table: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether a directory has a trace in it.
+/// Returns whether a directory holds a trace.
 pub(crate) fn is_here(directory: &Path) -> bool {
     file(directory, TABLES[0]).is_some() && file(directory, TABLES[1]).is_some()
 }
 
-/// Whether that is the name of a table.
+/// Returns whether this is the name of a table.
 pub(crate) fn is_table(name: &str) -> bool {
     TABLES.contains(&name) || name == "links"
 }
@@ -50,7 +50,7 @@ pub(crate) fn is_table(name: &str) -> bool {
 /// Reads the trace in a directory.
 ///
 /// # Errors
-/// If a table cannot be read, or has other columns.
+/// Returns an error if a table cannot be read, or has other columns.
 pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Error> {
     let mut network = Network::new(options);
     let mut flows: BTreeMap<String, Packets> = BTreeMap::new();
@@ -102,7 +102,8 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
     Ok(diagnosis)
 }
 
-/// The flow that a row is about; `None` if it names none, or there is no room for another.
+/// Returns the flow that the row names, and creates it if it is new. Returns `None` if the row
+/// names no flow, or the memory limit allows no further one.
 fn flow<'a>(
     row: &Row<'_>,
     room: &mut Room,
@@ -126,7 +127,7 @@ fn round_trip(row: &Row<'_>, room: &mut Room, flows: &mut BTreeMap<String, Packe
     Some(())
 }
 
-/// A row of `arrivals` or of `losses`: only that has a truth.
+/// Reads a row of `arrivals` or `losses`; only the latter has a `truth`.
 fn transmission(
     row: &Row<'_>,
     frame: u64,

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::input::limited::Limited;
 
-/// One row: its cells as text, by the names of their columns. An empty cell is none.
+/// One row: the text of each cell by the name of its column. An empty cell counts as missing.
 pub(crate) struct Row<'a> {
     columns: &'a HashMap<String, usize>,
     cells: &'a [String],
@@ -25,7 +25,7 @@ impl Row<'_> {
         names
     }
 
-    /// Returns the text of a column, by its place.
+    /// Returns the text of the column with this index.
     pub(crate) fn cell(&self, index: usize) -> Option<&str> {
         self.cells.get(index).map(String::as_str)
     }
@@ -46,10 +46,10 @@ impl Row<'_> {
     }
 }
 
-/// Hands each row of a file on.
+/// Passes each row of a file to `take`.
 ///
 /// # Errors
-/// If it cannot be read to its end.
+/// Returns an error if the file cannot be read to its end.
 pub(crate) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Error> {
     let wrong = |problem: String| Error::Part {
         path: path.to_owned(),
@@ -63,7 +63,7 @@ pub(crate) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Er
     }
 }
 
-/// Bytes of the longest cell.
+/// The length of the longest cell, in bytes.
 const CELL: usize = 4096;
 
 /// Refuses a row with a cell that is too long.

@@ -1,8 +1,8 @@
-//! Packets built anew from what is known of them: IP's and TCP's headers, and not a byte that was
-//! merely copied.
+//! Builds packets anew from the fields that were read: the headers of IP, TCP and UDP, and no
+//! copied byte.
 //!
-//! Link layers, tunnels, options that tell nothing of losses, and payloads are not in them, so
-//! nothing that was there can slip through.
+//! Link layers, tunnels, most options and payloads are omitted, so an anonymised capture cannot
+//! leak them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,14 +13,14 @@ use etherparse::{
 
 use super::{Body, Packet, Segment};
 
-/// Hops that are left, which the original need not have had.
+/// The TTL or hop limit of rebuilt packets, whatever the original had.
 const HOPS: u8 = 64;
 
-/// The headers of a packet between these ends, and how long it is with the payload that is not
-/// there.
+/// Returns the headers of a packet between these ends, and its length on the wire with the omitted
+/// payload.
 ///
 /// # Errors
-/// When the ends are not of one family.
+/// Returns an error if the two addresses are not of one family.
 pub fn headers(
     packet: &Packet<'_>,
     source: SocketAddr,

@@ -1,15 +1,15 @@
-//! Segments in fragments: not put together, but measured.
+//! Measures segments that come in IP fragments, without reassembling them.
 //!
-//! Only a segment's length is missing from its first fragment. So what waits here is the segment of
-//! the first fragment, and how many bytes have come; once all are there, the segment has the length
-//! of the whole.
+//! The first fragment has everything but the segment's length. So the segment of the first fragment
+//! waits here, with the number of bytes that have come. Once all are there, it gets the full
+//! length.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use super::Segment;
 
-/// Segments that wait at most; the oldest makes room.
+/// The highest number of waiting segments. Beyond it, the oldest is given up.
 const WAITING: usize = 64;
 
 /// The fields that the fragments of one packet share.
@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) id: u32,
 }
 
-/// Which part a fragment is, bytes.
+/// The part of the whole that a fragment holds, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
     pub(super) offset: u32,
@@ -28,7 +28,7 @@ pub(super) struct Fragment {
     pub(super) more: bool,
 }
 
-/// The segment of a first fragment, its header's length, its ends and identification.
+/// The segment of a first fragment, the length of its header, its ends and its identification.
 pub(super) type First = (Segment, u32, SocketAddr, SocketAddr, Option<u16>);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Waiting {
     key: Key,
     first: Option<First>,
     arrived: u32,
-    /// Known once the last fragment has come.
+    /// The length of the whole; known once the last fragment has come.
     total: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Fragments {
     dropped: u64,
 }
 
-/// A segment with the length of the whole, its ends and identification.
+/// A segment with the length of the whole, its ends and its identification.
 pub(super) type Whole = (Segment, SocketAddr, SocketAddr, Option<u16>);
 
 impl Fragments {
@@ -59,7 +59,7 @@ impl Fragments {
         self.take(key, fragment, None)
     }
 
-    /// Segments given up, and those that wait still.
+    /// Returns the number of segments given up or still waiting.
     pub(super) fn lost(&self) -> u64 {
         self.dropped + self.waiting.len() as u64
     }

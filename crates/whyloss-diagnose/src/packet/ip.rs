@@ -8,7 +8,8 @@ use super::fragments::{Fragment, Fragments, Key};
 use super::link::{ether_type, word};
 use super::{Body, Packet, Pass, Segment};
 
-/// The transport's packet in `bytes`, which begin with IP's header and were `wire` bytes long.
+/// Returns the transport's packet in `bytes`, which begin with the IP header of a packet of `wire`
+/// bytes.
 pub(super) fn transport<'a>(
     fragments: &mut Fragments,
     bytes: &'a [u8],
@@ -123,7 +124,7 @@ fn end(address: u32, port: [u8; 2]) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(address), u16::from_be_bytes(port))
 }
 
-/// The layer above IP: `length` bytes on the wire.
+/// Reads the layer above IP, which has `length` bytes on the wire.
 fn upper<'a>(
     protocol: u8,
     bytes: &'a [u8],
@@ -180,7 +181,7 @@ fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
     }
 }
 
-/// The identification of a fragment, and which part of the whole it is.
+/// Returns the identification of a fragment, and its place in the whole.
 fn fragment(slice: &LaxIpSlice<'_>, length: u32) -> Option<(u32, Fragment)> {
     let (id, offset, more) = match slice {
         LaxIpSlice::Ipv4(ip) => {

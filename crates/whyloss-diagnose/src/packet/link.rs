@@ -1,8 +1,8 @@
 //! Link layers: where IP begins in a frame.
 //!
 //! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop,
-//! raw IP. Numbers are the link types of <https://www.tcpdump.org/linktypes.html>, ether types
-//! those of IANA.
+//! raw IP. The numbers are link types of <https://www.tcpdump.org/linktypes.html> and ether types
+//! of IANA.
 
 use super::Pass;
 
@@ -13,7 +13,7 @@ const FDDI: u32 = 10;
 const PPP_HDLC: u32 = 50;
 const PPP_ETHER: u32 = 51;
 const RAW: u32 = 101;
-/// The number that some systems write for [`RAW`] in their headers.
+/// The numbers that some systems write for [`RAW`] in capture headers.
 const RAW_DLT: [u32; 2] = [12, 14];
 const LOOP: u32 = 108;
 const LINUX_SLL: u32 = 113;
@@ -21,10 +21,10 @@ const IPV4: u32 = 228;
 const IPV6: u32 = 229;
 const LINUX_SLL2: u32 = 276;
 
-/// VLAN tags, labels and the like that are looked through.
+/// The highest number of nested VLAN tags and labels.
 const TAGS: usize = 16;
 
-/// The bytes from IP's header on.
+/// Returns the bytes from the IP header on.
 pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     match link {
         ETHERNET => ether(bytes, 12),
@@ -80,8 +80,8 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     Err(Pass::Malformed)
 }
 
-/// Returns the payload below a stack of labels. Labels do not name it, so the version has to (RFC
-/// 4928).
+/// Returns the payload below a stack of labels. Labels do not name their payload, so IP's version
+/// identifies it (RFC 4928).
 fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
     for label in 0..TAGS {
         let end = 4 * (label + 1);
@@ -121,7 +121,7 @@ fn ip(bytes: &[u8]) -> Result<&[u8], Pass> {
     }
 }
 
-/// The 16 bits at `at`.
+/// Returns the 16 bits at `at`.
 pub(super) fn word(bytes: &[u8], at: usize) -> Result<u16, Pass> {
     let bytes = bytes.get(at..at + 2).ok_or(Pass::Short)?;
     Ok(u16::from_be_bytes([bytes[0], bytes[1]]))

@@ -1,7 +1,7 @@
-//! From a frame's bytes to what transports are made of: link layers, IP, fragments, TCP and UDP.
+//! Parses frames into packets of a transport: link layers, IP, fragments, TCP and UDP.
 //!
-//! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and
-//! lengths come from headers, not from how much was stored.
+//! Most captures store only the beginning of each packet ("snapped"). So each layer takes the bytes
+//! that are there, and lengths come from headers, not from the number of stored bytes.
 
 pub mod bare;
 mod fragments;
@@ -15,68 +15,70 @@ use std::net::SocketAddr;
 
 use fragments::Fragments;
 
-/// Layers of one packet that are looked through: tunnels in tunnels.
+/// The highest number of nested layers: tunnels in tunnels.
 const DEPTH: usize = 8;
 
-/// A packet of a transport.
+/// A TCP or UDP packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Where it comes from.
+    /// The source address and port.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// The destination address and port.
     pub destination: SocketAddr,
-    /// IPv4's identification.
+    /// The identification field of IPv4; `None` for IPv6.
     pub ip_id: Option<u16>,
-    /// Its contents.
+    /// The TCP segment or UDP datagram in the packet.
     pub body: Body<'a>,
 }
 
-/// The contents of a packet.
+/// The TCP segment or UDP datagram in a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// A TCP segment.
     Tcp(Segment),
-    /// A UDP datagram: as much of its payload as was stored, and the payload's length on the wire.
+    /// A UDP datagram: the stored part of its payload, and the payload's length on the wire in
+    /// bytes.
     Udp(&'a [u8], u32),
 }
 
-/// The frames that were passed over, with their number.
+/// Counts the frames that hold no readable packet, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Frames of a link layer, network layer or transport that is not read here.
+    /// The number of frames of an unsupported link layer, network layer or transport.
     pub other: u64,
-    /// Packets cut so short that their transport header is not there.
+    /// The number of packets cut so short that their transport header is missing.
     pub short: u64,
-    /// Packets whose headers contradict themselves.
+    /// The number of packets whose headers contradict themselves.
     pub malformed: u64,
-    /// Fragments whose rest was not in the capture, or came when too many others were waiting.
+    /// The number of fragments that could not be joined: others are missing from the capture, or
+    /// too many others were waiting.
     pub fragments: u64,
 }
 
-/// Reads packets out of frames.
+/// Parses frames and counts those without a readable packet.
 #[derive(Debug, Default)]
 pub struct Dissector {
     fragments: Fragments,
     skipped: Skipped,
-    /// The first link type that is not read here.
+    /// The first unsupported link type.
     unread: Option<u32>,
 }
 
-/// Why a frame holds no packet of a transport that is read here.
+/// Explains why a frame has no readable packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     Other,
-    /// The link layer is not read here.
+    /// The link layer is not supported.
     Link,
     Short,
     Malformed,
-    /// A fragment that waits for the others.
+    /// A fragment that waits for other fragments.
     Waits,
 }
 
 impl Dissector {
-    /// The transport's packet in a frame of this link type, `length` bytes on the wire, if it has
-    /// one.
+    /// Returns the packet in a frame of link type `link` that has `length` bytes on the wire;
+    /// `None` if the frame holds no readable packet.
     pub fn packet<'a>(&mut self, link: u32, length: u32, bytes: &'a [u8]) -> Option<Packet<'a>> {
         let found = link::network(link, bytes).and_then(|ip| {
             let before = (bytes.len() - ip.len()) as u32;
@@ -101,7 +103,7 @@ impl Dissector {
         None
     }
 
-    /// A sentence about frames whose link layer is not read here, if there were some.
+    /// Returns a sentence about frames of an unsupported link layer; `None` if there were none.
     pub fn unread(&self) -> Option<String> {
         let link = self.unread?;
         let hint = match link {
@@ -114,7 +116,7 @@ impl Dissector {
         Some(format!("frames of link type {link} are not read{hint}"))
     }
 
-    /// Returns the counts of packets passed over so far.
+    /// Returns the counts of frames without a readable packet so far.
     pub fn skipped(&self) -> Skipped {
         Skipped {
             fragments: self.fragments.lost(),

@@ -1,51 +1,53 @@
-//! A TCP segment's header and options, as far as they were captured.
+//! The header and options of a TCP segment, as far as they were captured.
 
 use super::Pass;
 use super::link::word;
 
-/// SACK blocks that fit into a header.
+/// The highest number of SACK blocks that a header has room for.
 const BLOCKS: usize = 4;
 
-/// A TCP segment (RFC 9293), with the options that tell of losses.
+/// A TCP segment (RFC 9293), with the options that matter for losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of its first byte.
+    /// The sequence number of the first byte of data.
     pub sequence: u32,
-    /// The next number that its sender expects, if [`Flags::ack`].
+    /// The next number that the sender of this segment expects, if [`Flags::ack`].
     pub acknowledgement: u32,
-    /// Bytes of data on the wire.
+    /// The number of bytes of data on the wire, even if the capture has fewer.
     pub length: u32,
-    /// Flags.
+    /// The flags of the header.
     pub flags: Flags,
-    /// Receive window, not scaled.
+    /// The receive window as in the header, before the window scale applies.
     pub window: u16,
-    /// Time stamps (RFC 7323): value and echo.
+    /// The time stamp option (RFC 7323), TSval and TSecr; `None` without the option.
     pub stamps: Option<(u32, u32)>,
-    /// SACK blocks (RFC 2018): begin and end.
+    /// The SACK blocks (RFC 2018), each with its begin and end; [`Self::blocks`] of them are in
+    /// use.
     pub sack: [(u32, u32); BLOCKS],
-    /// How many of them there are.
+    /// The number of SACK blocks.
     pub blocks: u8,
-    /// Largest segment size, of a SYN.
+    /// The maximum segment size in bytes, which a SYN may announce; `None` without the option.
     pub mss: Option<u16>,
-    /// Shift of the window, of a SYN.
+    /// The shift count of the window scale option, which a SYN may carry; `None` without the
+    /// option.
     pub scale: Option<u8>,
     /// Whether a SYN permits SACK.
     pub sack_permitted: bool,
-    /// Whether the options were cut off.
+    /// Whether the capture cuts the options short.
     pub cut: bool,
 }
 
-/// The flags that matter here.
+/// The flags of a segment that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "they are bits of a header")]
 pub struct Flags {
-    /// Opens a connection.
+    /// SYN: opens a connection.
     pub syn: bool,
-    /// Has an acknowledgement.
+    /// ACK: carries an acknowledgement.
     pub ack: bool,
-    /// Ends a direction.
+    /// FIN: ends one direction.
     pub fin: bool,
-    /// Ends a connection at once.
+    /// RST: ends the connection at once.
     pub rst: bool,
 }
 
@@ -78,7 +80,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Takes the options that are whole; nonsense ends them.
+    /// Reads the complete options, up to the first malformed one.
     fn options(&mut self, mut options: &[u8]) {
         let double = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
         // Time stamps alone, as they are padded by all.
@@ -122,7 +124,7 @@ impl Segment {
         }
     }
 
-    /// The SACK blocks.
+    /// Returns the SACK blocks in use.
     pub fn sacked(&self) -> &[(u32, u32)] {
         &self.sack[..usize::from(self.blocks).min(BLOCKS)]
     }

@@ -3,11 +3,11 @@
 //! Events read, under their older and newer names (drafts 02 to 12 of the events, and the arrays of
 //! draft 01):
 //!
-//! | event | what it tells |
+//! | event | information |
 //! |---|---|
 //! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of what left |
 //! | `transport:packet_received`, `quic:packet_received` | numbers that came, and the acknowledgements in them |
-//! | `recovery:packet_lost`, `quic:packet_lost` | what the endpoint took for lost |
+//! | `recovery:packet_lost`, `quic:packet_lost` | the packets that the endpoint declared lost |
 //! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
 //! | `connectivity:connection_started`, `quic:connection_started` | addresses |
 //!
@@ -31,16 +31,16 @@ use crate::memory::Memory;
 use crate::rates::Rates;
 use crate::vantage::Vantage;
 
-/// Exponents of time units, by name.
+/// The time units of qlog by name, each in ns.
 const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Ranges of one acknowledgement that are looked at.
+/// The highest number of ranges read of one acknowledgement.
 const RANGES: usize = 1 << 12;
-/// Bytes of the longest id of a connection: QUIC's have 20, as text 40.
+/// The longest connection id in bytes. QUIC's ids have at most 20 bytes, which take 40 as text.
 const LONGEST_ID: usize = 256;
 /// Numbers of packets are below this (RFC 9000 §12.3).
 const NUMBERS: u64 = 1 << 62;
-/// Events after which the memory of a connection is counted again, from this many on; before,
-/// whenever they have doubled.
+/// The number of events after which a connection's memory is counted again. Before, it is counted
+/// whenever the events have doubled.
 const COUNTED: u64 = 64;
 
 /// The connections of a log.
@@ -50,26 +50,26 @@ pub(crate) struct Log {
     limit: usize,
     begun: u64,
     memory: Memory,
-    /// Connections closed because there were too many, and because memory was short.
+    /// The numbers of connections closed for the limit, and for lack of memory.
     pub(crate) evicted: u64,
     pub(crate) short: u64,
-    /// Events of connections whose id is too long.
+    /// The number of events of connections whose id is too long.
     pub(crate) unnamed: u64,
-    /// Events read.
+    /// The number of events read.
     pub(crate) records: u64,
-    /// Events that had no time, or a packet without a number.
+    /// The number of events without a time, or with a packet without a number.
     pub(crate) malformed: u64,
 }
 
-/// How a trace writes its events.
+/// The format of a trace's events.
 #[derive(Clone, Debug)]
 struct Format {
     number: u64,
-    /// Names of what an event that is an array holds.
+    /// The field names of events that are arrays.
     fields: Vec<String>,
-    /// ns of a unit of time.
+    /// The unit of time, in ns.
     unit: f64,
-    /// ns since 1970 of time zero.
+    /// The time zero, in ns since 1970.
     origin: f64,
     delta: bool,
     last: f64,
@@ -117,7 +117,7 @@ impl Format {
         }
     }
 
-    /// The time of an event, ns.
+    /// Returns the time of an event, in ns.
     fn time(&mut self, event: &Map<String, Value>) -> Option<u64> {
         let given = event.get("time").or_else(|| event.get("relative_time"));
         let mut time = real(given?)? * self.unit;
@@ -133,7 +133,7 @@ impl Format {
     }
 }
 
-/// The connection that something is about; keys of an event or of what all events of a trace share.
+/// Returns the connection that an event belongs to, by the keys of the event or of its trace.
 fn group<'a>(of: impl Fn(&'static str) -> Option<&'a Value>) -> Option<String> {
     let named = ["group_id", "ODCID", "odcid"].into_iter().find_map(of)?;
     Some(
@@ -143,7 +143,7 @@ fn group<'a>(of: impl Fn(&'static str) -> Option<&'a Value>) -> Option<String> {
     )
 }
 
-/// A number, also one that is written as text.
+/// Returns a number, which may be written as text.
 fn real(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
@@ -155,7 +155,7 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// One connection, as one of its ends saw it.
+/// One connection, from the log of one end.
 #[derive(Clone, Debug, Default)]
 struct Connection {
     number: u64,
@@ -163,7 +163,7 @@ struct Connection {
     ends: Option<[SocketAddr; 2]>,
     sent: Sender,
     received: Receiver,
-    /// Bytes that it took when they were last counted, and events since the beginning.
+    /// The bytes at the last count of memory, and the number of events so far.
     held: usize,
     events: u64,
 }
@@ -184,13 +184,13 @@ impl Log {
         }
     }
 
-    /// Whether this record is an event of a qlog.
+    /// Returns whether this record is an event of a qlog.
     pub(crate) fn knows(record: &Value) -> bool {
         record.get("name").is_some()
             && (record.get("time").is_some() || record.get("data").is_some())
     }
 
-    /// A trace begins.
+    /// Begins a trace.
     pub(crate) fn on_trace(&mut self, about: &Value, done: &mut dyn FnMut(Vec<Flow>)) {
         let number = self.trace.number + 1;
         if number > 1 {
@@ -199,7 +199,7 @@ impl Log {
         self.trace = Format::new(number, about);
     }
 
-    /// An event.
+    /// Handles an event.
     pub(crate) fn on_event(&mut self, event: Value, done: &mut dyn FnMut(Vec<Flow>)) {
         self.records += 1;
         let event = match event {
@@ -248,7 +248,7 @@ impl Log {
         }
     }
 
-    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    /// Closes the eighth of the connections that was idle for longest. Returns their number.
     fn evict(&mut self, done: &mut dyn FnMut(Vec<Flow>)) -> u64 {
         let alive = self.alive.iter();
         let mut last: Vec<(u64, u64, String)> = alive
@@ -268,7 +268,7 @@ impl Log {
         many as u64
     }
 
-    /// All connections are over.
+    /// Closes all connections.
     pub(crate) fn flush(&mut self, done: &mut dyn FnMut(Vec<Flow>)) {
         let mut left: Vec<Connection> = self.alive.drain().map(|(_, one)| one).collect();
         left.sort_by_key(|connection| connection.number);
@@ -279,7 +279,8 @@ impl Log {
     }
 }
 
-/// Whether a packet is of the handshake, whose numbers are others; one that does not say so is not.
+/// Returns whether a packet belongs to the handshake, which has other numbers. A packet without a
+/// type does not.
 fn is_handshake(header: &Value, data: &Value) -> bool {
     let kind = header["packet_type"]
         .as_str()
@@ -292,7 +293,7 @@ fn is_handshake(header: &Value, data: &Value) -> bool {
 }
 
 impl Connection {
-    /// Takes an event; `None` if it lacks what an event of that name must have.
+    /// Handles an event. Returns `None` if it lacks a field that an event of that name needs.
     fn on_event(&mut self, now: u64, record: u64, name: &str, data: &Value) -> Option<()> {
         let header = &data["header"];
         let packet = || {
@@ -334,7 +335,7 @@ impl Connection {
         Some(())
     }
 
-    /// Counts its memory, if that is due: the bytes before and now.
+    /// Counts the memory if that is due. Returns the bytes before and now.
     fn account(&mut self) -> Option<(usize, usize)> {
         self.events += 1;
         if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
@@ -384,7 +385,7 @@ impl Connection {
         }
     }
 
-    /// Returns the flow it sent and the flow it received, if they had packets.
+    /// Returns the sent flow and the received flow, as far as they had packets.
     fn flows(self) -> Vec<Flow> {
         let none = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let [local, remote] = self.ends.unwrap_or([none; 2]);
@@ -445,7 +446,7 @@ impl Connection {
     }
 }
 
-/// Bytes of a packet, wherever the draft had them.
+/// Returns the bytes of a packet, wherever the draft of the log puts them.
 fn size(data: &Value) -> u32 {
     let places = [
         data.pointer("/raw/length"),
@@ -458,8 +459,8 @@ fn size(data: &Value) -> u32 {
     size.unwrap_or(0).min(u64::from(u16::MAX)) as u32
 }
 
-/// Whether the peer will acknowledge it: more than acknowledgements, padding and closing; unknown
-/// counts as yes.
+/// Returns whether the peer will acknowledge the packet, because it has more than acknowledgements,
+/// padding and closing frames. Unknown contents count as yes.
 fn asks_for_answer(data: &Value) -> bool {
     data["frames"].as_array().is_none_or(|frames| {
         frames.is_empty()
@@ -469,7 +470,7 @@ fn asks_for_answer(data: &Value) -> bool {
     })
 }
 
-/// Whether a frame is of one of these types.
+/// Returns whether a frame has one of these types.
 fn is_of(frame: &Value, types: &[&str]) -> bool {
     let kind = frame["frame_type"].as_str().unwrap_or_default();
     types.iter().any(|one| kind.eq_ignore_ascii_case(one))

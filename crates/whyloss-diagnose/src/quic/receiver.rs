@@ -14,13 +14,14 @@ pub(super) struct Receiver {
     missing: Missing,
     pub(super) ledger: Ledger,
     pub(super) received: u64,
-    /// Whether there was more than acknowledgements.
+    /// Whether any packet had more than acknowledgements.
     pub(super) data: bool,
     pub(super) span: Option<(u64, u64)>,
 }
 
 impl Receiver {
-    /// The endpoint receives a packet, which asks for an answer or not.
+    /// Records that the endpoint receives a packet, and whether the packet asks for an
+    /// acknowledgement.
     pub(super) fn on_packet(&mut self, now: u64, record: u64, number: u64, bytes: u32, asks: bool) {
         self.data |= asks && bytes > 0;
         self.span = Some((self.span.map_or(now, |span| span.0), now));
@@ -64,13 +65,13 @@ impl Receiver {
         }
     }
 
-    /// The log is over.
+    /// Ends the log.
     pub(super) fn finish(&mut self) {
         self.missing.finish(&mut self.ledger);
         self.ledger.finish();
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.missing.memory() + self.ledger.memory()
     }

@@ -22,11 +22,11 @@ use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::rates::Rates;
 use crate::steps::step;
 
-/// Packets under way at most.
+/// The highest number of packets in flight.
 const WAITING: usize = 1 << 16;
-/// Lost packets that may still turn out to have arrived.
+/// The highest number of lost packets that may still turn out to have arrived.
 const DOUBTED: usize = 1 << 10;
-/// RFC 9002's packet threshold.
+/// The packet threshold of RFC 9002.
 const OVERTAKEN: u64 = 3;
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ struct Packet {
     number: u64,
     at: u64,
     bytes: u32,
-    /// Bytes sent before it.
+    /// The number of bytes sent before this packet.
     offset: u64,
     order: u64,
     record: u64,
@@ -44,28 +44,28 @@ struct Packet {
 /// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It is under way.
+    /// The packet is in flight.
     Open,
     Acked,
-    /// It was declared lost, and will never be acknowledged as what it was.
+    /// The packet was declared lost, and no acknowledgement of it will count.
     Lost,
 }
 
 /// The packets of one number space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
-    /// By number; what is settled at its front is gone.
+    /// The packets by number; settled ones at the front are removed.
     waiting: VecDeque<Packet>,
-    /// The numbers of those that are open.
+    /// The numbers of the packets in flight.
     open: BTreeSet<u64>,
-    /// By number.
+    /// The losses that may still be taken back, by number.
     doubted: BTreeMap<u64, Loss>,
     offset: u64,
     order: u64,
     largest_acked: Option<u64>,
-    /// Whether the log says what was lost.
+    /// Whether the log reports losses.
     told: bool,
-    /// The latest recovery: when it began, and its event.
+    /// The start of the latest recovery, and its event.
     recovery: Option<(u64, Option<u32>)>,
     recovering: bool,
     window: Option<u64>,
@@ -81,7 +81,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// The endpoint sends a packet that will be acknowledged.
+    /// Records that the endpoint sends a packet that asks for an acknowledgement.
     pub(super) fn on_sent(&mut self, now: u64, record: u64, number: u64, bytes: u32) {
         if self
             .waiting
@@ -115,7 +115,7 @@ impl Sender {
         }
     }
 
-    /// The place of a packet that is open.
+    /// Returns the index of a packet in flight.
     fn place(&self, number: u64) -> Option<usize> {
         step(self.waiting.len().checked_ilog2().unwrap_or(0) as usize + 1);
         let waiting = &self.waiting;
@@ -124,20 +124,20 @@ impl Sender {
         (packet.number == number && packet.state == State::Open).then_some(at)
     }
 
-    /// The endpoint's congestion window, bytes.
+    /// Sets the endpoint's congestion window, in bytes.
     pub(super) fn on_window(&mut self, bytes: u64) {
         self.window = Some(bytes);
     }
 
-    /// All before this offset is settled.
+    /// Returns the offset before which everything is settled.
     fn settled(&self) -> u64 {
         self.waiting
             .front()
             .map_or(self.offset, |packet| packet.offset)
     }
 
-    /// The peer acknowledges these ranges of numbers, ends included, and held that back for so
-    /// long, ns.
+    /// Records that the peer acknowledges these ranges of numbers, ends included, after holding the
+    /// acknowledgement for `held` ns.
     pub(super) fn on_ack(&mut self, now: u64, ranges: &[(u64, u64)], held: u64) {
         let window = self.window.unwrap_or(self.offset - self.settled()).max(1);
         let settled_before = self.settled();
@@ -231,8 +231,8 @@ impl Sender {
         self.recovering &= !ends_recovery;
     }
 
-    /// A log that does not say what its endpoint took for lost: what three later ones overtook long
-    /// ago is.
+    /// Finds losses in a log that does not report them: packets that three later ones overtook two
+    /// round trips ago.
     fn overtaken(&mut self, now: u64) {
         let (Some(largest), Some(smoothed)) = (self.largest_acked, self.smoothed) else {
             return;
@@ -249,7 +249,7 @@ impl Sender {
         }
     }
 
-    /// The endpoint declares a packet lost.
+    /// Records that the endpoint declares a packet lost.
     pub(super) fn on_lost(&mut self, now: u64, number: u64, detection: Detection) {
         self.told = true;
         self.lose(now, number, detection);
@@ -317,7 +317,7 @@ impl Sender {
         }
     }
 
-    /// The log is over.
+    /// Ends the log.
     pub(super) fn finish(&mut self) {
         for loss in std::mem::take(&mut self.doubted).into_values() {
             self.ledger.keep(loss);
@@ -325,7 +325,7 @@ impl Sender {
         self.ledger.finish();
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         let senders = self.senders.as_ref().map(|all| all.memory());
         senders.unwrap_or(0)

@@ -1,4 +1,4 @@
-//! A capture with the verdicts as comments of its packets, for Wireshark.
+//! Writes a capture with the verdicts as packet comments, for Wireshark.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -62,18 +62,18 @@ fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
         .collect()
 }
 
-/// The link type of packets that begin with IP's header.
+/// The link type of packets that begin with an IP header.
 const RAW: u32 = 101;
 
-/// Copies a capture as pcapng, and puts a comment at each packet that was lost. Answers how many
-/// there are.
+/// Copies a capture as pcapng and adds a comment to each lost packet. Returns the number of
+/// comments.
 ///
-/// `reader` is the same capture, from its beginning. With an anonymiser, packets are not copied but
-/// built anew from their headers, with other addresses and without payload, and those that are not
-/// understood have no bytes; each frame keeps its number.
+/// `reader` must be the diagnosed capture, from its beginning. With an anonymiser, packets are
+/// rebuilt from their headers with other addresses and without payload. Unreadable frames then have
+/// no bytes. Each frame keeps its number.
 ///
 /// # Errors
-/// When `reader` is no capture any more, or `writer` refuses.
+/// Returns an error if `reader` is not a capture, or if `writer` fails.
 pub fn write(
     diagnosis: &Diagnosis,
     reader: Box<dyn Read>,
@@ -153,7 +153,7 @@ pub fn write(
     Ok(written)
 }
 
-/// Returns the bytes of a frame that may be told, and its original length.
+/// Returns the bytes of an anonymised frame, and its original length.
 fn bare(dissector: &mut Dissector, anonymiser: &Anonymiser, raw: Frame<'_>) -> (Vec<u8>, u32) {
     let packet = dissector.packet(raw.link, raw.length, raw.bytes);
     let bare = packet.and_then(|packet| {

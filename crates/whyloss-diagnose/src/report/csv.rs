@@ -1,4 +1,4 @@
-//! Losses as CSV, one row each.
+//! Formats losses as CSV, one row per loss.
 
 use std::fmt::Write as _;
 use std::io;
@@ -10,8 +10,7 @@ use crate::Diagnosis;
 use crate::classifiers::{columns, senders};
 use crate::loss::Side;
 
-/// Losses of all flows, or of flow number `one`. No field but a flow's name may need quotes: all
-/// are numbers and words of ours.
+/// Returns the losses of all flows, or of flow number `one`, as CSV.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = Vec::new();
     // Memory takes what there is room for.
@@ -19,10 +18,10 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Writes what [`render`] answers row by row, so that the whole is nowhere held.
+/// Writes the CSV of [`render`] row by row, without holding it in memory.
 ///
 /// # Errors
-/// Fails as `out` does.
+/// Returns the errors of `out`.
 pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = "flow,source,destination,protocol,time_s,frame,offset,bytes,packets,side,retransmission,evidence,run,\
                     delay_before_ms,cause,confidence,truth"

@@ -11,7 +11,7 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::vantage::Vantage;
 
-/// All flows, or that of number `one`.
+/// Returns all flows, or flow number `one`, as JSON.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
     let mut whole = head(diagnosis);
     let flows = chosen(diagnosis, one).map(|flow| {
@@ -23,10 +23,10 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
     whole
 }
 
-/// Writes what [`render`] answers loss by loss, so that the whole is nowhere held.
+/// Writes the JSON of [`render`] loss by loss, without holding it in memory.
 ///
 /// # Errors
-/// Fails as `out` does.
+/// Returns the errors of `out`.
 pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
     let flows = Flows(diagnosis, one);
     serde_json::to_writer(out, &With(head(diagnosis), "flows", &flows)).map_err(io::Error::from)
@@ -37,7 +37,7 @@ fn chosen(diagnosis: &Diagnosis, one: Option<u64>) -> impl Iterator<Item = &Flow
     flows.filter(move |flow| one.is_none_or(|one| flow.number == one))
 }
 
-/// An object, and what stands in the place of its value of that key.
+/// An object with one of its values replaced by another serialisable one.
 struct With<'a, T>(Value, &'static str, &'a T);
 
 impl<T: Serialize> Serialize for With<'_, T> {

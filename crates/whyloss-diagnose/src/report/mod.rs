@@ -1,4 +1,4 @@
-//! A diagnosis as text, JSON, CSV, and a page.
+//! Formats a diagnosis as text, JSON, CSV and an HTML page.
 
 pub mod annotated;
 pub mod csv;
@@ -12,13 +12,13 @@ pub mod text;
 use crate::loss::Loss;
 use whyloss::Cause;
 
-/// "congestion", "wireless" or "cannot tell".
+/// Returns "congestion", "wireless" or "cannot tell".
 fn cause(loss: &Loss) -> &'static str {
     loss.verdict
         .map_or("cannot tell", |verdict| name(verdict.cause))
 }
 
-/// A word for a cause.
+/// Returns the word for a cause: `congestion` or `wireless`.
 pub fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
@@ -26,7 +26,8 @@ pub fn name(cause: Cause) -> &'static str {
     }
 }
 
-/// Ids of the classifiers that judged losses on that side of the point of capture.
+/// Returns the ids of the classifiers that judge losses on this event's side of the point of
+/// capture.
 fn classifiers(event: &crate::loss::Event) -> Vec<&'static str> {
     match event.detection {
         Some(_) => crate::classifiers::senders()

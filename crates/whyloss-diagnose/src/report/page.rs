@@ -1,4 +1,4 @@
-//! A diagnosis as one page that needs no network: each flow over time, its losses coloured by
+//! Formats a diagnosis as one self-contained page: each flow over time, with its losses coloured by
 //! verdict.
 
 use whyloss::Cause;
@@ -11,23 +11,23 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::track::Point;
 
-/// Flows that are drawn, those with the most losses.
+/// The highest number of flows drawn: those with the most losses.
 const MOST_DRAWN: usize = 12;
-/// Packets of a flow without losses from which on it is drawn.
+/// The number of packets from which a flow without losses is drawn.
 const DRAWN_FROM: u64 = 100;
-/// Places along the time axis: losses of a kind that share one are one mark.
+/// The number of places along the time axis. Losses of a kind in one place become one mark.
 const PLACES: u64 = 600;
-/// The part of a flow's time without a packet from which on a line of delays is broken.
+/// The share of a flow's time without a packet at which a line of delays breaks.
 const GAP: f64 = 1.0 / 40.0;
-/// Verdicts on a loss, and their names.
+/// The verdicts on a loss, and their names.
 const KINDS: [(Option<Cause>, &str); 3] = [
     (Some(Cause::Congestion), "lost: congestion"),
     (Some(Cause::Wireless), "lost: wireless"),
     (None, "lost, cannot tell"),
 ];
 
-/// Returns the page, and the pictures on it. `annotated` says whether the capture with comments
-/// lies beside it.
+/// Returns the HTML page and its figures. Set `annotated` if the capture with comments is in the
+/// same directory.
 pub fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec<Figure>) {
     let mut page = Page::new(&format!("Why packets died: {title}"));
     page.section("flows", "Flows");
@@ -141,8 +141,8 @@ fn table(flows: &[&Flow]) -> Table {
     table
 }
 
-/// Draws deliveries and delay over time, with the losses on both. A picture each can be read on a
-/// telephone.
+/// Draws deliveries and delay over time, with the losses on both. One figure for each remains
+/// readable on a telephone.
 fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     let start = flow.span.0;
     let seconds = |time: u64| time.saturating_sub(start) as f64 / 1e9;
@@ -200,7 +200,7 @@ fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     figures
 }
 
-/// The losses by verdict, at a height that `height` tells.
+/// Returns the losses by verdict, each at the height that `height` gives.
 fn marks(flow: &Flow, height: impl Fn(&Loss) -> Option<f64>) -> Vec<Series> {
     let span = flow.span.1.saturating_sub(flow.span.0).max(1);
     let kinds = KINDS.into_iter().filter_map(|(cause, name)| {

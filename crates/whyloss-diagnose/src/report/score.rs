@@ -1,4 +1,4 @@
-//! How a diagnosis did, where a network told its truth.
+//! Formats the score of a diagnosis against a network's own log.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use whyloss::{Cause, Confusion};
 
 use crate::truth::Score;
 
-/// Names of the columns of [`rows`].
+/// The column names of [`rows`].
 pub const COLUMNS: [&str; 5] = ["verdict", "losses", "accuracy %", "Mc %", "Mw %"];
 
 /// Returns a sentence on the share of losses found.
@@ -39,7 +39,7 @@ pub fn sentence(score: &Score) -> String {
     text
 }
 
-/// A row for each that gave verdicts, the combined one first.
+/// Returns a row for the combined verdict, then a row for each classifier that gave verdicts.
 pub fn rows(score: &Score) -> Vec<[String; 5]> {
     let combined = [("combined", score.combined)];
     let all = combined
@@ -58,7 +58,7 @@ pub fn rows(score: &Score) -> Vec<[String; 5]> {
         .collect()
 }
 
-/// The same as text.
+/// Appends the score as text.
 pub(super) fn render(text: &mut String, score: &Score) {
     let rows = rows(score);
     if rows.is_empty() && score.lost == [0; 2] && score.unfounded == 0 {
@@ -83,7 +83,7 @@ pub(super) fn render(text: &mut String, score: &Score) {
     }
 }
 
-/// The same as JSON.
+/// Returns the score as JSON.
 pub(super) fn json(score: &Score) -> Value {
     let of = |confusion: &Confusion| {
         let (c, w) = (Cause::Congestion, Cause::Wireless);

@@ -1,19 +1,19 @@
-//! One paragraph about a flow that a person can act on.
+//! Summarises a flow in one paragraph that tells a reader what to do.
 
 use std::fmt::Write as _;
 
 use crate::flow::{Flow, Protocol, packets};
 use crate::loss::Side;
 
-/// Losses of known cause below which nothing is said about their shares.
+/// The number of losses with a known cause below which the summary gives no shares.
 const FEW: u64 = 10;
-/// Median queueing delay from which on a queue is felt, in ms: a fifth of the 400 ms one way that
-/// ITU-T G.114 gives as the bound for a conversation.
+/// The median queueing delay, in ms, from which a user notices the queue: a fifth of the 400 ms one
+/// way that ITU-T G.114 allows for a conversation.
 const SLOW_MS: f64 = 80.0;
-/// A share from which on one cause is what a flow suffers from.
+/// The share from which one cause counts as the flow's problem.
 const MOST: f64 = 0.8;
 
-/// Says what was lost and why, and what it cost.
+/// Returns sentences on the lost packets, their causes and the cost in speed.
 pub fn paragraph(flow: &Flow) -> String {
     let mut text = String::new();
     let causes = flow.portrait.by_cause;

@@ -1,4 +1,4 @@
-//! A diagnosis for people.
+//! Formats a diagnosis as text for a terminal.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use crate::Diagnosis;
 use crate::flow::{Flow, packets};
 use crate::loss::Side;
 
-/// Flows that are shown; the rest is counted.
+/// The highest number of flows shown; others are only counted.
 const SHOWN: usize = 20;
 
-/// All flows in a table, and those that lost something in words; with `one`, that flow with each of
-/// its losses.
+/// Returns a table of all flows, and a paragraph on each flow with losses. With `one`, returns that
+/// flow and each of its losses.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = String::new();
     if let Some(partial) = &diagnosis.partial {

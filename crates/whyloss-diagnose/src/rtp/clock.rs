@@ -1,16 +1,17 @@
-//! The clock behind RTP's time stamps: how many ticks a second has, and what it says.
+//! Estimates the clock behind RTP time stamps: its rate in ticks per second, and the times that
+//! stamps stand for.
 
 use whyloss::Time;
 
 use crate::stamps::Stamps;
 
-/// Rates in use, ticks per second (RFC 3551, and what WebRTC offers).
+/// The clock rates in use, in ticks per second (RFC 3551, and those that WebRTC offers).
 const RATES: [u64; 9] = [
     8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
 ];
-/// How far the measured rate may be from one of them.
+/// The largest relative distance of the measured rate from one of them.
 const TOLERANCE: f64 = 0.04;
-/// How long it is measured at least, ns.
+/// The shortest time of a measurement, in ns.
 const SPAN: u64 = 2_000_000_000;
 
 /// A clock learnt from its stamps.
@@ -21,8 +22,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A stamp of a packet of that payload type passes at `at` ns; answers when it left on the
-    /// sender's clock, and the relative delay in µs.
+    /// Reads the stamp of a packet of this payload type that passes at `at` ns. Returns its
+    /// departure on the sender's clock, and the relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32, payload_type: u8) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let rate = match self.rate {
@@ -35,13 +36,13 @@ impl Clock {
         Some(self.stamps.set(elapsed, i64::try_from(sent).ok()?))
     }
 
-    /// Ticks per second, once they are known.
+    /// Returns the ticks per second; `None` until they are known.
     pub(super) fn rate(&self) -> Option<u64> {
         self.rate
     }
 }
 
-/// The rate of a payload type that is assigned for good (RFC 3551, section 6).
+/// Returns the rate of a statically assigned payload type (RFC 3551, section 6).
 fn known(payload_type: u8) -> Option<u64> {
     match payload_type {
         0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000),

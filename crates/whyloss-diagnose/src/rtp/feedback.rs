@@ -14,32 +14,32 @@ const SPOKEN_OF: usize = 1 << 14;
 /// A report of a receiver or a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
-    /// A sender's report passes.
+    /// A sender report, with the middle of its NTP time.
     Sender { ssrc: u32, middle: u32 },
-    /// The packets received of a stream.
+    /// A report block on a stream.
     Block(Block),
-    /// Numbers that are missing.
+    /// The numbers of missing packets (NACK).
     Nack { ssrc: u32, numbers: Vec<u16> },
-    /// Numbers, from a first one on, and what became of each.
+    /// The fates of consecutive numbers of a stream.
     Arrived {
         ssrc: u32,
         first: u16,
         heard: Vec<Heard>,
     },
-    /// The same in numbers of the transport, which all streams share.
+    /// The fates of consecutive transport-wide numbers, which all streams share.
     Transport { first: u16, heard: Vec<Heard> },
 }
 
 /// A receiver's report on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It did not come.
+    /// The packet did not arrive.
     Missing,
-    /// It came; when, if that is said.
+    /// The packet arrived, at this time if the report gives it.
     Arrived(Option<Instant>),
 }
 
-/// A time on a receiver's clock, ns, which starts again after a period.
+/// A time on a receiver's clock in ns, which wraps after a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Instant {
     pub(super) ns: u64,
@@ -47,7 +47,7 @@ pub(super) struct Instant {
 }
 
 impl Instant {
-    /// How long after `other` it is, ns, if that is less than half a period.
+    /// Returns the time since `other` in ns, if it is less than half a period.
     pub(super) fn since(self, other: Self) -> i64 {
         let period = i128::from(self.period.max(1));
         let apart = (i128::from(self.ns) - i128::from(other.ns)).rem_euclid(period);
@@ -60,26 +60,27 @@ impl Instant {
     }
 }
 
-/// A step of transport-wide feedback, ns, and of its reference times, of which there are 2²⁴.
+/// The step of transport-wide feedback in ns, and that of its reference times, of which there are
+/// 2²⁴.
 const STEP: i64 = 250_000;
 const REFERENCE: u64 = 64_000_000;
 /// RFC 8888's report has the middle of an NTP time: 65536 s in all.
 const NTP: u64 = 65_536_000_000_000;
 
-/// The packets received of a stream.
+/// A report block of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) ssrc: u32,
-    /// Lost in all, less what came twice.
+    /// The cumulative number of lost packets, less duplicates.
     pub(super) lost: i32,
-    /// The middle of the NTP time of the sender's last report.
+    /// The middle of the NTP time of the last sender report.
     pub(super) middle: u32,
-    /// How long ago that came, in 1/65536 s.
+    /// The time since that report arrived, in 1/65536 s.
     pub(super) since: u32,
 }
 
 impl Told {
-    /// Whose stream it is about; of the transport's numbers, which all streams share, 0.
+    /// Returns the source of the stream; 0 for transport-wide numbers.
     pub(super) fn ssrc(&self) -> u32 {
         match self {
             Self::Sender { ssrc, .. } | Self::Nack { ssrc, .. } | Self::Arrived { ssrc, .. } => {
@@ -90,7 +91,7 @@ impl Told {
         }
     }
 
-    /// How many packets it speaks of one by one.
+    /// Returns the number of packets that the report lists one by one.
     pub(super) fn packets(&self) -> usize {
         match self {
             Self::Sender { .. } | Self::Block(_) => 0,
@@ -100,13 +101,13 @@ impl Told {
     }
 }
 
-/// Work that feedback may still ask for: a few bytes can speak of thousands of packets, and of any
-/// number of streams.
+/// Limits the work on feedback, because a few bytes can list thousands of packets and any number of
+/// streams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Credit(usize);
 
 impl Credit {
-    /// Steps that each packet of a stream brings, and that are saved up at most.
+    /// The steps that each packet of a stream earns, and the highest number saved up.
     const EARNED: usize = 64;
     const SAVED: usize = 1 << 18;
 
@@ -114,12 +115,12 @@ impl Credit {
         Self(Self::SAVED)
     }
 
-    /// A packet of a stream passes.
+    /// Earns steps for a packet of a stream.
     pub(super) fn earn(&mut self) {
         self.0 = (self.0 + Self::EARNED).min(Self::SAVED);
     }
 
-    /// Whether so many steps can be afforded; if so, they are paid.
+    /// Returns whether `steps` steps can be afforded; if so, pays for them.
     pub(super) fn pays(&mut self, steps: usize) -> bool {
         let left = self.0.checked_sub(steps);
         if let Some(left) = left {
@@ -130,8 +131,8 @@ impl Credit {
     }
 }
 
-/// Reads a datagram of RTCP, and hands on what it says; false if some of it cannot be read, or asks
-/// for too much work.
+/// Reads an RTCP datagram and passes on its reports. Returns false if some of it cannot be read or
+/// needs too much work.
 pub(super) fn read(
     bytes: &[u8],
     credit: &mut Credit,
@@ -178,7 +179,7 @@ pub(super) fn read(
     whole
 }
 
-/// Transport-wide feedback, as far as it can be afforded, and whether that is all of it.
+/// Returns transport-wide feedback, as far as it can be afforded, and whether it is complete.
 fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
     let period = REFERENCE << 24;
     let mut ns = REFERENCE * u64::from(twcc.reference_time());

@@ -1,6 +1,6 @@
 //! RTP's header (RFC 3550, section 5.1), as far as it was captured.
 
-/// The fields of a header that tell of losses.
+/// The header fields that matter for losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) payload_type: u8,
@@ -10,8 +10,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed part; `None` of what cannot be RTP. `length` is the datagram's, of which
-    /// `bytes` may be a part.
+    /// Reads the fixed part; `None` if the datagram cannot be RTP. `length` is the datagram's
+    /// length, of which `bytes` may be a part.
     pub(super) fn read(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed = bytes.get(..12)?;
         let word = |at: usize| {
@@ -32,17 +32,16 @@ impl Header {
     }
 }
 
-/// Whether a datagram looks like RTCP (RFC 5761, section 4).
+/// Returns whether a datagram looks like RTCP (RFC 5761, section 4).
 pub(super) fn is_rtcp(bytes: &[u8]) -> bool {
     bytes.len() >= 8 && bytes[0] >> 6 == 2 && (192..224).contains(&bytes[1])
 }
 
-/// The packet's number among all of its transport, which transport-wide feedback speaks of, if it
-/// has one.
+/// Returns the transport-wide number of the packet; `None` without one.
 ///
-/// It is the one extension of two bytes in use
-/// (draft-holmer-rmcat-transport-wide-cc-extensions-01); its identifier is agreed upon elsewhere.
-/// Elements have one byte of header (RFC 8285, section 4.2).
+/// It is the only two-byte extension in use (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+/// Signalling assigns its identifier, which a capture lacks. Elements have one byte of header (RFC
+/// 8285, section 4.2).
 pub(super) fn transport_number(bytes: &[u8]) -> Option<u16> {
     const ONE_BYTE: [u8; 2] = [0xbe, 0xde];
     let first = *bytes.first()?;

@@ -1,9 +1,9 @@
-//! RTP streams (RFC 3550), found among datagrams without being told of, and what RTCP says of them.
+//! Finds RTP streams (RFC 3550) among datagrams, without signalling, and reads their RTCP reports.
 //!
-//! Numbers are used once, so a gap at the point of capture is a loss before it. Only the receiver
-//! knows of losses beyond it. It asks for packets (NACK, RFC 4585), lists arrivals (RFC 8888, or
-//! transport-wide feedback where packets carry its numbers), or counts losses (reports). A count
-//! does not say which packets they were.
+//! Sequence numbers are used once, so a gap at the point of capture is a loss before it. Only the
+//! receiver knows about losses after it. It asks for packets (NACK, RFC 4585), lists arrivals (RFC
+//! 8888, or transport-wide feedback where packets carry its numbers), or counts losses (reports). A
+//! count does not say which packets they were.
 
 mod clock;
 mod feedback;
@@ -19,15 +19,15 @@ use self::stream::Stream;
 use crate::flow::Flow;
 use crate::memory::Memory;
 
-/// Numbers in a row from which on datagrams are a stream.
+/// The number of consecutive packets from which datagrams count as a stream.
 const PROBATION: u32 = 4;
-/// A step of numbers that still is "in a row".
+/// The largest step of numbers that counts as consecutive.
 const STEP: u16 = 16;
-/// Candidates and senders of reports that are remembered, for each stream that may be.
+/// The number of remembered candidates and sender reports per possible stream.
 const REMEMBERED: usize = 2;
 const MOST_REMEMBERED: usize = 1 << 16;
 
-/// When and in which frame something passes.
+/// The time and frame of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) now: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
 
 type Ends = [SocketAddr; 2];
 
-/// The least of `all`, one in so many; one at least, if there is any.
+/// Returns the smallest of `all`: one in `share`, and at least one if there is any.
 fn oldest<T: Ord>(all: &mut [T], share: usize) -> &[T] {
     let many = (all.len() / share).max(1).min(all.len());
     if many > 0 {
@@ -55,40 +55,41 @@ fn hosts(ends: Ends) -> Hosts {
 /// The state that all streams from one host to another share.
 #[derive(Default)]
 struct Transport {
-    /// Streams that are alive.
+    /// The number of open streams.
     streams: usize,
-    /// The latest packet of each number of the transport: ports and source of its stream, and its
-    /// place there.
+    /// The latest packet of each transport-wide number: ports and source of its stream, and its
+    /// index there.
     numbers: HashMap<u16, ([u16; 2], u32, u64)>,
-    /// Whether the receiver spoke of those numbers.
+    /// Whether the receiver has reported transport-wide numbers.
     told: bool,
 }
 
-/// Bytes of one number of a transport.
+/// The bytes of memory per transport-wide number.
 const NUMBER: usize = 48;
-/// Bytes of a candidate and of a report; a map has up to twice the room that its entries need.
+/// The bytes of memory per candidate and per report. A map has up to twice the room that its
+/// entries need.
 const CANDIDATE: usize = 2 * size_of::<((Ends, u32), Candidate)>();
 const REPORT: usize = 2 * size_of::<((u32, u32), u64)>();
 
-/// The streams that are alive.
+/// The open streams.
 pub(crate) struct Streams {
     alive: HashMap<(Ends, u32), Stream>,
-    /// Their ends, by hosts and source: reports have ports of their own, or share those of the
-    /// media.
+    /// The ends of each stream, by hosts and source. Reports have ports of their own, or share
+    /// those of the media.
     ends: HashMap<(Hosts, u32), Vec<Ends>>,
     transports: HashMap<Hosts, Transport>,
     credit: Credit,
     memory: Memory,
-    /// Bytes that they take.
+    /// The memory in use, in bytes.
     pub(crate) held: usize,
-    /// Streams put aside because memory was short.
+    /// The number of streams closed for lack of memory.
     pub(crate) short: u64,
     candidates: HashMap<(Ends, u32), Candidate>,
-    /// When sender reports passed, by their sender and the middle of their NTP time.
+    /// The times at which sender reports passed, by sender and the middle of their NTP time.
     reports: HashMap<(u32, u32), u64>,
     limit: usize,
     pub(crate) evicted: u64,
-    /// RTCP that could not be read, cut packets for the most part.
+    /// The number of unreadable RTCP packets, most of them cut short.
     pub(crate) unread: u64,
     others: u64,
 }
@@ -119,7 +120,7 @@ impl Streams {
         }
     }
 
-    /// A datagram passes; streams that have to make room go to `done`.
+    /// Handles a datagram. Streams that must make room go to `done`.
     pub(crate) fn on_datagram(
         &mut self,
         ends: Ends,
@@ -153,7 +154,7 @@ impl Streams {
         }
     }
 
-    /// Lets datagrams that look like RTP show that they count.
+    /// Checks whether datagrams that look like RTP have consecutive numbers.
     fn on_candidate(
         &mut self,
         key: (Ends, u32),
@@ -203,7 +204,7 @@ impl Streams {
         self.account(&key);
     }
 
-    /// Drops the half of the candidates that was quiet for longest.
+    /// Drops the half of the candidates that was idle for longest.
     fn forget_candidates(&mut self) {
         let latest = |one: &Candidate| one.waiting.iter().flatten().map(|one| one.0.frame).max();
         let all = self.candidates.iter();
@@ -230,7 +231,7 @@ impl Streams {
         self.limit.saturating_mul(REMEMBERED).min(MOST_REMEMBERED)
     }
 
-    /// Counts the memory of a stream, if that is due.
+    /// Counts the memory of a stream if that is due.
     fn account(&mut self, key: &(Ends, u32)) {
         if let Some(stream) = self.alive.get_mut(key)
             && let Some((before, after)) = stream.account()
@@ -249,7 +250,7 @@ impl Streams {
         self.credit = credit;
     }
 
-    /// `ends` are those of the report: what it is about goes the other way.
+    /// Handles a report. `ends` are those of the report; its subject goes the other way.
     fn on_told(&mut self, ends: Ends, seen: Seen, told: Told, credit: &mut Credit) {
         let towards = hosts([ends[1], ends[0]]);
         let sent = match told {
@@ -272,8 +273,7 @@ impl Streams {
         let Some(same) = self.ends.get(&(towards, told.ssrc())) else {
             return;
         };
-        // What it asks of one stream it has bytes for; of others of the same hosts and source it
-        // has not.
+        // The report's bytes pay for one stream. Others of the same hosts and source cost extra.
         let others = same.len().saturating_sub(1);
         if !credit.pays(others * (1 + told.packets())) {
             self.unread += 1;
@@ -313,15 +313,15 @@ impl Streams {
         }
     }
 
-    /// Memory is short: puts the eighth aside that was quiet for longest, and half of what is only
-    /// remembered.
+    /// Frees memory: closes the eighth of the streams that was idle for longest, and drops half of
+    /// the candidates and reports.
     pub(crate) fn make_room(&mut self, done: &mut dyn FnMut(Flow)) {
         self.forget_candidates();
         self.forget_reports();
         self.short += self.evict(done);
     }
 
-    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    /// Closes the eighth of the streams that was idle for longest. Returns their number.
     fn evict(&mut self, done: &mut dyn FnMut(Flow)) -> u64 {
         let alive = self.alive.iter();
         let mut last: Vec<(u64, (Ends, u32))> =
@@ -336,7 +336,7 @@ impl Streams {
         last.len() as u64
     }
 
-    /// A stream is over.
+    /// Closes a stream.
     fn release(&mut self, key: &(Ends, u32), stream: &mut Stream) {
         let hosts = hosts(key.0);
         self.free(stream.held());
@@ -368,8 +368,8 @@ impl Streams {
         self.memory.alive(bytes, 0);
     }
 
-    /// Hands those that are left on, in the order of their beginning; answers how many datagrams
-    /// were of none.
+    /// Closes the remaining streams in the order of their first packets. Returns the number of
+    /// datagrams that belong to no stream.
     pub(crate) fn finish(mut self, done: &mut dyn FnMut(Flow)) -> u64 {
         self.others += self
             .candidates

@@ -1,4 +1,4 @@
-//! One stream: what passes, what is missing, and what its receiver says of it.
+//! One RTP stream: its packets, its gaps, and the reports of its receiver.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,18 +17,18 @@ use crate::stamps::FIRST;
 use crate::steps::step;
 use crate::vantage::Vantage;
 
-/// Packets that feedback may speak of.
+/// The number of packets that feedback may refer to.
 const PASSED: usize = 1 << 12;
-/// Where numbers begin, so that none before the first is negative.
+/// The origin of numbers, so that none before the first is negative.
 const ORIGIN: u64 = 1 << 16;
-/// A report that comes later than this after the sender's, ns, is about another.
+/// The longest time in ns from a sender report to the receiver report that answers it.
 const REPORT: u64 = 60_000_000_000;
 
-/// A packet that passed.
+/// A packet that passed the point of capture.
 #[derive(Clone, Copy, Debug)]
 struct Passed {
     number: u64,
-    /// Its place among those that passed.
+    /// The index of the packet among those that passed.
     place: u64,
     seen: Seen,
     bytes: u32,
@@ -36,8 +36,8 @@ struct Passed {
 }
 
 impl Passed {
-    /// It arrived; one that was asked for and sent again is listed as arrived, too, and was lost
-    /// all the same.
+    /// Marks the packet as arrived. A packet that was requested and sent again is reported as
+    /// arrived too, but counts as lost.
     fn arrive(&mut self, again: bool) -> Self {
         self.lost &= again;
         *self
@@ -51,32 +51,31 @@ pub(super) struct Stream {
     arrivals: Arrivals,
     passed: VecDeque<Passed>,
     places: u64,
-    /// Whether the latest packet had a number of the transport.
+    /// Whether the latest packet had a transport-wide number.
     transport: bool,
     /// The packets that passed and did not arrive, as far as they are kept.
     lost: Vec<Passed>,
-    /// Packets as they arrived behind the point of capture, numbered by place, so that a loss
-    /// before it leaves no gap. Delays are from here to there, as feedback tells them.
+    /// The packets as they arrived after the point of capture, numbered by index, so that earlier
+    /// losses leave no gap. Delays run from here to the receiver, by its feedback.
     behind: Arrivals,
-    /// The times at which the first of those packets passed and arrived; they anchor the delays.
+    /// The times at which the first of these packets passed and arrived, which anchor the delays.
     clock_behind: Option<(u64, Instant)>,
     first_number: Option<u16>,
-    /// From the point of capture to the receiver and back, ns.
+    /// The round trip from the point of capture to the receiver, in ns.
     beyond: Option<u64>,
-    /// The losses that the receiver reports in all.
+    /// The cumulative number of losses that the receiver reports.
     reported: Option<i32>,
-    /// Whether the receiver says which packets it lacks.
+    /// Whether the receiver names the packets that it lacks.
     named: bool,
-    /// Bytes that it took when they were last counted, and what happened since the beginning.
+    /// The bytes at the last count of memory, and the number of events so far.
     held: usize,
     events: u64,
 }
 
-/// Events after which memory is counted again, from this many on; before, whenever they have
-/// doubled.
+/// The number of events after which memory is counted again. Before, it is counted whenever the
+/// events have doubled.
 const COUNTED: u64 = 64;
-/// How many times numbers of 16 bits may have started again among the packets that feedback may
-/// speak of.
+/// The highest number of wraps of 16-bit numbers among the packets that feedback may refer to.
 const TURNS: u64 = 16;
 
 impl Stream {
@@ -100,7 +99,7 @@ impl Stream {
         }
     }
 
-    /// Counts its memory, if that is due: the bytes before and now.
+    /// Counts the memory if that is due. Returns the bytes before and now.
     pub(super) fn account(&mut self) -> Option<(usize, usize)> {
         self.events += 1;
         if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
@@ -114,32 +113,32 @@ impl Stream {
         Some((before, self.held))
     }
 
-    /// Bytes that it took when they were last counted.
+    /// Returns the bytes at the last count of memory.
     pub(super) fn held(&self) -> usize {
         self.held
     }
 
-    /// Its receiver spoke of the numbers of the transport, or did not.
+    /// Records whether the receiver has reported transport-wide numbers.
     pub(super) fn hear(&mut self, told: bool) {
         self.named |= told && self.transport;
     }
 
-    /// When it was last seen, ns.
+    /// Returns the time of the last packet, in ns.
     pub(super) fn last(&self) -> u64 {
         self.arrivals.span.map_or(0, |span| span.1)
     }
 
-    /// When it was first seen, ns.
+    /// Returns the time of the first packet, in ns.
     pub(super) fn first(&self) -> u64 {
         self.arrivals.span.map_or(0, |span| span.0)
     }
 
-    /// The shortest round trip from here to the receiver, ns.
+    /// Returns the shortest round trip from here to the receiver, in ns.
     pub(super) fn beyond(&self) -> Option<u64> {
         self.beyond
     }
 
-    /// A packet passes; answers its number of the transport and its place, if it has both.
+    /// Handles a packet. Returns its transport-wide number and its index, if it has both.
     pub(super) fn on_packet(
         &mut self,
         seen: Seen,
@@ -182,7 +181,7 @@ impl Stream {
         Some((transport?, place))
     }
 
-    /// The packet of that number, among those that feedback may speak of.
+    /// Returns the packet with that number, if feedback may refer to it.
     fn find(&mut self, number: u64) -> Option<&mut Passed> {
         step(self.passed.len().checked_ilog2().unwrap_or(0) as usize + 1);
         let at = self.passed.partition_point(|one| one.number < number);
@@ -190,7 +189,7 @@ impl Stream {
         (found.number == number).then_some(found)
     }
 
-    /// The latest packet whose number ends with these 16 bits.
+    /// Returns the number of the latest packet whose low 16 bits are `sequence`.
     fn latest(&mut self, sequence: u16) -> Option<u64> {
         let (first, last) = (self.passed.front()?.number, self.passed.back()?.number);
         let back = u64::from((last as u16).wrapping_sub(sequence));
@@ -202,7 +201,7 @@ impl Stream {
             .find(|&number| self.find(number).is_some())
     }
 
-    /// The whole number of a packet, by the half that it carries.
+    /// Extends the 16 bits that a packet carries to its full number.
     fn number(&mut self, sequence: u16) -> Option<u64> {
         self.first_number.get_or_insert(sequence);
         let next = match self.arrivals.next() {
@@ -215,7 +214,7 @@ impl Stream {
         (number >= first).then_some(number)
     }
 
-    /// The receiver, or another on its way, says something.
+    /// Handles a report by the receiver, or by a middlebox.
     pub(super) fn on_told(&mut self, seen: Seen, told: &Told, sent: Option<u64>) {
         match told {
             // The transport's numbers are for `on_transport`.
@@ -248,7 +247,7 @@ impl Stream {
         }
     }
 
-    /// The receiver speaks of the packet in that place.
+    /// Handles the report on the packet with this index.
     pub(super) fn on_transport(&mut self, place: u64, heard: Heard) {
         step(1);
         let again = self.again();
@@ -266,7 +265,7 @@ impl Stream {
         }
     }
 
-    /// Whether something was sent again.
+    /// Returns whether any packet was sent again.
     fn again(&self) -> bool {
         self.arrivals.ledger.counts.retransmissions > 0
     }
@@ -286,7 +285,7 @@ impl Stream {
         }
     }
 
-    /// The receiver lacks that number.
+    /// Records that the receiver lacks this number.
     fn on_missing(&mut self, sequence: u16) {
         let Some(number) = self.number(sequence) else {
             return;
@@ -299,7 +298,7 @@ impl Stream {
         }
     }
 
-    /// The receiver has it after all.
+    /// Records that the receiver has the packet after all.
     fn on_arrived(&mut self, one: Passed, at: Option<Instant>) {
         let (Some(at), false) = (at, one.lost) else {
             return;
@@ -317,7 +316,7 @@ impl Stream {
         });
     }
 
-    /// Feedback about it comes no more.
+    /// Settles a packet about which no further feedback comes.
     fn settle(&mut self, one: Passed) {
         if one.lost && self.lost.len() < KEPT {
             self.lost.push(one);
@@ -326,8 +325,7 @@ impl Stream {
         }
     }
 
-    /// Takes what was lost behind the point of capture into the account, with what feedback tells
-    /// of delays there.
+    /// Enters the losses after the point of capture, with the delays that feedback gives.
     fn settle_all(&mut self) {
         for one in std::mem::take(&mut self.passed) {
             self.settle(one);
@@ -358,7 +356,7 @@ impl Stream {
         }
     }
 
-    /// All that is known of it; `before` is the round trip from here to its sender, ns.
+    /// Returns the flow. `before` is the round trip from here to the sender, in ns.
     pub(super) fn flow(mut self, before: Option<u64>) -> Flow {
         self.settle_all();
         self.arrivals.finish();

@@ -1,14 +1,15 @@
-//! The clock behind a sender's time stamps: how long its tick is, and what it says.
+//! Estimates the clock behind a sender's time stamps: the length of its tick, and the times that
+//! stamps stand for.
 
 use whyloss::Time;
 
 use crate::stamps::Stamps;
 
-/// Ticks that TCPs have, ns.
+/// The ticks of known TCP stacks, in ns.
 const TICKS: [u64; 6] = [1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000];
-/// How far the measured tick may be from one of them.
+/// The largest relative distance of the measured tick from one of them.
 const TOLERANCE: f64 = 0.12;
-/// How long it is measured at least, ns, and how many ticks.
+/// The shortest measurement, in ns and in ticks.
 const SPAN: u64 = 300_000_000;
 const LEAST: u64 = 8;
 
@@ -20,8 +21,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A stamp passes at `at` ns; answers when it left on the sender's clock, and the relative
-    /// delay in µs.
+    /// Reads a stamp that passes at `at` ns. Returns its departure on the sender's clock, and the
+    /// relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let tick = if let Some(tick) = self.tick {
@@ -38,7 +39,7 @@ impl Clock {
         Some(self.stamps.set(elapsed, sent))
     }
 
-    /// The tick, ns, once it is known.
+    /// Returns the tick in ns; `None` until it is known.
     pub(super) fn tick(&self) -> Option<u64> {
         self.tick
     }

@@ -7,34 +7,34 @@ use super::echo::Echoes;
 use super::half::{At, Half};
 use crate::packet::Segment;
 
-/// A connection as it is followed.
+/// A connection while it is followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
-    /// Sides, the one that was seen first.
+    /// The two ends; the first one seen comes first.
     pub(crate) ends: [SocketAddr; 2],
     /// Among all connections, from 1.
     pub(crate) number: u64,
-    /// Data of each side.
+    /// The data of each end.
     pub(crate) halves: [Option<Box<Half>>; 2],
-    /// From packets of each side to their echo by the other.
+    /// The times from packets of each end to their echo by the other.
     echoes: [Echoes; 2],
-    /// When a SYN of each side passed, and the number that acknowledges it.
+    /// The time at which a SYN of each end passed, and the number that acknowledges it.
     syn: [Option<(u64, u32)>; 2],
     closed: [bool; 2],
     copies: [Copies; 2],
-    /// Packets of each side that the capture shows another time.
+    /// The number of duplicates in the capture of packets from each end.
     pub(crate) copied: [u64; 2],
     pub(crate) packets: [u64; 2],
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) handshake: bool,
-    /// Bytes that it took when they were last counted, and segments since the beginning.
+    /// The bytes at the last count of memory, and the number of segments so far.
     pub(super) held: usize,
     segments: u64,
 }
 
-/// Segments after which the memory of a connection is counted again, from this many on; before,
-/// whenever they have doubled.
+/// The number of segments after which memory is counted again. Before, it is counted whenever the
+/// segments have doubled.
 const COUNTED: u64 = 64;
 
 impl Connection {
@@ -57,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Whether this SYN begins another connection between the same ports.
+    /// Returns whether this SYN begins another connection on the same ports.
     pub(super) fn is_over_for(&self, side: usize, segment: &Segment, now: u64) -> bool {
         segment.flags.syn
             && !segment.flags.ack
@@ -70,7 +70,7 @@ impl Connection {
                 || self.packets[1 - side] > 0)
     }
 
-    /// A segment of `side` passes.
+    /// Handles a segment from end `side`.
     pub(super) fn on_segment(
         &mut self,
         side: usize,
@@ -117,13 +117,13 @@ impl Connection {
         }
     }
 
-    /// Whether its memory is to be counted again.
+    /// Returns whether the memory must be counted again.
     pub(super) fn is_due(&mut self) -> bool {
         self.segments += 1;
         self.segments.is_multiple_of(COUNTED) || self.segments.is_power_of_two()
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         let halves = self.halves.iter().flatten();
         size_of::<Self>()
@@ -160,7 +160,8 @@ impl Connection {
         }
     }
 
-    /// The shortest part of the round trip beyond the point of capture, for data of `side`, ns.
+    /// Returns the shortest part of the round trip beyond the point of capture, for data of end
+    /// `side`, in ns.
     pub(crate) fn beyond(&self, side: usize) -> Option<u64> {
         let acknowledged = self.halves[side]
             .as_ref()
@@ -172,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// The shortest part before it, ns.
+    /// Returns the shortest part of the round trip before the point of capture, in ns.
     pub(crate) fn before(&self, side: usize) -> Option<u64> {
         self.echoes[1 - side].least()
     }

@@ -16,22 +16,23 @@ use foldhash::quality::FixedState;
 
 use crate::packet::Segment;
 
-/// Places for the segments of a direction that are remembered, and how many there are in each.
+/// The number of buckets for remembered segments of a direction, and the number of segments in
+/// each.
 const PLACES: usize = 128;
 const EACH: usize = 4;
-/// Segments of a direction before which it is not worth its memory.
+/// The number of segments of a direction before which nothing is remembered, to save memory.
 const SHORT: u32 = 2;
-/// How much later than its original a copy passes at most, µs: with an identification; …
+/// The longest time in µs from the original to a copy with an identification.
 const NUMBERED: u32 = 1_000_000;
-/// … with a time stamp, whose clock may tick as slowly; …
+/// The longest time in µs with only a time stamp, whose clock may tick this slowly.
 const STAMPED: u64 = 10_000;
-/// … and with one before a round trip is known.
+/// The longest time in µs with a time stamp, before a round trip is known.
 const AT_FIRST: u64 = 300;
 
 /// The latest segments of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    /// By their hash: another part of it and the time, µs, the latest first.
+    /// The segments by hash: another part of the hash, and the time in µs, the latest first.
     latest: Vec<[(u32, u32); EACH]>,
     passed: u32,
     last: Option<(u16, u32)>,
@@ -40,13 +41,13 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    /// Bytes that they take.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.latest.capacity() * size_of::<[(u32, u32); EACH]>()
     }
 
-    /// Whether this segment is a copy of one that passed before; `round_trip` is the shortest so
-    /// far, ns.
+    /// Returns whether this segment is a copy of an earlier one. `round_trip` returns the shortest
+    /// round trip so far, in ns.
     pub(super) fn is_copy(
         &mut self,
         now: u64,

@@ -1,11 +1,11 @@
-//! Bytes that were acknowledged selectively, as ranges: what was said of them before need not be
-//! looked at again.
+//! Keeps selectively acknowledged bytes as ranges, so that repeated SACK blocks cost no further
+//! work.
 
 use std::collections::BTreeMap;
 
 use crate::steps::step;
 
-/// Ranges that neither overlap nor touch: end by start.
+/// Ranges that neither overlap nor touch: the end of each, by its start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Covered {
     ranges: BTreeMap<u64, u64>,
@@ -16,13 +16,13 @@ impl Covered {
         self.ranges.clear();
     }
 
-    /// The end of the range that `at` lies in; `at` itself if it lies in none.
+    /// Returns the end of the range that contains `at`; `at` itself if none does.
     pub(super) fn end(&self, at: u64) -> u64 {
         let range = self.ranges.range(..=at).next_back();
         range.map_or(at, |(_, &end)| end.max(at))
     }
 
-    /// Covers the bytes from `start` to before `end`; answers those that were not covered before.
+    /// Covers the bytes in `start..end`. Returns the parts that were not covered before.
     pub(super) fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         if start >= end || end <= self.end(start) {
@@ -57,7 +57,7 @@ impl Covered {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.ranges.len() * 3 * size_of::<u64>()
     }

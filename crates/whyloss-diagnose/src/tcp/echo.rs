@@ -1,9 +1,9 @@
-//! Round trips by time stamps (RFC 7323): how long until a packet of one direction is echoed by the
-//! other.
+//! Measures round trips by time stamps (RFC 7323): the time until the other direction echoes a
+//! packet's stamp.
 
 use std::collections::VecDeque;
 
-/// Stamps that wait for their echo at most; the oldest makes room.
+/// The highest number of stamps that wait for their echo. Beyond it, the oldest is dropped.
 const WAITING: usize = 4096;
 
 /// The echoes of one direction's packets.
@@ -15,7 +15,7 @@ pub(super) struct Echoes {
 }
 
 impl Echoes {
-    /// A packet with this stamp passes.
+    /// Records that a packet with this stamp passes.
     pub(super) fn sent(&mut self, now: u64, stamp: u32) {
         if self
             .waiting
@@ -30,7 +30,7 @@ impl Echoes {
         self.waiting.push_back((stamp, now));
     }
 
-    /// A packet of the other direction echoes this stamp.
+    /// Records that a packet of the other direction echoes this stamp.
     pub(super) fn echoed(&mut self, now: u64, echo: u32) {
         while let Some(&(stamp, at)) = self.waiting.front()
             && !is_after(stamp, echo)
@@ -42,25 +42,25 @@ impl Echoes {
         }
     }
 
-    /// A round trip of so many ns; none if the clock was set back meanwhile.
+    /// Adds a round trip of `span` ns. It is `None` if the clock was set back meanwhile.
     pub(super) fn sample(&mut self, span: Option<u64>) {
         let Some(span) = span else { return };
         self.latest = Some(span);
         self.least = Some(self.least.map_or(span, |least| least.min(span)));
     }
 
-    /// Bytes that they take.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.waiting.capacity() * size_of::<(u32, u64)>()
     }
 
-    /// The shortest, ns.
+    /// Returns the shortest round trip, in ns.
     pub(super) fn least(&self) -> Option<u64> {
         self.least
     }
 }
 
-/// Whether stamp `a` is later than `b` (RFC 7323 §5.2).
+/// Returns whether stamp `a` is later than `b` (RFC 7323 §5.2).
 pub(super) fn is_after(a: u32, b: u32) -> bool {
     a != b && a.wrapping_sub(b) < 1 << 31
 }

@@ -1,33 +1,33 @@
-//! Bytes that should have passed the point of capture and did not, so far.
+//! Keeps the bytes that should have passed the point of capture but have not so far.
 
 use std::collections::BTreeMap;
 
 use crate::steps::step;
 
-/// Gaps at most; further ones are forgotten, the oldest first.
+/// The highest number of gaps. Beyond it, the oldest is forgotten.
 const GAPS: usize = 1 << 14;
 
-/// Bytes never seen, before others that were.
+/// Bytes that were not seen although later ones were.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Gap {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// When the packet behind it came, ns.
+    /// The time at which the packet after the gap came, in ns.
     pub(super) at: u64,
-    /// Its time stamp, identification and frame.
+    /// The time stamp, identification and frame of that packet.
     pub(super) stamp: Option<u32>,
     pub(super) ip_id: Option<u16>,
     pub(super) frame: u64,
-    /// Its number among the transmissions.
+    /// The number of the packet after the gap among the transmissions.
     pub(super) order: u64,
     pub(super) event: Option<u32>,
-    /// One-way delays when it showed.
+    /// The one-way delays when the gap appeared.
     pub(super) around: crate::delay::Around,
-    /// Packets missing in it.
+    /// The number of packets missing in the gap.
     pub(super) run: u32,
 }
 
-/// Gaps by their first byte.
+/// The gaps by their first byte.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
     gaps: BTreeMap<u64, Gap>,
@@ -46,7 +46,7 @@ impl Gaps {
         self.gaps.values().map(|gap| gap.end - gap.start).sum()
     }
 
-    /// A gap behind all others.
+    /// Adds a gap after all others.
     pub(super) fn push(&mut self, gap: Gap) {
         if self.gaps.len() >= GAPS {
             self.gaps.pop_first();
@@ -54,7 +54,7 @@ impl Gaps {
         self.gaps.insert(gap.start, gap);
     }
 
-    /// Takes what lies between `start` and `end` out, piece by piece.
+    /// Removes and returns the gaps between `start` and `end`, piece by piece.
     pub(super) fn take(&mut self, start: u64, end: u64) -> Vec<Gap> {
         let mut taken = Vec::new();
         if self.gaps.is_empty() || end <= start {
@@ -86,7 +86,7 @@ impl Gaps {
         taken
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.gaps.len() * 3 / 2 * size_of::<(u64, Gap)>()
     }

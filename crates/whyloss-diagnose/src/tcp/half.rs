@@ -31,30 +31,30 @@ use crate::packet::{Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
-/// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the
-/// capture.
+/// The highest number of pieces that wait for an acknowledgement. Beyond it, the capture has no
+/// acknowledgements.
 const WAITING: usize = 1 << 16;
-/// Retransmissions of one piece that are remembered.
+/// The highest number of remembered retransmissions of one piece.
 const AGAIN: usize = 64;
-/// A jump of the sequence numbers by more is no gap.
+/// The largest jump of sequence numbers that counts as a gap.
 const JUMP: u64 = 1 << 26;
-/// Where counting begins, so that what lies before the first byte seen has a number too.
+/// The origin of offsets, so that bytes before the first one seen have an offset too.
 const ORIGIN: u64 = 1 << 40;
-/// Packets with data after which classifiers are worth their memory.
+/// The number of data packets from which classifiers are worth their memory.
 const SHORT: u64 = 4;
-/// An acknowledgement that comes sooner than this share of the shortest round trip after a passage
-/// is not of it.
+/// The share of the shortest round trip before which an acknowledgement cannot answer a
+/// transmission.
 const SOONEST: f64 = 0.85;
-/// Later transmissions that arrived before what did not, for that to count as lost at the end of a
-/// capture.
+/// The number of later transmissions that must have arrived for an open one to count as lost at the
+/// end.
 const LATER: u64 = 3;
 
-/// One direction.
+/// One direction of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
-    /// All before was acknowledged.
+    /// The offset before which everything was acknowledged.
     una: u64,
-    /// The first number that was not seen.
+    /// The first offset that was not seen.
     next: u64,
     origin: u64,
     pieces: Pieces,
@@ -62,36 +62,35 @@ pub(crate) struct Half {
     order: u64,
     pub(crate) largest: u32,
     pub(crate) ledger: Ledger,
-    /// From packets to acknowledgements.
+    /// The delays from packets to acknowledgements.
     pub(crate) delays: Delays,
-    /// Up to the point of capture.
+    /// The one-way delays up to the point of capture.
     pub(crate) one_way: Delays,
     clock: Clock,
     senders: Option<Box<Senders>>,
     receivers: Option<Box<Receivers>>,
-    /// Where the recovery under way ends, and its event.
+    /// The end of the recovery under way, and its event.
     recovery: Option<(u64, Option<u32>)>,
     last_ack: u64,
     last_arrival: u64,
     acks: u64,
     smoothed: Option<f64>,
-    /// The ranges that were acknowledged selectively.
+    /// The selectively acknowledged ranges.
     sacked: Covered,
     highest_sacked: u64,
-    /// What its receiver has room for, not scaled, and the end of what asked whether it has some
-    /// again.
+    /// The receive window, not scaled, and the end of the last window probe.
     window: u16,
     probed: u64,
-    /// The latest transmission that arrived, and the latest that had before the last
+    /// The latest transmission that arrived, and the latest one that had arrived before the last
     /// acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
-    /// Acknowledgements that said no more than the one before: what left after the oldest piece has
-    /// arrived, …
+    /// The number of duplicate acknowledgements: so many segments after the oldest piece have
+    /// arrived …
     duplicates: u64,
-    /// … but for as many as needless retransmissions draw.
+    /// … less the number that needless retransmissions cause.
     needless: u64,
-    /// Packets, for receiver classifiers.
+    /// The number of packets, for receiver classifiers.
     number: u64,
     rates: Rates,
     pub(crate) delivered: u64,
@@ -102,14 +101,14 @@ pub(crate) struct Half {
     pub(crate) cut: bool,
 }
 
-/// When, and which frame of the capture.
+/// The time and frame of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) now: u64,
     pub(super) frame: u64,
     pub(super) ip_id: Option<u16>,
-    /// The shortest time from an acknowledgement to its echo: the part of the round trip before the
-    /// point of capture, ns.
+    /// The shortest time in ns from an acknowledgement to its echo: the part of the round trip
+    /// before the point of capture.
     pub(super) before: u64,
 }
 
@@ -154,13 +153,13 @@ impl Half {
         }
     }
 
-    /// The 64-bit number of a sequence number near what is under way.
+    /// Extends a sequence number to 64 bits, near the bytes in flight.
     fn unwrap(&self, sequence: u32) -> u64 {
         let step = i64::from(sequence.wrapping_sub(self.next as u32) as i32);
         self.next.saturating_add_signed(step)
     }
 
-    /// A segment with data (or a SYN or FIN, which take a number too) passes.
+    /// Handles a segment with data, or a SYN or FIN, which take a number too.
     pub(super) fn on_data(&mut self, at: At, segment: &Segment, length: u64) {
         self.pieces.earn();
         let start = self.unwrap(segment.sequence);
@@ -242,7 +241,7 @@ impl Half {
         }
     }
 
-    /// Counting begins anew.
+    /// Restarts the counting at `start`.
     fn restart(&mut self, start: u64) {
         self.pieces.clear();
         self.gaps.clear();
@@ -251,7 +250,7 @@ impl Half {
         self.recovery = None;
     }
 
-    /// Bytes pass that passed before, or should have.
+    /// Handles bytes that passed before, or that fill a gap.
     fn on_seen(&mut self, at: At, start: u64, end: u64, transmission: Transmission) {
         let (mut seen, mut fresh) = (false, false);
         for piece in self.pieces.between(start, end) {
@@ -292,14 +291,14 @@ impl Half {
         self.on_arrival(at, transmission.stamp, end - start, 0);
     }
 
-    /// Packets in so many bytes.
+    /// Returns the number of packets that `bytes` bytes make.
     fn packets(&self, bytes: u64) -> u32 {
         bytes
             .div_ceil(u64::from(self.largest.max(1)))
             .clamp(1, u64::from(u32::MAX)) as u32
     }
 
-    /// Tells receiver classifiers of an arrival at the point of capture.
+    /// Passes an arrival at the point of capture to the receiver classifiers.
     fn on_arrival(&mut self, at: At, stamp: Option<u32>, length: u64, missing: u32) -> Votes {
         self.number += 1 + u64::from(missing);
         let Some((sent, delay)) = stamp.and_then(|stamp| self.clock.read(at.now, stamp)) else {
@@ -318,7 +317,7 @@ impl Half {
         receivers.on_arrival(&arrival, u64::from(missing))
     }
 
-    /// A piece that was not acknowledged leaves again; answers the loss event it belongs to.
+    /// Handles the retransmission of an unacknowledged piece. Returns its loss event.
     fn on_retransmission(&mut self, at: At, start: u64) -> Option<u32> {
         let quiet = at.now.saturating_sub(self.last_ack.max(self.last_arrival));
         let round_trip = self.smoothed.unwrap_or(0.0) as u64 + at.before;
@@ -368,7 +367,7 @@ impl Half {
         event
     }
 
-    /// The other side acknowledges.
+    /// Handles an acknowledgement of the other end.
     pub(super) fn on_ack(&mut self, at: At, segment: &Segment) {
         self.pieces.earn();
         let ack = self.unwrap(segment.acknowledgement);
@@ -434,8 +433,8 @@ impl Half {
         senders.on_ack(&ack_event);
     }
 
-    /// Without SACK, duplicates (RFC 5681 §2) are all that tells that something arrived behind a
-    /// hole.
+    /// Counts a duplicate (RFC 5681 §2): without SACK, only duplicates show that data after a hole
+    /// arrived.
     fn take_duplicate(&mut self, ack: u64, segment: &Segment) {
         let Flags { syn, fin, rst, .. } = segment.flags;
         let says_no_more = segment.length == 0
@@ -452,8 +451,8 @@ impl Half {
         }
     }
 
-    /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single
-    /// passage.
+    /// Handles the cumulative acknowledgement of everything before `ack`. Returns the delay of the
+    /// last piece, if that piece was sent once.
     fn on_cumulative(&mut self, at: At, ack: u64, echo: Option<u32>) -> Option<u32> {
         for gap in self.gaps.take(self.una, ack) {
             self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
@@ -490,7 +489,7 @@ impl Half {
         last.map(|(_, delay)| delay)
     }
 
-    /// Takes the SACK blocks; answers the bytes that are new among them.
+    /// Handles the SACK blocks, and returns how many bytes in them are new.
     fn on_blocks(&mut self, at: At, segment: &Segment, ack: u64, sample: &mut Option<u32>) -> u64 {
         let blocks: Vec<_> = segment
             .sacked()
@@ -543,8 +542,8 @@ impl Half {
         fresh
     }
 
-    /// A piece has arrived: by which of its passages, if later pieces had not come before the
-    /// first? Answers the order and delay of a single one.
+    /// Determines which transmission of an arrived piece arrived. Returns the order and delay of a
+    /// piece that was sent once.
     fn resolve(
         &mut self,
         at: At,
@@ -617,7 +616,7 @@ impl Half {
         });
     }
 
-    /// Bytes that it takes.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         let senders = self.senders.as_ref().map(|all| all.memory());
         let receivers = self.receivers.as_ref().map(|all| all.memory());
@@ -633,17 +632,17 @@ impl Half {
             + self.rates.memory()
     }
 
-    /// The rates at which data arrived, kbit/s.
+    /// Returns the histogram of delivery rates, in kbit/s.
     pub(crate) fn rates(&self) -> &Histogram {
         &self.rates.histogram
     }
 
-    /// Kilobytes delivered over time.
+    /// Returns the kilobytes delivered over time.
     pub(crate) fn delivered_track(&mut self) -> Track {
         std::mem::take(&mut self.rates.track)
     }
 
-    /// The capture, or the connection, is over: what is known of what is open.
+    /// Ends the capture or the connection, and settles what is open.
     pub(crate) fn finish(&mut self) {
         while let Some(piece) = self.pieces.pop() {
             if piece.sacked {
@@ -672,17 +671,17 @@ impl Half {
         self.ledger.finish();
     }
 
-    /// Bytes from the first that was seen to the last that was acknowledged.
+    /// Returns the bytes from the first one seen to the last one acknowledged.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.una - self.origin.min(self.una)
     }
 
-    /// The sequence number of offset 0.
+    /// Returns the sequence number of offset 0.
     pub(crate) fn first_sequence(&self) -> u32 {
         self.origin as u32
     }
 
-    /// The tick of the sender's time stamps, ns.
+    /// Returns the tick of the sender's time stamps, in ns.
     pub(crate) fn tick(&self) -> Option<u64> {
         self.clock.tick()
     }

@@ -22,10 +22,10 @@ use foldhash::{HashMap, HashMapExt as _};
 use crate::memory::Memory;
 use crate::packet::Segment;
 
-/// The ends of a connection, the smaller one first, in the order of their addresses.
+/// The two ends of a connection, the smaller address first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
-    /// Address and port of each: what most captures have, in two words.
+    /// The address and port of each end, for IPv4, in two words.
     V4(u64, u64),
     Other(SocketAddr, SocketAddr),
 }
@@ -42,16 +42,16 @@ impl Key {
     }
 }
 
-/// Connections that are alive.
+/// The open connections.
 pub(crate) struct Connections {
     alive: HashMap<Key, Connection>,
     limit: usize,
     begun: u64,
-    /// Connections put aside because there were too many, and because memory was short.
+    /// The numbers of connections closed for the limit, and for lack of memory.
     pub(crate) evicted: u64,
     pub(crate) short: u64,
     memory: Memory,
-    /// Bytes that they take.
+    /// The memory in use, in bytes.
     pub(crate) held: usize,
 }
 
@@ -68,7 +68,7 @@ impl Connections {
         }
     }
 
-    /// A segment passes; connections that are over go to `done`.
+    /// Handles a segment. Finished connections go to `done`.
     pub(crate) fn on_segment(
         &mut self,
         (source, destination): (SocketAddr, SocketAddr),
@@ -114,12 +114,12 @@ impl Connections {
         self.memory.alive(connection.held, 0);
     }
 
-    /// Memory is short: puts the eighth aside that was quiet for longest.
+    /// Frees memory: closes the eighth of the connections that was idle for longest.
     pub(crate) fn make_room(&mut self, done: &mut impl FnMut(Connection)) {
         self.short += self.evict(done);
     }
 
-    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    /// Closes the eighth of the connections that was idle for longest. Returns their number.
     fn evict(&mut self, done: &mut impl FnMut(Connection)) -> u64 {
         let mut last: Vec<(u64, Key)> = self
             .alive
@@ -140,7 +140,7 @@ impl Connections {
         many as u64
     }
 
-    /// Hands those that are left on, in the order of their beginning.
+    /// Closes the remaining connections in the order of their first packets.
     pub(crate) fn finish(self, mut done: impl FnMut(Connection)) {
         let mut left: Vec<_> = self.alive.into_values().collect();
         left.sort_by_key(|connection| connection.number);

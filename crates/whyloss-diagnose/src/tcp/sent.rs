@@ -6,32 +6,32 @@ use std::collections::VecDeque;
 use super::covered::Covered;
 use crate::steps::step;
 
-/// One passage of a piece past the point of capture.
+/// One transmission of a piece past the point of capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Transmission {
-    /// ns.
+    /// The time, in ns.
     pub(super) at: u64,
-    /// Among all transmissions of this direction, from 1.
+    /// The number among all transmissions of this direction, from 1.
     pub(super) order: u64,
-    /// TSval.
+    /// The time stamp (TSval).
     pub(super) stamp: Option<u32>,
-    /// Frame of the capture.
+    /// The frame in the capture.
     pub(super) frame: u64,
-    /// The loss event by which it left again.
+    /// The loss event that caused this retransmission.
     pub(super) event: Option<u32>,
 }
 
-/// Bytes that left together, and were split only where a later packet did.
+/// Bytes that left together, split only where a later packet begins or ends.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) first: Transmission,
-    /// Retransmissions.
+    /// The retransmissions.
     pub(super) again: Vec<Transmission>,
     /// Whether it was acknowledged selectively.
     pub(super) sacked: bool,
-    /// Whether the first passage is a retransmission already: it filled a gap.
+    /// Whether the first transmission that passed was already a retransmission, which filled a gap.
     pub(super) fills: bool,
 }
 
@@ -41,23 +41,23 @@ impl Piece {
     }
 }
 
-/// Pieces in the order of their bytes; holes between them were never seen.
+/// The pieces in the order of their bytes. Holes between them were never seen.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     all: VecDeque<Piece>,
-    /// Retransmissions of all of them.
+    /// The number of retransmissions of all pieces.
     again: usize,
-    /// Steps that may be taken: so many more with each packet, so that no packet can ask for the
-    /// work of many.
+    /// The number of steps that may be taken. Each packet adds some, so that no packet can demand
+    /// the work of many.
     credit: usize,
 }
 
-/// Pieces that may wait, those that were split included.
+/// The highest number of waiting pieces, split ones included.
 const MOST: usize = 1 << 17;
-/// Retransmissions of all pieces that are remembered.
+/// The highest number of remembered retransmissions of all pieces.
 const MOST_AGAIN: usize = 1 << 16;
-/// Steps that each packet brings, and that are saved up at most. A step is a piece looked at, or so
-/// many that move.
+/// The steps that each packet earns, and the highest number saved up. A step is one piece examined,
+/// or several moved.
 const EARNED: usize = 64;
 const SAVED: usize = 1 << 18;
 const MOVED: usize = 64;
@@ -81,7 +81,7 @@ impl Pieces {
         self.all.front()
     }
 
-    /// A packet passes.
+    /// Earns steps for a packet.
     pub(super) fn earn(&mut self) {
         self.credit = (self.credit + EARNED).min(SAVED);
     }
@@ -91,7 +91,7 @@ impl Pieces {
         self.credit = self.credit.saturating_sub(steps);
     }
 
-    /// The first piece that was not acknowledged selectively.
+    /// Returns the first piece that was not acknowledged selectively.
     pub(super) fn first_open(&mut self, sacked: &Covered) -> Option<&Piece> {
         let (mut index, mut steps) = (0, 0);
         while let Some(piece) = self.all.get(index).filter(|piece| piece.sacked) {
@@ -122,7 +122,7 @@ impl Pieces {
         self.again = 0;
     }
 
-    /// Retransmissions that may still be remembered, and that so many were.
+    /// Returns the number of retransmissions that may still be remembered.
     pub(super) fn room_for_again(&self) -> usize {
         MOST_AGAIN.saturating_sub(self.again)
     }
@@ -131,7 +131,7 @@ impl Pieces {
         self.again += again;
     }
 
-    /// Puts a piece where its bytes belong.
+    /// Inserts a piece where its bytes belong.
     pub(super) fn insert(&mut self, piece: Piece) {
         let at = self.at(piece.start);
         if self.affords(at) {
@@ -139,12 +139,12 @@ impl Pieces {
         }
     }
 
-    /// Index of the first piece that begins at `start` or later.
+    /// Returns the index of the first piece that begins at `start` or later.
     fn at(&self, start: u64) -> usize {
         self.all.partition_point(|piece| piece.start < start)
     }
 
-    /// Whether there is room at that index, and steps for those that have to move.
+    /// Returns whether a piece fits at that index, and the move of those after it can be afforded.
     fn affords(&mut self, at: usize) -> bool {
         let steps = at.min(self.all.len() - at) / MOVED;
         if self.all.len() >= MOST || steps > self.credit {
@@ -154,7 +154,7 @@ impl Pieces {
         true
     }
 
-    /// Makes `at` a border between pieces, if it can be afforded.
+    /// Splits the piece that contains `at`, if that can be afforded.
     fn split(&mut self, at: u64) {
         let next = self.at(at);
         let inside = |index: &usize| self.all[*index].end > at;
@@ -171,7 +171,7 @@ impl Pieces {
         self.all.insert(next, right);
     }
 
-    /// The pieces from `start` to `end`, split at both: as many as can be afforded.
+    /// Returns the pieces in `start..end`, split at both ends, as far as can be afforded.
     pub(super) fn between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Piece> {
         self.split(start);
         self.split(end);
@@ -182,7 +182,7 @@ impl Pieces {
         self.all.range_mut(from..from + many)
     }
 
-    /// Takes the first piece if it lies before `end`, split there.
+    /// Removes and returns the first piece if it begins before `end`, split there.
     pub(super) fn pop_before(&mut self, end: u64) -> Option<Piece> {
         let front = self.all.front_mut()?;
         if front.start >= end {
@@ -199,7 +199,7 @@ impl Pieces {
         self.pop()
     }
 
-    /// Bytes that they take.
+    /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
         // A few of them have room for more.
         self.all.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()

@@ -12,16 +12,17 @@ use crate::classifiers::{receivers, senders};
 use crate::delay::{Around, Delays, Ranks};
 use crate::loss::Votes;
 
-/// How many of them are not classifiers.
+/// The number of features that are not answers of classifiers.
 const OWN: usize = 18;
-/// Room for all.
+/// The highest number of features.
 const ALL: usize = 32;
-/// From this height of the queue's range on, it counts as full.
+/// The height, as a share of the queue's range, from which the queue counts as full.
 const FULL: f64 = 0.85;
-/// How often delays are that high when a queue loses a packet.
+/// The share of losses by a queue at which the delay is that high.
 const FULL_AT_LOSS: f64 = 0.9;
 
-/// The name of each feature. Answers of classifiers follow: 1 wireless, −1 congestion, 0 none.
+/// The names of the features. The answers of classifiers follow them: 1 for wireless, −1 for
+/// congestion, 0 for none.
 pub const NAMES: [&str; OWN] = [
     "1",
     "height (d − low)/(top − low)",
@@ -43,7 +44,7 @@ pub const NAMES: [&str; OWN] = [
     "the same × ln(1 + packets queued)",
 ];
 
-/// Features of one loss.
+/// The features of one loss: those of [`NAMES`], then one for each classifier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features(pub [f64; ALL]);
 
@@ -53,7 +54,7 @@ pub(crate) struct Shared {
     ranks: Ranks,
     low: f64,
     top: f64,
-    /// µs that a packet takes at the bottleneck.
+    /// The transmission time of a packet at the bottleneck, in µs.
     transmission: f64,
     odds: f64,
     losses: f64,
@@ -61,8 +62,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Of a flow with these delays, whose losses have these around them; `None` if there are too
-    /// few delays.
+    /// Computes the features of a flow from its delays, and from the delays near its losses.
+    /// Returns `None` if there are too few delays.
     pub(crate) fn new(
         delays: &Delays,
         around: impl Iterator<Item = Around>,
@@ -99,7 +100,7 @@ impl Shared {
         })
     }
 
-    /// Of one of its losses; `None` without a delay near it.
+    /// Returns the features of a loss; `None` without a delay near it.
     pub(crate) fn features(
         &self,
         around: Around,

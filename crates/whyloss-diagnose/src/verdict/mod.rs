@@ -6,9 +6,9 @@
 //! verdict     the likelier cause if its probability is at least SURE, else "cannot tell"
 //! ```
 //!
-//! A logistic regression, since its answer is a probability that can be held to account:
-//! `docs/evidence/diagnosis.md` says on what networks the weights were found, and how often the
-//! verdict is right on others.
+//! A logistic regression gives a probability, which can be checked. `docs/evidence/diagnosis.md`
+//! names the networks on which the weights were found, and says how often the verdict is right on
+//! others.
 
 mod features;
 mod weights;
@@ -20,19 +20,21 @@ use whyloss::Cause;
 
 use crate::loss::Sure;
 
-/// The least confidence of a verdict.
+/// The lowest confidence at which a verdict is given, as a probability.
 pub const SURE: f64 = 0.7;
 
-/// The probability of [`wireless`] of a flow that does not fill its path by itself, of which
-/// nothing is likely before a loss is looked at: the odds that the weights bring with them, those
-/// of TCP that fills its path, are taken out.
+/// Returns the probability that a loss is wireless, in a flow that does not fill its path.
+///
+/// The weights of [`wireless`] include how often each cause occurs in TCP that fills its path. This
+/// function removes that ratio: both causes are equally likely before the features are known.
 pub fn wireless_of_media(features: &Features) -> f64 {
     let odds = wireless(features, true);
     let odds = odds / (1.0 - odds).max(f64::MIN_POSITIVE) * weights::PRIOR;
     odds / (1.0 + odds)
 }
 
-/// The probability that a loss with these features is wireless.
+/// Returns the probability that a loss with these features is wireless. `before` says whether it
+/// happened before the point of capture.
 pub fn wireless(features: &Features, before: bool) -> f64 {
     let weights = if before {
         &weights::BEFORE
@@ -43,7 +45,8 @@ pub fn wireless(features: &Features, before: bool) -> f64 {
     1.0 / (1.0 + (-sum).exp())
 }
 
-/// The verdict at that probability of wireless; `None` below [`SURE`].
+/// Returns the verdict at this probability of wireless; `None` if its confidence is below
+/// [`SURE`].
 pub fn verdict(wireless: f64) -> Option<Sure> {
     let (cause, confidence) = if wireless > 0.5 {
         (Cause::Wireless, wireless)

@@ -8,15 +8,17 @@ use crate::delay::Around;
 use crate::loss::{Event, Evidence, Loss, Side};
 use crate::packet::Segment;
 
-/// Bytes that may be missing before the first that passed, at the beginning of a connection.
+/// The highest number of bytes that may be missing before the first one that passed.
 const BEGINNING: u64 = 1 << 16;
-/// Without time stamps, what fills a gap sooner than this share of a round trip was overtaken.
+/// The share of a round trip before which a packet that fills a gap was reordered, without time
+/// stamps.
 const OVERTAKEN: f64 = 0.8;
-/// The same without a round trip, ns.
+/// The time in ns before which a packet that fills a gap was reordered, without time stamps or
+/// round trips.
 const OVERTAKEN_NS: u64 = 3_000_000;
 
 impl Half {
-    /// Bytes pass that were missing.
+    /// Handles bytes that fill a gap.
     pub(super) fn on_filled(&mut self, at: At, gap: Gap, transmission: Transmission) {
         let overtaken = self.is_overtaken(at, &gap, transmission.stamp);
         if overtaken {
@@ -69,7 +71,7 @@ impl Half {
         waited < round_trip.map_or(OVERTAKEN_NS, |ns| (ns as f64 * OVERTAKEN) as u64)
     }
 
-    /// Bytes are missing before `start`.
+    /// Handles a gap before `start`.
     pub(super) fn on_gap(&mut self, at: At, segment: &Segment, start: u64) {
         let missing = start - self.next;
         let packets = self.packets(missing);
@@ -108,7 +110,8 @@ impl Half {
         }
     }
 
-    /// The receiver waits for bytes before the first that passed: they were lost on their way here.
+    /// Handles an acknowledgement of bytes before the first one that passed: these were lost before
+    /// the point of capture.
     pub(super) fn begin_earlier(&mut self, at: At, ack: u64) {
         if self.origin - ack < BEGINNING && self.ledger.is_empty() && self.gaps.is_empty() {
             self.gaps.push(Gap {
