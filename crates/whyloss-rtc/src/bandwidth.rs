@@ -1,26 +1,27 @@
-//! The seam at which a media sender asks an estimator, ours or another stack's.
+//! The interface between a media sender and its estimator, which may be another stack's.
 
 use crate::{Estimator, Report, Time};
 
 /// Estimates the rate at which a sender of media should send.
 pub trait Bandwidth: Send {
-    /// Takes the departure at `now` of packet `id`, of `size` bytes on the wire.
+    /// Records the departure at `now` of packet `id`, of `size` bytes on the wire.
     fn on_sent(&mut self, now: Time, id: u64, size: u32) {
         let _ = (now, id, size);
     }
 
-    /// Takes the reports that came at `now` on the sender's clock.
+    /// Updates the target with the reports that came at `now` on the sender's clock.
     fn on_reports(&mut self, now: Time, reports: &[Report]);
 
-    /// Returns the rate at which to send, bit/s.
+    /// Returns the bitrate to send at, in bit/s.
     fn target(&self) -> f64;
 
-    /// Returns when [`timeout`](Self::timeout) is due if no report comes before.
+    /// Returns the time at which [`timeout`](Self::timeout) is due if no report comes before;
+    /// `None` without a deadline.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// Acts on the deadline, if it has come.
+    /// Lowers the target if the deadline has passed at `now`; else does nothing.
     fn timeout(&mut self, now: Time) {
         let _ = now;
     }

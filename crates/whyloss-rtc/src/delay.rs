@@ -26,10 +26,10 @@
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
 
-/// Most packets of half a round that are looked at.
+/// The highest number of packets of half a round that are used.
 const MANY: usize = 32;
 
-/// Two buckets of this length hold the base.
+/// The length of each of the two buckets that hold the base.
 const BUCKET: Duration = Duration::from_secs(5);
 
 /// The smallest value of the last one to two buckets.
@@ -55,16 +55,16 @@ impl Least {
     }
 }
 
-/// Queue as a round shows it.
+/// The queue at the end of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Queue {
-    /// Seconds.
+    /// The queueing delay, in seconds.
     pub(crate) delay: f64,
-    /// Seconds per second.
+    /// Its growth, in seconds per second.
     pub(crate) trend: f64,
 }
 
-/// Sums of a least-squares line.
+/// The sums of a least-squares line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     n: f64,
@@ -102,10 +102,10 @@ impl Line {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
-    /// Delays of the latest packets, in order of arrival.
+    /// The delays of the latest packets, in the order of arrival.
     rotts: [i64; 2 * MANY],
     next: usize,
-    /// Packets of this round, and the departure and rott of its first.
+    /// The number of packets in this round, and the departure and rott of the first.
     count: usize,
     first: (Time, i64),
     line: Line,
@@ -128,7 +128,7 @@ impl Delay {
         }
     }
 
-    /// Takes an arrival.
+    /// Updates the trend with an arrival.
     pub(crate) fn add(&mut self, arrival: &Arrival) {
         let rott = arrival.rott().as_nanos();
         if self.count == 0 {

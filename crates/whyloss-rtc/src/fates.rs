@@ -12,17 +12,17 @@
 //! or after the arrival that reveals it (RFC 8888 and TWCC reports overlap and overtake each
 //! other).
 
-/// Packets that the ring remembers: 3 s at 100 Mbit/s in packets of 1,200 bytes.
+/// The number of packets that the ring remembers: 3 s at 100 Mbit/s in packets of 1,200 bytes.
 pub(crate) const SPAN: u64 = 1 << 15;
 
 use whyloss::Cause;
 
-/// The losses that an arrival reveals.
+/// The losses that an arrival reveals, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
-    /// Packets whose cause the path does not tell.
+    /// The losses whose cause the path does not report.
     pub(crate) missing: u64,
-    /// Packets of which the path tells it.
+    /// The losses that a full queue caused, as the path reports.
     pub(crate) refused: u64,
     pub(crate) corrupted: u64,
 }
@@ -44,9 +44,9 @@ impl Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Unknown,
-    /// Reported lost, to be counted at the next arrival above it.
+    /// Reported lost; counted at the next arrival with a higher number.
     Missing(Option<Cause>),
-    /// Counted as lost.
+    /// Lost and counted.
     Lost,
     Arrived,
 }
@@ -54,11 +54,11 @@ enum Fate {
 #[derive(Clone, Debug)]
 pub(crate) struct Fates {
     ring: Box<[Fate]>,
-    /// One more than the highest number seen.
+    /// The highest number seen, plus 1.
     end: u64,
-    /// One more than the highest number that arrived.
+    /// The highest number that arrived, plus 1.
     arrived: u64,
-    /// Losses below `arrived` that no arrival has counted yet.
+    /// The losses below `arrived` that no arrival has counted yet.
     behind: Gap,
 }
 
@@ -87,7 +87,7 @@ impl Fates {
         (self.end - id <= SPAN).then(|| &mut self.ring[(id % SPAN) as usize])
     }
 
-    /// Takes the report that packet `id` is lost, and why, if the path tells.
+    /// Records that packet `id` is lost, with the cause if the path reports it.
     pub(crate) fn lost(&mut self, id: u64, cause: Option<Cause>) {
         let behind = id < self.arrived;
         let Some(fate) = self.slot(id).filter(|fate| **fate == Fate::Unknown) else {
@@ -101,8 +101,8 @@ impl Fates {
         }
     }
 
-    /// Takes the report that packet `id` arrived. Returns the losses that it reveals, or `None` if
-    /// the arrival is no news.
+    /// Records that packet `id` arrived. Returns the losses that it reveals, or `None` if the
+    /// arrival was reported before.
     pub(crate) fn arrived(&mut self, id: u64) -> Option<Gap> {
         let fate = self.slot(id)?;
         if *fate == Fate::Arrived {

@@ -1,7 +1,7 @@
-//! Transport-wide and RFC 8888 feedback from RTCP bytes, for senders without a stack that reads it.
+//! Reads transport-wide and RFC 8888 feedback from RTCP bytes, for senders whose stack does not.
 //!
-//! [`Session`] keeps a ring of the packets that left, reads each compound RTCP packet, and hands
-//! the estimator its reports.
+//! [`Session`] remembers the latest departures, reads each compound RTCP packet, and passes its
+//! reports to the estimator.
 //!
 //! ```
 //! use whyloss_rtc::feedback::Session;
@@ -21,32 +21,32 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
-//! A number means the packet nearest below the latest that left, so feedback may be up to 32,767
-//! packets old.
+//! Numbers wrap at 2¹⁶. A number means the latest packet that left with it, so feedback may be up
+//! to 32,767 packets old.
 
 use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
 
-/// Packets that left and may still be reported.
+/// The number of packets that may still be reported.
 const RING: u64 = 1 << 13;
-/// Reports handed on at a time.
+/// The number of reports passed on at a time.
 const BATCH: usize = 256;
 
-/// An estimator that hears RTCP.
+/// Connects an estimator to RTCP feedback.
 #[derive(Clone, Debug)]
 pub struct Session<E = Estimator> {
     estimator: E,
-    /// Departure and size by number.
+    /// The extended number, departure and size of each packet.
     sent: Box<[(u64, Time, u32)]>,
-    /// The latest number that left, counted on past every wrap-around.
+    /// The latest number that left, extended past every wrap-around.
     latest: Option<u64>,
     transport: Clock,
     report: Clock,
     batch: Vec<Report>,
 }
 
-/// A receiver's clock that starts again after a period, counted on.
+/// Extends a receiver's clock that wraps after a period.
 #[derive(Clone, Debug)]
 struct Clock {
     period: u64,
@@ -54,7 +54,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Returns the time nearest to the one before that `ns` may stand for.
+    /// Returns the time congruent to `ns` that is nearest to the previous one.
     fn read(&mut self, ns: u64) -> u64 {
         // So that a time just before the first does not wrap.
         let last = self.last.unwrap_or(self.period + ns % self.period);
@@ -69,14 +69,14 @@ impl Clock {
     }
 }
 
-/// A step of transport-wide feedback and of its reference times, ns.
+/// The step of transport-wide feedback and that of its reference times, in ns.
 const STEP: i64 = 250_000;
 const REFERENCE: u64 = 64_000_000;
 /// The middle of an NTP time starts again after 65,536 s.
 const NTP: u64 = 65_536_000_000_000;
 
 impl<E: Bandwidth> Session<E> {
-    /// Hands reports on to `estimator`.
+    /// Creates a session that passes reports to `estimator`.
     pub fn new(estimator: E) -> Self {
         let clock = |period| Clock { period, last: None };
         Self {
@@ -89,17 +89,17 @@ impl<E: Bandwidth> Session<E> {
         }
     }
 
-    /// The estimator within.
+    /// Returns the estimator that gets the reports.
     pub fn estimator(&self) -> &E {
         &self.estimator
     }
 
-    /// The estimator within, to poll its timeout.
+    /// Returns the estimator mutably, to handle its timeout.
     pub fn estimator_mut(&mut self) -> &mut E {
         &mut self.estimator
     }
 
-    /// Takes the departure at `now` of the packet with this number, of `size` bytes on the wire.
+    /// Records the departure of packet `number` at `now`, with `size` bytes on the wire.
     pub fn on_sent(&mut self, number: u16, now: Time, size: u32) {
         let id = match self.latest {
             None => 1 << 16 | u64::from(number),
@@ -110,11 +110,10 @@ impl<E: Bandwidth> Session<E> {
         self.estimator.on_sent(now, id, size);
     }
 
-    /// Reads a compound RTCP packet that came at `now`. Returns how many packets it reports that
-    /// this session sent.
+    /// Reads a compound RTCP packet that came at `now`. Returns how many packets of this session it
+    /// reports.
     ///
-    /// Skips anything that is neither of the two formats, and stops at the first byte that is
-    /// malformed.
+    /// Skips other RTCP packets, and stops at the first malformed byte.
     pub fn on_rtcp(&mut self, now: Time, bytes: &[u8]) -> usize {
         let mut reports = 0;
         let Ok(compound) = Compound::parse(bytes) else {

@@ -1,11 +1,12 @@
-//! The estimator as `rtc-interceptor`'s [`BandwidthEstimator`], the seam of webrtc-rs.
+//! Adapts the estimator to `rtc-interceptor`'s [`BandwidthEstimator`], the interface of webrtc-rs.
 //!
 //! ```
-//! use rtc_interceptor::CongestionControlBuilder;
+//! use rtc_interceptor::{CongestionControlBuilder, Registry, Slot};
 //! use whyloss_rtc::{Estimator, interceptor::Whyloss};
 //!
 //! let estimator = Whyloss::new(Estimator::new(300e3, 100e3, 10e6));
-//! let interceptor = CongestionControlBuilder::new(estimator).build();
+//! let control = CongestionControlBuilder::new(estimator).build();
+//! let chain = Registry::new().with(Slot::CongestionControl, control).build();
 //! ```
 
 use crate::bandwidth::Bandwidth;
@@ -13,7 +14,7 @@ use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtc_interceptor::{BandwidthEstimator, EstimatorStats, PacketReport};
 use std::time::{Duration, Instant};
 
-/// An [`Estimator`] that hears the reports of rtc-interceptor.
+/// An [`Estimator`] as a `BandwidthEstimator` of rtc-interceptor.
 #[derive(Clone, Debug)]
 pub struct Whyloss {
     estimator: Estimator,
@@ -25,13 +26,13 @@ pub struct Whyloss {
 const EPOCH: Duration = Duration::from_hours(1);
 
 impl Whyloss {
-    /// Hands reports on to `estimator`.
+    /// Wraps `estimator`.
     pub fn new(estimator: Estimator) -> Self {
         let epoch = None;
         Self { estimator, epoch }
     }
 
-    /// The estimator within.
+    /// Returns the estimator.
     pub fn estimator(&self) -> &Estimator {
         &self.estimator
     }
@@ -93,13 +94,13 @@ impl BandwidthEstimator for Whyloss {
 #[derive(Clone, Debug)]
 pub struct Theirs<E> {
     estimator: E,
-    /// The instant that time zero stands for.
+    /// The instant of time zero.
     epoch: Instant,
     reports: Vec<PacketReport>,
 }
 
 impl<E: BandwidthEstimator> Theirs<E> {
-    /// Hands reports on to `estimator`.
+    /// Wraps `estimator`.
     pub fn new(estimator: E) -> Self {
         #[expect(
             clippy::disallowed_methods,

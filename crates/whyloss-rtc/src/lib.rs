@@ -22,8 +22,9 @@
 //! # Contract
 //!
 //! - Numbers count packets in the order of departure. Reports may come in any order, late, twice,
-//!   or not at all; a packet that no report speaks of counts neither as lost nor as arrived.
-//! - The two clocks share neither epoch nor pace. A clock that jumps costs a few rounds.
+//!   or not at all. A packet without a report counts neither as lost nor as arrived.
+//! - The clocks of sender and receiver may differ in offset and speed. If a clock jumps, the
+//!   estimator needs a few rounds to recover.
 //! - [`target`](Estimator::target) is finite and between the bounds at any time.
 //! - A sender that probes needs nothing special: a burst above the target raises it if the path
 //!   carries the burst.
@@ -32,20 +33,20 @@
 //!
 //! # Parts
 //!
-//! | file | what it decides |
+//! | file | decision |
 //! |---|---|
-//! | `delay.rs` | how long the queue is, and whether it grows |
-//! | `loss.rs` | why each packet was lost |
-//! | `ecn.rs` | how much of what arrived is marked |
-//! | `train.rs` | what a burst or a probe shows of the capacity |
-//! | `rate.rs` | where the target goes |
-//! | `fates.rs`, `round.rs` | what they share: reports in order, and rates of a round |
+//! | `delay.rs` | the queueing delay, and whether it grows |
+//! | `loss.rs` | the cause of each loss |
+//! | `ecn.rs` | the share of arrived packets that are marked |
+//! | `train.rs` | the capacity that a burst or a probe shows |
+//! | `rate.rs` | the next target |
+//! | `fates.rs`, `round.rs` | none; they keep reports in order, and the rates of a round |
 //!
 //! # Features
 //!
-//! `rtc-interceptor` implements the trait of webrtc-rs, and `rtcp` reads feedback from RTCP bytes.
-//! `media` has both ends of a call without its video, and `sim` puts them into `whyloss-sim`. All
-//! are off by default.
+//! `rtc-interceptor` implements the trait of webrtc-rs, `str0m` reads its events, and `rtcp` reads
+//! feedback from RTCP bytes. `media` has both ends of a call without its video, and `sim` puts them
+//! into `whyloss-sim`. All are off by default.
 
 pub mod bandwidth;
 mod delay;
@@ -76,22 +77,22 @@ use train::Trains;
 use whyloss::receiver::Arrival;
 pub use whyloss::{Cause, Duration, Time};
 
-/// Arrivals that make a round: a line through fewer says little of a queue. A slow sender's round
-/// ends after [`SLOW`] with fewer.
+/// The number of arrivals that end a round; a line through fewer says little about a queue. With a
+/// slow sender, a round ends after [`SLOW`].
 const FEW: u32 = 8;
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The ECN codepoint with which a packet arrived (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {
-    /// Not ECN-capable, or not reported.
+    /// Not-ECT: not ECN-capable, or not reported.
     #[default]
     NotEct,
-    /// ECN-capable, classic.
+    /// ECT(0): ECN-capable, with classic reactions to marks.
     Ect0,
-    /// ECN-capable, L4S (RFC 9331).
+    /// ECT(1): ECN-capable, with L4S reactions (RFC 9331).
     Ect1,
-    /// Marked by a queue.
+    /// CE: marked by a queue.
     Ce,
 }
 
@@ -107,51 +108,54 @@ impl Ecn {
     }
 }
 
-/// The fate of a packet.
+/// The fate of a packet in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived, at this time on the receiver's clock if the report tells it, with this
-    /// codepoint.
+    /// The packet arrived with this codepoint, at this time on the receiver's clock. The time is
+    /// `None` if the report lacks it.
     Arrived(Option<Time>, Ecn),
-    /// It did not arrive. A path that knows why may tell the cause; without it, the estimator
-    /// judges.
+    /// The packet did not arrive. If the path knows the cause, the report may give it; otherwise
+    /// the estimator infers it.
     Lost(Option<Cause>),
 }
 
 /// A receiver's report of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Number of the packet, counted up by one from any start in the order of departure.
+    /// The number of the packet: one more for each packet in the order of departure, from any
+    /// start.
     pub id: u64,
-    /// Time of departure on the sender's clock: when the pacer released it.
+    /// The time on the sender's clock at which the pacer released the packet.
     pub departed: Time,
-    /// Bytes on the wire.
+    /// The size on the wire, in bytes.
     pub size: u32,
     /// The fate that the receiver reports.
     pub fate: Fate,
 }
 
-/// State behind the target, for logs and pictures.
+/// The measurements behind the target, for logs and pictures. A round is the time between two
+/// changes of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Queue of the latest round, seconds, its noise taken off.
+    /// The queueing delay of the latest round, without noise, in seconds.
     pub queue: f64,
-    /// Growth of the queue in that round, seconds per second; 0 if it is within two standard
-    /// errors.
+    /// The growth of the queueing delay in that round, in seconds per second; 0 if it is within two
+    /// standard errors.
     pub trend: f64,
-    /// Capacity at the last congestion, bit/s; 0 before the first.
+    /// The capacity at the last congestion, in bit/s; 0 before the first.
     pub capacity: f64,
-    /// Share of the packets of the latest round that were lost.
+    /// The share of the round's packets that were lost, in [0, 1].
     pub lost: f64,
-    /// Share of them that a full queue refused, by the odds of the losses.
+    /// The share of the round's packets that a full queue refused, in [0, 1], estimated from the
+    /// odds of each loss.
     pub refused: f64,
-    /// Time from the first departure of the latest round to its report, seconds: a round trip and
+    /// The time from the first departure of the round to its report, in seconds: a round trip and
     /// the interval of feedback.
     pub trip: f64,
 }
 
-/// Estimates the rate at which a sender of media should send.
+/// Estimates the bitrate at which a media sender should send.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     fates: Fates,
@@ -163,18 +167,19 @@ pub struct Estimator {
     control: Control,
     stats: Stats,
     trip: Duration,
-    /// When the latest reports came.
+    /// The time of the latest reports.
     now: Time,
-    /// When the target last changed: packets that left before do not know it.
+    /// The time at which the target last changed. Packets that left before do not follow it.
     changed: Time,
-    /// When an arrival was last reported, unless a silence was noticed since.
+    /// The time of the latest reported arrival; `None` before the first, and after a timeout.
     heard: Option<Time>,
 }
 
 impl Estimator {
-    /// Starts at `initial` and stays between `least` and `most`, all in bit/s.
+    /// Creates an estimator whose target starts at `initial` and stays between `least` and `most`,
+    /// all in bit/s.
     ///
-    /// Takes bounds in either order. A negative rate or NaN counts as 0, and no rate exceeds 1
+    /// The bounds may be in either order. A negative rate or NaN counts as 0, and no rate exceeds 1
     /// Tbit/s.
     pub fn new(initial: f64, least: f64, most: f64) -> Self {
         Self {
@@ -193,10 +198,9 @@ impl Estimator {
         }
     }
 
-    /// Takes the reports that came at `now` on the sender's clock.
+    /// Updates the target with the reports that came at `now` on the sender's clock.
     ///
-    /// The losses of a batch are read before its arrivals, which is why the reports must be
-    /// readable twice.
+    /// Iterates over the reports twice: first over the lost packets, then over the arrived ones.
     pub fn on_reports<R>(&mut self, now: Time, reports: R)
     where
         R: IntoIterator<Item = Report>,
@@ -273,7 +277,7 @@ impl Estimator {
         self.changed = self.now;
     }
 
-    /// The sender's clock went back to `now`: times of before mean nothing.
+    /// Handles a sender's clock that went back to `now`: earlier times become meaningless.
     fn on_clock(&mut self, now: Time) {
         self.delay = Delay::new();
         self.round = Round::new();
@@ -283,26 +287,27 @@ impl Estimator {
         self.heard = self.heard.map(|_| now);
     }
 
-    /// The rate at which to send, bit/s.
+    /// Returns the bitrate to send at, in bit/s.
     pub fn target(&self) -> f64 {
         self.control.target
     }
 
-    /// State behind the target. No decision should rest on it.
+    /// Returns the measurements behind the target. Programs should not base decisions on them.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// The time at which [`timeout`](Self::timeout) is due if no report comes before: half a
-    /// second, or four trips.
+    /// Returns the time at which [`timeout`](Self::timeout) is due: half a second or four
+    /// [`trip`](Stats::trip)s, whichever is longer, after the latest report of an arrival. Returns
+    /// `None` before the first arrival, and after a timeout until the next one.
     pub fn poll_timeout(&self) -> Option<Time> {
         let patience = (self.trip * 4).max(Duration::from_millis(500));
         self.heard.map(|heard| heard + patience)
     }
 
-    /// Halves the target if `now` is past [`poll_timeout`](Self::poll_timeout), once per silence.
+    /// Halves the target if `now` is at or past [`poll_timeout`](Self::poll_timeout).
     ///
-    /// An idle sender hears nothing either, so a longer silence takes no more.
+    /// A silence halves the target only once, because an idle sender gets no reports either.
     pub fn timeout(&mut self, now: Time) {
         if self.poll_timeout().is_some_and(|due| now >= due) {
             self.control.on_silence();

@@ -19,9 +19,9 @@ use whyloss::receiver::{Arrival, ReceiverClassifier};
 #[derive(Clone, Debug)]
 pub(crate) struct Losses {
     trees: Trees,
-    /// Packets of this round that a queue refused, as far as odds tell.
+    /// The number of packets of this round that a queue refused, by the odds.
     pub(crate) refused: f64,
-    /// Packets of this round that did not arrive.
+    /// The number of packets of this round that did not arrive.
     pub(crate) lost: f64,
 }
 
@@ -34,8 +34,8 @@ impl Losses {
         }
     }
 
-    /// Takes an arrival and the losses that it reveals. Returns how many of them a queue refused,
-    /// and all.
+    /// Updates the trees with an arrival and the losses that it reveals. Returns how many of these
+    /// a queue refused, and how many there are.
     pub(crate) fn judge(&mut self, arrival: &Arrival, gap: &Gap) -> (f64, f64) {
         let p = match self.trees.on_arrival(arrival, gap.all()) {
             None => return (0.0, 0.0),

@@ -1,4 +1,4 @@
-//! NADA (RFC 8698), a peer to measure against.
+//! NADA (RFC 8698), an estimator for comparisons.
 //!
 //! ```text
 //! d_queue   least of the last 15 one-way delays − least of all, s
@@ -39,7 +39,7 @@ const LAMBDA: f64 = 0.5;
 const PLRREF: f64 = 0.01;
 const DLOSS: f64 = 0.010;
 const ALPHA: f64 = 0.1;
-/// Taps of the least filter.
+/// The number of taps of the minimum filter.
 const TAPS: usize = 15;
 
 /// A packet in the window of [`LOGWIN`].
@@ -47,11 +47,11 @@ const TAPS: usize = 15;
 struct Seen {
     told: Time,
     bits: f64,
-    /// One-way delay, s; `None` if it was lost.
+    /// The one-way delay in s; `None` if the packet was lost.
     delay: Option<f64>,
 }
 
-/// NADA's sender, fed with reports.
+/// Estimates the bitrate by NADA, from reports.
 #[derive(Clone, Debug)]
 pub struct Nada {
     least: f64,
@@ -63,14 +63,15 @@ pub struct Nada {
     window: VecDeque<Seen>,
     p_loss: f64,
     rtt: f64,
-    /// Packets since the last loss, and the intervals before it.
+    /// The number of packets since the last loss, and the intervals between earlier losses.
     since_loss: u64,
     intervals: VecDeque<u64>,
     updated: Option<Time>,
 }
 
 impl Nada {
-    /// Starts at `initial` and stays between `least` and `most`, all in bit/s.
+    /// Creates an estimator whose target starts at `initial` and stays between `least` and `most`,
+    /// all in bit/s.
     pub fn new(initial: f64, least: f64, most: f64) -> Self {
         Self {
             least,

@@ -7,6 +7,7 @@
 //! known     ← known + (capacity − known)/4           or capacity, if they are more than a quarter apart
 //!
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
+//! rival       target ← target + packet·dt/trip², or 7/10 of it if refused (`rival.rs`)
 //! refused     target ← target·(1 − refused),         if the queue holds a packet and at least 2.5 ms
 //!             and to at most 29/32 of what the path took, without it, if that is less than the target
 //! else        target ← target + max((known − target)/2, gain·step)
@@ -30,6 +31,8 @@
 //!   the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
 //!   Balakrishnan, INFOCOM 2001). The root of the time lies between equal steps per round and equal
 //!   steps per second, for rounds of unlike length. Fast flows keep half of a proportional step.
+//! - **Rivals.** A queue that another sender fills never drains. Beside it, the target takes TCP's
+//!   steps, slower by the share of a trip that is no round-trip time.
 //! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
 //!   the last 10 s, a loss beside an empty queue is no congestion. Above it, a policer without a
 //!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
@@ -49,37 +52,37 @@ use crate::delay::Queue;
 use crate::train::Shown;
 use whyloss::{Duration, Time};
 
-/// Queue above which the target gives way, seconds.
+/// The queueing delay in seconds above which the target gives way.
 const LIMIT: f64 = 0.010;
-/// Gain after a congestion.
+/// The gain after a congestion.
 const CAUTION: f64 = 1.0 / 64.0;
-/// Scale of steps that grow with the root of rate and time, bit/s².
+/// The scale of steps that grow with the root of rate and time, in bit/s².
 const ROOT: f64 = 2.5e6;
 /// So far below a rate that the path took, nothing refuses.
 const BELOW: f64 = 1.0 / 16.0;
-/// How far below it a loss beside an empty queue takes the target.
+/// The relative distance below that rate to which a loss beside an empty queue lowers the target.
 const TEST: f64 = BELOW + 2.0 * CAUTION;
-/// Two buckets of this length hold the rate that the path took.
+/// The length of each of the two buckets that hold the rate that the path took.
 const BUCKET: Duration = Duration::from_secs(5);
-/// No rate is larger: 1 Tbit/s.
+/// The highest rate: 1 Tbit/s.
 const MOST: f64 = 1e12;
 
-/// Evidence of one round.
+/// The evidence of one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) queue: Queue,
-    /// From the first departure to now.
+    /// The time from the first departure to now.
     pub(crate) trip: Duration,
-    /// bit/s, lost packets included, if known.
+    /// The sending rate in bit/s, lost packets included, if known.
     pub(crate) sent: Option<f64>,
-    /// Share of the sent packets that a queue refused, if it was full.
+    /// The share of the sent packets that a full queue refused.
     pub(crate) refused: f64,
-    /// Share of them that did not arrive.
+    /// The share of the sent packets that did not arrive.
     pub(crate) lost: f64,
-    /// Packets that were sent, and bytes of each.
+    /// The number of sent packets, and the bytes of each.
     pub(crate) packets: f64,
     pub(crate) size: f64,
-    /// Share of the target that marks leave.
+    /// The share of the target that is left after marks.
     pub(crate) marks: Option<f64>,
     pub(crate) train: Option<Shown>,
 }
@@ -92,15 +95,15 @@ pub(crate) struct Control {
     gain: f64,
     pub(crate) known: f64,
     congested: bool,
-    /// Whether a queue showed the last congestion.
+    /// Whether a queue, not a policer, showed the last congestion.
     queued: bool,
-    /// When the latest round ended, and seconds since the one before.
+    /// The end of the latest round, and the seconds since the one before.
     at: Time,
     dt: f64,
-    /// Target at which the queue began to build, bit/s.
+    /// The target at which the queue began to build, in bit/s.
     ceiling: f64,
     proven: Most,
-    /// Share of packets that odds call refused where nothing refuses.
+    /// The share of packets that the odds call refused where nothing refuses.
     mistaken: f64,
 }
 
@@ -194,7 +197,7 @@ impl Control {
         0.0
     }
 
-    /// The step of a gain of one, bit/s.
+    /// Returns the step at a gain of 1, in bit/s.
     fn step(&self) -> f64 {
         if self.queued {
             (self.target * ROOT * self.dt).sqrt().max(self.target / 2.0)
@@ -225,7 +228,7 @@ impl Control {
         }
     }
 
-    /// Takes a capacity at which the path was congested, bit/s.
+    /// Updates the known capacity, in bit/s, with that at a congestion.
     fn learn(&mut self, capacity: f64) {
         self.gain = CAUTION;
         let apart = (capacity - self.known).abs();
@@ -236,12 +239,12 @@ impl Control {
         };
     }
 
-    /// No report comes any more.
+    /// Handles the timeout without reports.
     pub(crate) fn on_silence(&mut self) {
         self.set(self.target / 2.0);
     }
 
-    /// The clock went back to `now`.
+    /// Handles a clock that went back to `now`.
     pub(crate) fn on_clock(&mut self, now: Time) {
         self.proven.since = now;
     }

@@ -15,7 +15,7 @@ use whyloss::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     departures: (Time, Time),
-    /// Bytes that arrived, and of the packet that left first.
+    /// The bytes that arrived, and those of the packet that left first.
     pub(crate) bytes: f64,
     first: f64,
     pub(crate) arrived: u32,
@@ -42,17 +42,17 @@ impl Round {
         self.arrived = self.arrived.saturating_add(1);
     }
 
-    /// When the first of its packets left.
+    /// Returns the departure of the first packet.
     pub(crate) fn began(&self) -> Time {
         self.departures.0
     }
 
-    /// How long its packets took to leave.
+    /// Returns the time from the first to the last departure.
     pub(crate) fn span(&self) -> Duration {
         self.departures.1 - self.departures.0
     }
 
-    /// The rate at which they and `lost` more per arrival left, bit/s.
+    /// Returns the rate in bit/s at which these packets left, with `lost` more per arrival.
     pub(crate) fn sent(&self, lost: f64) -> Option<f64> {
         let bits = 8.0 * (self.bytes * (1.0 + lost) - self.first);
         let span = self.span().as_secs_f64();

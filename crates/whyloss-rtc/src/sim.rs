@@ -1,7 +1,7 @@
-//! Calls as flows of `whyloss-sim`: the ends of [`media`](crate::media) in virtual time.
+//! Runs calls as flows of `whyloss-sim`: the ends of [`media`](crate::media) in virtual time.
 //!
-//! [`install`] lets every scenario of the process have flows of RTP. The same seed gives the same
-//! run: the seed draws the sizes of frames, and nothing else is random.
+//! [`install`] lets scenarios have RTP flows. The same seed gives the same run: it draws the sizes
+//! of frames, and nothing else is random.
 
 use whyloss::{Duration, Time};
 use whyloss_sim::host::outside::{Beginning, Host, Hosts};
@@ -13,12 +13,12 @@ use crate::bandwidth::Bandwidth;
 use crate::media::{Feedback, Receiver, Sender, Settings, packet};
 use crate::nada::Nada;
 
-/// Lets all runs of this process have flows of RTP.
+/// Installs RTP flows for all runs of this process.
 pub fn install() {
     rtp::install(knows, hosts);
 }
 
-/// Whether this build has the estimator.
+/// Returns whether this build has the estimator.
 pub fn knows(name: Name) -> bool {
     match name {
         Name::Whyloss | Name::Nada => true,
@@ -26,7 +26,8 @@ pub fn knows(name: Name) -> bool {
     }
 }
 
-/// Makes the estimator; without the feature that it needs, ours.
+/// Creates the estimator of this name. Without the feature that it needs, creates Whyloss's
+/// instead. The rates are in bit/s.
 pub fn estimator(name: Name, initial: f64, least: f64, most: f64) -> Box<dyn Bandwidth> {
     match name {
         Name::Nada => Box::new(Nada::new(initial, least, most)),
@@ -39,7 +40,7 @@ pub fn estimator(name: Name, initial: f64, least: f64, most: f64) -> Box<dyn Ban
     }
 }
 
-/// Returns the settings of a call whose largest datagram has so many bytes.
+/// Returns the settings of a call whose largest datagram has `datagram` bytes.
 pub fn settings(options: &Options, datagram: u32) -> Settings {
     Settings {
         feedback: match options.feedback {
@@ -62,7 +63,7 @@ pub fn settings(options: &Options, datagram: u32) -> Settings {
     }
 }
 
-/// The two ends of a call.
+/// Creates the two ends of a call.
 #[expect(clippy::needless_pass_by_value, reason = "an engine takes it so")]
 fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     let settings = settings(options, beginning.datagram);
@@ -147,19 +148,19 @@ impl Host for Sink {
     }
 }
 
-/// Time over which the received rate is taken, and the parts of it.
+/// The time over which the received rate is measured, and its number of parts.
 const SPAN: Duration = Duration::from_secs(1);
 const PARTS: usize = 4;
 
-/// Counts over the measurement window.
+/// The measures of a call over the measurement window.
 struct Call {
     settings: Settings,
     from: Time,
     until: Time,
     start: Time,
-    /// Rate at which the path counts as full, bit/s.
+    /// The rate at which the path counts as full, in bit/s.
     goal: f64,
-    /// Bits received in each part of the latest span, and when the latest part began.
+    /// The bits received in each part of the latest span, and the start of the latest part.
     parts: [f64; PARTS],
     part: Time,
     result: CallResult,
@@ -221,7 +222,8 @@ impl Call {
         }
     }
 
-    /// Whether a frame captured at this time counts: if it can be shown in time before the end.
+    /// Returns whether a frame captured at this time counts: it can be shown in time before the
+    /// end.
     fn counts(&self, captured: Time) -> bool {
         let last = self.until - self.settings.late - self.least.unwrap_or(Duration::ZERO);
         self.from <= captured && captured <= last

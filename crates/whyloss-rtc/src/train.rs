@@ -18,12 +18,12 @@ use whyloss::{Duration, Time};
 const PACKETS: u32 = 5;
 const SPAN: Duration = Duration::from_millis(15);
 
-/// Capacity shown by the fastest train of a round.
+/// The capacity that the fastest train of a round shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shown {
-    /// bit/s.
+    /// The rate, in bit/s.
     pub(crate) rate: f64,
-    /// Whether that is all that the path can take.
+    /// Whether the rate is all that the path can take.
     pub(crate) full: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Trains {
 }
 
 impl Trains {
-    /// Takes an arrival, while the target is `target` bit/s.
+    /// Updates the train with an arrival, while the target is `target` bit/s.
     pub(crate) fn add(&mut self, arrival: &Arrival, target: f64) {
         let bits = 8.0 * f64::from(arrival.size);
         let gap = (arrival.sent - self.departures.1).as_secs_f64();

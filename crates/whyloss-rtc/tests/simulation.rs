@@ -49,7 +49,8 @@ fn a_call_fills_a_clean_link_without_freezing() {
     }
 }
 
-/// Fast and plain are the same to the byte, whoever estimates, with losses in both directions.
+/// The fast and the plain engine agree to the byte for every estimator, with losses in both
+/// directions.
 #[test]
 fn engines_agree_and_the_seed_fixes_the_run() {
     let both = format!(

@@ -92,7 +92,7 @@ impl Outcome {
         Self::last(&self.delivered, from, to).sum::<f64>() / possible
     }
 
-    /// The last 30 % of the run.
+    /// Returns the last 30 % of the run.
     pub(crate) fn tail(&self) -> (f64, f64) {
         (0.7 * self.duration, self.duration)
     }
@@ -110,7 +110,7 @@ impl Outcome {
         (mean, p95.copied().unwrap_or(0.0))
     }
 
-    /// When a mean of the target over two seconds came within 35 % of `goal`, to stay.
+    /// Returns when a mean of the target over two seconds came within 35 % of `goal`, to stay.
     pub(crate) fn converged(&self, goal: f64) -> Option<f64> {
         let mut since = None;
         for (index, &(at, _)) in self.targets.iter().enumerate() {

@@ -15,11 +15,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use whyloss::{Duration, Time};
 
-/// Scale of the deviation of sizes (RFC 8593, table 1: `SCALE_B`).
+/// The scale of the deviation of sizes (RFC 8593, table 1: `SCALE_B`).
 const SCALE: f64 = 0.15;
-/// Size of a key frame in mean frames (table 1: `K_B` over `B_0`).
+/// The size of a key frame in mean frames (table 1: `K_B` over `B_0`).
 const KEY: f64 = 13.5 / 4.17;
-/// Frames of a burst (table 1: `K_d`).
+/// The number of frames of a burst (table 1: `K_d`).
 const BURST: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -27,9 +27,9 @@ pub(crate) struct Encoder {
     random: Xoshiro256PlusPlus,
     reaction: Duration,
     frame_rate: f64,
-    /// Rates asked for, and when.
+    /// The requested rates, each with its time.
     asked: VecDeque<(Time, f64)>,
-    /// Frames of the burst after a key frame that are still to come.
+    /// The number of frames left in the burst after a key frame.
     burst: u32,
 }
 
@@ -48,8 +48,7 @@ impl Encoder {
         }
     }
 
-    /// Takes the rate of video that is asked for at `now`, bit/s. Returns the one that the encoder
-    /// follows.
+    /// Requests a rate of video at `now`, in bit/s. Returns the rate that the encoder follows.
     pub(crate) fn ask(&mut self, now: Time, rate: f64) -> f64 {
         self.asked.push_back((now, rate));
         while self

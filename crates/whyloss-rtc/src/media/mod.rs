@@ -1,5 +1,6 @@
-//! The two ends of a video call without the video: an encoder's model, a pacer, repairs, a jitter
-//! buffer, and feedback. Both are sans-I/O, so that the simulator and sockets run the same code.
+//! The two ends of a video call without the video: a model of the encoder, a pacer, retransmissions
+//! (*repairs*), a jitter buffer, and feedback. Both are sans-I/O, so the simulator and sockets run
+//! the same code.
 //!
 //! ```text
 //! Sender     encoder → pacer → RTP            reads TWCC or RFC 8888 reports, NACK, and PLI
@@ -14,8 +15,8 @@
 //! | reports | `reports.rs` | draft-holmer-rmcat-transport-wide-cc-extensions-01; RFC 8888 |
 //! | RTP | `packet.rs` | RFC 3550; RFC 8285 |
 //!
-//! A repair takes the next number of its stream, so that one series of reports covers all packets.
-//! RFC 4588 gives it a stream of its own.
+//! A repair takes the next number of the stream, so one series of reports covers all packets. RFC
+//! 4588 uses a separate stream.
 
 mod encoder;
 pub mod packet;
@@ -30,55 +31,57 @@ pub use screen::Shown;
 pub use sender::Sender;
 use whyloss::{Duration, Time};
 
-/// Bytes of the IPv4 and UDP headers below a datagram.
+/// The bytes of the IPv4 and UDP headers of a datagram.
 pub const HEADERS: u32 = 28;
 
 /// The format in which the receiver reports arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Feedback {
-    /// Transport-wide congestion control.
+    /// Transport-wide congestion control feedback (TWCC).
     #[default]
     Twcc,
-    /// RFC 8888.
+    /// The feedback of RFC 8888.
     Rfc8888,
 }
 
-/// The settings of a call; both ends need the same.
+/// The settings of a call. Both ends need the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Format of the reports.
+    /// The format of the reports; TWCC by default.
     pub feedback: Feedback,
-    /// Time between two reports.
+    /// The time between two reports; 50 ms by default.
     pub interval: Duration,
-    /// The first target, bit/s.
+    /// The initial target, in bit/s; 300,000 by default.
     pub start: f64,
-    /// Bounds of the target and of the encoder, bit/s on the wire.
+    /// The lowest target and encoder rate, in bit/s on the wire; 150,000 by default.
     pub least: f64,
-    /// See `least`.
+    /// The highest target and encoder rate, in bit/s on the wire; 1,500,000 by default.
     pub most: f64,
-    /// Frames a second.
+    /// The number of frames per second; 30 by default.
     pub frame_rate: f64,
-    /// Time between two key frames; without it, only the first frame and those that the receiver
-    /// asks for are.
+    /// The time between two key frames. With `None` (the default), only the first frame and
+    /// requested ones are key frames.
     pub key_interval: Option<Duration>,
-    /// How long the encoder takes to follow its target.
+    /// The time that the encoder takes to follow its target; 200 ms by default.
     pub reaction: Duration,
-    /// How many times the target the pacer sends.
+    /// The ratio of the pacer's rate to the target; 1.5 by default.
     pub pacing: f64,
-    /// Whether the receiver asks for lost packets.
+    /// Whether the receiver asks for lost packets (NACK); true by default.
     pub nack: bool,
-    /// How long the jitter buffer waits for a packet before it asks for a key frame.
+    /// The time that the jitter buffer waits for a packet before it asks for a key frame; 500 ms by
+    /// default.
     pub patience: Duration,
-    /// How much later than the fastest frame one counts as late, and a still picture as frozen.
+    /// The delay beyond that of the fastest frame from which a frame counts as late, and a still
+    /// picture as frozen; 200 ms by default.
     pub late: Duration,
-    /// A pause in which the encoder is off.
+    /// The start and end of a pause in which the encoder is off; `None`, the default, for no pause.
     pub pause: Option<(Time, Time)>,
-    /// Bytes of the largest datagram.
+    /// The size of the largest datagram in bytes; 1,200 by default.
     pub datagram: u32,
 }
 
 impl Default for Settings {
-    /// Rates, frame rate, and reaction as in RFC 8593, table 1.
+    /// Returns settings with the rates, frame rate, and reaction of RFC 8593, table 1.
     fn default() -> Self {
         Self {
             feedback: Feedback::Twcc,
@@ -100,12 +103,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Time between two frames.
+    /// Returns the time between two frames.
     pub(crate) fn tick(&self) -> Duration {
         Duration::from_secs_f64(1.0 / self.frame_rate)
     }
 
-    /// Whether the encoder is off.
+    /// Returns whether the encoder is off at this time.
     pub(crate) fn pauses(&self, at: Time) -> bool {
         self.pause.is_some_and(|(from, to)| from <= at && at < to)
     }

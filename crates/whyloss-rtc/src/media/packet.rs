@@ -9,44 +9,45 @@
 
 use whyloss::{Duration, Time};
 
-/// The source that every packet names.
+/// The source (SSRC) of every packet.
 pub const SSRC: u32 = 0x7768_796c;
 const MEDIA: u8 = 96;
 const REPAIR: u8 = 97;
-/// Most pieces of a frame.
+/// The highest number of pieces of a frame.
 pub const PIECES: u16 = 0x7fff;
 
-/// A piece of a frame.
+/// A piece of a frame: the payload of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// Number of the frame among those that were encoded.
+    /// The number of the frame, counted by the encoder.
     pub frame: u32,
-    /// Which piece of the frame.
+    /// The index of the piece in the frame, from 0.
     pub index: u16,
-    /// How many there are.
+    /// The number of pieces of the frame.
     pub pieces: u16,
-    /// Whether the frame needs no other.
+    /// Whether the frame is a key frame, which needs no other frame.
     pub key: bool,
-    /// When the frame was captured, in 1/90,000 s.
+    /// The capture time of the frame, in 1/90,000 s.
     pub captured: u32,
-    /// Bytes of video.
+    /// The bytes of video in the piece.
     pub bytes: u16,
 }
 
-/// A packet.
+/// An RTP packet of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Number in its stream.
+    /// The sequence number in the stream.
     pub number: u16,
-    /// The transport-wide number, if there is one.
+    /// The transport-wide number; `None` without the header extension.
     pub transport: Option<u16>,
-    /// The number of the lost packet that this one repairs.
+    /// The sequence number of the lost packet that this one repairs; `None` for an original.
     pub repairs: Option<u16>,
-    /// Its content.
+    /// The payload: a piece of a frame.
     pub piece: Piece,
 }
 
-/// Bytes around the video of a packet.
+/// Returns the bytes of the RTP header, the extension and the piece header around the video of a
+/// packet.
 pub const fn overhead(transport: bool, repair: bool) -> u32 {
     12 + if transport { 8 } else { 0 } + if repair { 2 } else { 0 } + 8
 }
@@ -79,7 +80,7 @@ impl Packet {
         bytes.resize(bytes.len() + usize::from(piece.bytes), 0);
     }
 
-    /// Reads a packet of a call; `None` if it is none.
+    /// Parses a packet of a call; `None` if the bytes are not one.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (&[flags, kind, a, b, c, d, e, f, ..], mut rest) = (bytes, bytes.get(12..)?) else {
             return None;
@@ -132,7 +133,7 @@ impl Packet {
     }
 }
 
-/// The transport-wide number among the elements of an extension.
+/// Returns the transport-wide number among the elements of an extension.
 fn number(mut elements: &[u8]) -> Option<u16> {
     while let [first, rest @ ..] = elements {
         // A zero byte is padding.
@@ -150,17 +151,17 @@ fn number(mut elements: &[u8]) -> Option<u16> {
     None
 }
 
-/// Whether a datagram is RTCP rather than RTP (RFC 5761, section 4).
+/// Returns whether a datagram is RTCP rather than RTP (RFC 5761, section 4).
 pub fn is_rtcp(bytes: &[u8]) -> bool {
     matches!(bytes, [_, 192..=223, ..])
 }
 
-/// The time of capture as RTP has it.
+/// Returns a capture time in ticks of RTP.
 pub(crate) fn ticks(at: Time) -> u32 {
     (u128::from(at.as_nanos()) * 9 / 100_000) as u32
 }
 
-/// Time from a capture until `now`, which must be less than half of the clock's 13 hours apart.
+/// Returns the time from a capture until `now`, which may be at most half of the clock's 13 hours.
 pub(crate) fn since(captured: u32, now: Time) -> Duration {
     let apart = ticks(now).wrapping_sub(captured).cast_signed();
     Duration::from_nanos(i64::from(apart) * 100_000 / 9)

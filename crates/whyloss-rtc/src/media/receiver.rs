@@ -19,18 +19,18 @@ use super::reports;
 use super::screen::{Screen, Shown};
 use super::{Feedback, Settings};
 
-/// Frames that the jitter buffer holds.
+/// The highest number of frames in the jitter buffer.
 const FRAMES: usize = 512;
-/// Arrivals that are remembered for reports.
+/// The number of arrivals remembered for reports.
 const ARRIVALS: usize = 1 << 12;
-/// Most numbers that are missing at a time: beyond, a key frame must do.
+/// The highest number of missing packets. Beyond it, the receiver asks for a key frame.
 const MISSING: usize = 1 << 10;
-/// Times that a packet is asked for (libwebrtc: `kMaxNackRetries`).
+/// The number of times that a packet is requested (libwebrtc: `kMaxNackRetries`).
 const ASKS: u32 = 10;
-/// Time between two PLI.
+/// The time between two PLIs.
 const KEYS: Duration = Duration::from_millis(300);
 
-/// A frame of which a piece arrived.
+/// A frame of which some pieces have arrived.
 #[derive(Clone, Debug)]
 struct Partial {
     there: Vec<bool>,
@@ -40,7 +40,7 @@ struct Partial {
     bytes: u64,
 }
 
-/// A number that did not arrive.
+/// A packet that has not arrived.
 #[derive(Clone, Copy, Debug)]
 struct Missing {
     asks: u32,
@@ -48,25 +48,25 @@ struct Missing {
     next: Time,
 }
 
-/// Receives a call.
+/// The receiving end of a call.
 pub struct Receiver {
     settings: Settings,
-    /// Arrivals by number from `first` on, counted on past every wrap-around.
+    /// The arrivals from number `first` on; numbers are extended past every wrap-around.
     arrivals: VecDeque<Option<Time>>,
     first: u64,
-    /// The first number that the next report speaks of.
+    /// The first number of the next report.
     unreported: u64,
     reports: u8,
-    /// When the next report is due, if something arrived.
+    /// The time of the next report, if a packet arrived.
     due: Option<Time>,
     missing: BTreeMap<u64, Missing>,
     repair_time: Duration,
     frames: BTreeMap<u32, Partial>,
-    /// The frame to be shown next.
+    /// The number of the frame to show next.
     next: u32,
-    /// Since when a later frame waits for it.
+    /// The time from which a later frame has waited for it.
     waits: Option<Time>,
-    /// When the next PLI is due, if only a key frame helps.
+    /// The time of the next PLI, if only a key frame helps.
     lost: Option<Time>,
     screen: Screen,
     shown: VecDeque<Shown>,
@@ -74,7 +74,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Waits for the first packet.
+    /// Creates a receiver that waits for the first packet.
     pub fn new(settings: Settings) -> Self {
         Self {
             screen: Screen::new(&settings),
@@ -95,12 +95,12 @@ impl Receiver {
         }
     }
 
-    /// Returns the next frame that was shown.
+    /// Returns the next frame that was shown; `None` if there is no further one.
     pub fn poll_shown(&mut self) -> Option<Shown> {
         self.shown.pop_front()
     }
 
-    /// Takes a datagram. Returns whether it is a packet of a call.
+    /// Handles a datagram. Returns whether it is a packet of a call.
     pub fn receive(&mut self, now: Time, bytes: &[u8]) -> bool {
         let Some(packet) = Packet::read(bytes) else {
             return false;
@@ -118,7 +118,7 @@ impl Receiver {
         true
     }
 
-    /// Notes an arrival, and what it skips. Returns its number, counted on.
+    /// Records an arrival and the numbers that it skips. Returns its extended number.
     fn arrived(&mut self, now: Time, number: u16) -> u64 {
         self.due.get_or_insert(now + self.settings.interval);
         if self.arrivals.is_empty() {
@@ -161,7 +161,7 @@ impl Receiver {
         id
     }
 
-    /// Puts a piece into its frame.
+    /// Adds a piece to its frame.
     fn keep(&mut self, now: Time, piece: &Piece) {
         let ahead = piece.frame.wrapping_sub(self.next).cast_signed();
         if ahead < 0 || self.frames.len() >= FRAMES && !self.frames.contains_key(&piece.frame) {
@@ -186,7 +186,7 @@ impl Receiver {
         }
     }
 
-    /// Shows what is complete.
+    /// Shows the frames that are complete.
     fn show(&mut self, now: Time) {
         if self.lost.is_some() {
             let whole = |(_, frame): &(&u32, &Partial)| frame.key && frame.lacks == 0;
@@ -213,7 +213,7 @@ impl Receiver {
         }
     }
 
-    /// Returns when [`wake`](Self::wake) is due.
+    /// Returns the time at which [`wake`](Self::wake) is due; [`Time::MAX`] means never.
     pub fn next_timeout(&self) -> Time {
         let asks = self.missing.values().map(|missing| missing.next).min();
         let waits = self.waits.filter(|_| self.lost.is_none());
@@ -222,7 +222,7 @@ impl Receiver {
         times.into_iter().flatten().min().unwrap_or(Time::MAX)
     }
 
-    /// Acts on the deadline.
+    /// Handles the deadlines that are due at `now`.
     pub fn wake(&mut self, now: Time) {
         self.act(now);
     }
@@ -248,7 +248,7 @@ impl Receiver {
         }
     }
 
-    /// Asks for what is missing and due.
+    /// Requests the missing packets that are due.
     fn ask(&mut self, now: Time) {
         let mut nack = Nack::builder();
         let (mut some, wait) = (false, self.repair_time.max(Duration::from_millis(10)));
@@ -288,7 +288,7 @@ impl Receiver {
         }
     }
 
-    /// Writes the next RTCP packet, if there is one.
+    /// Appends the next RTCP packet to `bytes`. Returns false if there is none.
     pub fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> bool {
         self.act(now);
         let Some(packet) = self.outbox.pop_front() else {
@@ -299,7 +299,7 @@ impl Receiver {
     }
 }
 
-/// The number nearest to `near` that ends with these 16 bits.
+/// Returns the number nearest to `near` whose low 16 bits are `number`.
 fn nearest(near: u64, number: u16) -> u64 {
     let apart = number.wrapping_sub(near as u16).cast_signed();
     near.saturating_add_signed(i64::from(apart))

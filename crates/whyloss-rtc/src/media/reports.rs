@@ -7,9 +7,9 @@ use whyloss::Time;
 
 use super::packet::SSRC;
 
-/// Most packets of a report, so that one fits into a datagram.
+/// The highest number of packets of a report, so that it fits into a datagram.
 pub(crate) const MOST: usize = 500;
-/// A step of transport-wide feedback, ns, and steps of its reference time.
+/// The step of transport-wide feedback in ns, and the number of steps of its reference time.
 const STEP: u64 = 250_000;
 const REFERENCE: u64 = 256;
 

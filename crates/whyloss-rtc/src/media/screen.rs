@@ -16,17 +16,19 @@ use super::Settings;
 /// A frame that the receiver shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// From its capture until now. Over sockets the two clocks differ.
+    /// The time from capture to display. Over sockets it includes the offset between the two
+    /// clocks.
     pub delay: Duration,
-    /// Whether it is late.
+    /// Whether the frame is late by [`Settings::late`](super::Settings::late).
     pub late: bool,
-    /// Time for which the picture stood still before, beyond a tick; zero if that is no freeze.
+    /// The time beyond one tick for which the picture stood still before this frame; zero if that
+    /// is no freeze.
     pub frozen: Duration,
-    /// Bytes of video.
+    /// The bytes of video in the frame.
     pub bytes: u64,
 }
 
-/// Judges frames as they are shown.
+/// Times frames as they are shown.
 #[derive(Clone, Debug)]
 pub(crate) struct Screen {
     late: Duration,

@@ -18,48 +18,49 @@ use super::{Feedback, HEADERS, Settings};
 use crate::bandwidth::Bandwidth;
 use crate::feedback::Session;
 
-/// Packets that can be repaired.
+/// The number of packets that can be repaired.
 const HISTORY: usize = 1 << 12;
-/// Most repairs that wait: a peer that asks for more gets no more.
+/// The highest number of waiting repairs. Further requests are ignored.
 const REPAIRS: usize = 1 << 10;
-/// Time in which the pacer's queue must empty, or frames are skipped.
+/// The time in s within which the pacer's queue must empty; otherwise frames are skipped.
 const BACKLOG: f64 = 0.25;
-/// Least time between two key frames that are asked for.
+/// The shortest time between two requested key frames.
 const KEYS: Duration = Duration::from_millis(300);
-/// Weight of each frame's repairs in their mean rate.
+/// The weight of each frame's repairs in their mean rate.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// A deadline lies this much ahead, so that time goes on.
+/// The least distance of a deadline, so that time goes on.
 const STEP: Duration = Duration::from_micros(1);
 
-/// Sends a call.
+/// The sending end of a call.
 pub struct Sender {
     settings: Settings,
     session: Session<Box<dyn Bandwidth>>,
     encoder: Encoder,
     start: Time,
-    /// Ticks and frames so far.
+    /// The numbers of ticks and of frames so far.
     ticks: i64,
     frames: u32,
-    /// When the last key frame was encoded, and whether another one is wanted.
+    /// The time of the last key frame, and whether another one is wanted.
     keyed: Option<Time>,
     wanted: bool,
     queue: VecDeque<Piece>,
-    /// Bytes in the queue, on the wire.
+    /// The bytes in the queue, on the wire.
     queued: f64,
     repairs: VecDeque<u16>,
-    /// Bytes of repairs since the last frame, and their mean rate, bit/s.
+    /// The bytes of repairs since the last frame, and their mean rate in bit/s.
     repaired: f64,
     repair_rate: f64,
     history: Box<[Option<(u16, Piece)>]>,
     number: u16,
-    /// When the pacer is free, and how much of a late start it makes up for.
+    /// The time at which the pacer is free, and the late start that it makes up for.
     free: Time,
     slack: Duration,
     now: Time,
 }
 
 impl Sender {
-    /// Starts at `start` with this estimator; the seed fixes the sizes of all frames.
+    /// Creates a sender that starts at `start` with this estimator. `seed` fixes the sizes of all
+    /// frames.
     pub fn new(
         settings: Settings,
         estimator: Box<dyn Bandwidth>,
@@ -88,14 +89,14 @@ impl Sender {
         }
     }
 
-    /// Lets the pacer make up for wake-ups that come late by up to `slack`, as a system's timers
-    /// do.
+    /// Lets the pacer catch up on wake-ups that come up to `slack` late, as timers of an operating
+    /// system do. The default is zero.
     #[must_use]
     pub fn with_slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
     }
 
-    /// Returns the estimator's target, bit/s on the wire.
+    /// Returns the estimator's target within the bounds of the settings, in bit/s on the wire.
     pub fn target(&self) -> f64 {
         let target = self.session.estimator().target();
         target.clamp(self.settings.least, self.settings.most)
@@ -105,7 +106,7 @@ impl Sender {
         self.settings.feedback == Feedback::Twcc
     }
 
-    /// Bytes of video in a full packet.
+    /// Returns the bytes of video in a full packet.
     fn video(&self) -> u32 {
         let around = packet::overhead(self.with_transport(), true);
         (self.settings.datagram.saturating_sub(around)).max(1)
@@ -115,7 +116,7 @@ impl Sender {
         self.start + self.settings.tick() * self.ticks
     }
 
-    /// Takes an RTCP packet of the receiver.
+    /// Handles an RTCP packet from the receiver.
     pub fn receive(&mut self, now: Time, bytes: &[u8]) {
         self.now = now;
         self.session.on_rtcp(now, bytes);
@@ -142,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// Acts on the deadline.
+    /// Handles the deadlines that are due at `now`: frames to encode, and the estimator's timeout.
     pub fn wake(&mut self, now: Time) {
         self.now = now;
         self.session.estimator_mut().timeout(now);
@@ -196,7 +197,8 @@ impl Sender {
         self.frames = self.frames.wrapping_add(1);
     }
 
-    /// Returns when [`wake`](Self::wake) or [`poll_transmit`](Self::poll_transmit) is due.
+    /// Returns the time at which [`wake`](Self::wake) or [`poll_transmit`](Self::poll_transmit) is
+    /// due.
     pub fn next_timeout(&self) -> Time {
         let mut due = self.tick();
         if !self.queue.is_empty() || !self.repairs.is_empty() {
@@ -208,7 +210,7 @@ impl Sender {
         }
     }
 
-    /// Writes the next packet that may leave at `now`, if there is one.
+    /// Appends the next packet that may leave at `now` to `bytes`. Returns false if there is none.
     pub fn poll_transmit(&mut self, now: Time, bytes: &mut Vec<u8>) -> bool {
         if now < self.free {
             return false;

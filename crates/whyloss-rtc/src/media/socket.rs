@@ -19,44 +19,44 @@ use super::packet::{Packet, is_rtcp};
 use super::{Feedback, HEADERS, Receiver, Sender, Settings};
 use crate::bandwidth::Bandwidth;
 
-/// Longest wait, after which `stop` is looked at.
+/// The longest wait before `stop` is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// Sockets wake up on a tick of the kernel, 4 or 10 ms late.
+/// The lateness of socket wake-ups: a tick of the kernel, 4 or 10 ms.
 const SLACK: Duration = Duration::from_millis(10);
-/// Largest datagram that is read.
+/// The largest datagram that is read, in bytes.
 const LARGEST: usize = 2_048;
 
-/// A call as its sender saw it.
+/// The counts of a call at its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sent {
-    /// Packets and bytes on the wire, repairs included.
+    /// The number of packets sent, repairs included.
     pub packets: u64,
-    /// See `packets`.
+    /// The bytes sent on the wire, repairs and headers included.
     pub bytes: u64,
-    /// RTCP packets of the receiver.
+    /// The number of RTCP packets received.
     pub reports: u64,
-    /// The target at the end, bit/s.
+    /// The target at the end, in bit/s.
     pub target: f64,
 }
 
-/// A call as its receiver saw it.
+/// The counts of a call at its receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Packets and bytes on the wire.
+    /// The number of packets received.
     pub packets: u64,
-    /// See `packets`.
+    /// The bytes received on the wire, headers included.
     pub bytes: u64,
-    /// Frames shown, and those of them that were late.
+    /// The number of frames shown.
     pub shown: u64,
-    /// See `shown`.
+    /// The number of frames shown late.
     pub late: u64,
-    /// Times that the picture stood still, and for how long in all.
+    /// The number of freezes of the picture.
     pub freezes: u64,
-    /// See `freezes`.
+    /// The total time of the freezes.
     pub frozen: Duration,
 }
 
-/// The time since it was started.
+/// Measures the time since its start.
 struct Clock(time::Instant);
 
 impl Clock {
@@ -98,7 +98,8 @@ fn wait(
     }
 }
 
-/// Sends a datagram; a full buffer or a peer that is not there loses it, as a path would.
+/// Sends a datagram. If the buffer is full or the peer is missing, the datagram is lost, as on a
+/// path.
 fn push(sent: io::Result<usize>) -> io::Result<()> {
     match sent {
         Err(error)
@@ -116,7 +117,7 @@ fn push(sent: io::Result<usize>) -> io::Result<()> {
 /// Sends a call over a connected socket for `time`, or until `stop` is set.
 ///
 /// # Errors
-/// Those of the socket, and [`ErrorKind::TimedOut`] if no report came for `patience`.
+/// Returns the errors of the socket, and [`ErrorKind::TimedOut`] if no report came for `patience`.
 pub fn send(
     socket: &UdpSocket,
     settings: Settings,
@@ -159,11 +160,11 @@ pub fn send(
     }
 }
 
-/// Receives one call, until its sender is silent for `patience` or `stop` is set. Whether packets
-/// carry a transport-wide number decides the format of the reports.
+/// Receives one call until its sender is silent for `patience`, or until `stop` is set. The format
+/// of the reports depends on whether packets carry a transport-wide number.
 ///
 /// # Errors
-/// Those of the socket.
+/// Returns the errors of the socket.
 pub fn receive(
     socket: &UdpSocket,
     settings: &Settings,
