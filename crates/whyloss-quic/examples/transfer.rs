@@ -1,11 +1,11 @@
-//! Sends a file with quinn, through real sockets on the loopback, under a scheme of ours.
+//! Sends a file with quinn through real sockets on the loopback, under a scheme of this project.
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [SCHEME]
 //! ```
 //!
-//! A client sends FILE, a server in the same process writes it to COPY, under the scheme `whyloss`
-//! by default. The three marked lines make it ours; all else is any program with quinn.
+//! A client sends FILE, and a server in the same process writes it to COPY. The default scheme is
+//! `whyloss`. Only the three marked lines differ from any other program with quinn.
 
 use std::error::Error;
 use std::fs::File;

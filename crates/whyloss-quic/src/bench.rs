@@ -1,5 +1,5 @@
-//! A connection that can be told anything, for benchmarks and tests of what that costs. Not part of
-//! the interface.
+//! A connection that takes any events, for benchmarks and tests of its cost. Not part of the public
+//! interface.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use whyloss::schemes::Scheme;
 
 use crate::{Clock, SchemeConfig};
 
-/// A connection with 200 packets under way, whose peer acknowledges every second one.
+/// A connection with 200 packets in flight, whose peer acknowledges every second one.
 #[derive(Debug)]
 pub struct Acknowledgements {
     connection: Connection,
@@ -23,7 +23,7 @@ const MTU: u64 = 1200;
 const UNDER_WAY: usize = 200;
 
 impl Acknowledgements {
-    /// A connection under this scheme, which began at `now`.
+    /// Creates a connection under this scheme that began at `now`.
     pub fn new(scheme: Scheme, now: Instant) -> Self {
         let mut new = Self {
             connection: SchemeConfig::new(scheme).connection(MTU as u16),
@@ -47,7 +47,7 @@ impl Acknowledgements {
         self.sent += 1;
     }
 
-    /// Two packets leave, and two are acknowledged together, as quinn tells it. Gives the window.
+    /// Sends two packets, acknowledges two together as quinn does, and returns the window in bytes.
     pub fn one(&mut self) -> u64 {
         self.send();
         self.send();
@@ -55,13 +55,13 @@ impl Acknowledgements {
         self.connection.window()
     }
 
-    /// Four packets leave, the oldest one is lost, and the next three are acknowledged: as noq
-    /// tells it, if packets are named. The loss is an ordinary one, …
+    /// Sends four packets, loses the oldest one and acknowledges the next three. With `named`,
+    /// packets have numbers as in noq.
     pub fn lose(&mut self, named: bool) {
         self.lose_for(named, false);
     }
 
-    /// … or the last of a persistent congestion.
+    /// Does what [`Self::lose`] does, with a loss that ends persistent congestion.
     pub fn lose_persistently(&mut self, named: bool) {
         self.lose_for(named, true);
     }
@@ -84,7 +84,7 @@ impl Acknowledgements {
         self.connection.on_lost(now, left, persistent);
     }
 
-    /// A mark is told, the last losses turn out spurious, and packets grow and shrink again.
+    /// Reports a mark, then a spurious loss event, then a larger and a smaller packet size.
     pub fn rarities(&mut self) {
         let now = self.clock.now(self.now);
         self.connection.on_marked(now, now);
@@ -93,7 +93,7 @@ impl Acknowledgements {
         self.connection.on_mtu_change(MTU as u32);
     }
 
-    /// The number of the oldest packet under way.
+    /// Returns the number of the oldest packet under way.
     fn oldest(&self) -> u64 {
         self.sent - self.left.len() as u64
     }
@@ -116,7 +116,7 @@ impl Acknowledgements {
         self.connection.on_end_acks(now, false, Some(largest));
     }
 
-    /// Packets for which there is room.
+    /// Returns the number of packets for which there is room.
     pub fn held(&self) -> usize {
         self.connection.held()
     }

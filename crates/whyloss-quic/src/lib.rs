@@ -128,7 +128,7 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     epoch: Instant,
-    /// Last conversion, because most callbacks share an instant and converting one is slow.
+    /// The last conversion, kept because most callbacks share an instant and a conversion is slow.
     last: (Instant, Time),
 }
 
@@ -147,7 +147,7 @@ impl Clock {
         self.last.1
     }
 
-    /// Converts an earlier instant.
+    /// Converts an instant into the time since the epoch.
     #[inline]
     fn time(self, then: Instant) -> Time {
         then.saturating_duration_since(self.epoch).into()

@@ -31,7 +31,7 @@ use crate::{Clock, SchemeConfig};
 pub struct NoqController<S = whyloss::sender::Classifier> {
     clock: Clock,
     connection: Connection<S>,
-    /// Time of the last event: a spurious congestion event comes without one.
+    /// The time of the last event, because a spurious congestion event has none.
     now: Time,
     mtu: u16,
     initial_window: u64,

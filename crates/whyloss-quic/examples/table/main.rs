@@ -1,5 +1,5 @@
-//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link
-//! that loses packets.
+//! Makes the tables of `docs/guides/quic.md`, which compare the stacks' own controllers with ours
+//! on a link that loses packets.
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
@@ -81,13 +81,13 @@ const TOLD_APART: [Row; 7] = [
 /// The figures of a flow in one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    /// Mbit/s of application data.
+    /// The rate of application data, in Mbit/s.
     goodput: f64,
-    /// ms.
+    /// The queueing delay, in ms.
     delay: f64,
-    /// Packets dropped by the queue.
+    /// The number of packets dropped by the queue.
     drops: f64,
-    /// Of the losses on the air, the share called congestion.
+    /// The share of wireless losses called congestion.
     mw: f64,
 }
 
@@ -190,7 +190,7 @@ impl Line {
     }
 }
 
-/// The lines of the first table.
+/// Returns the lines of the first table.
 fn rows() -> Vec<(&'static str, &'static str, Row)> {
     let of = |stack| {
         let own = OWN.map(|row| (stack, "its own", row));

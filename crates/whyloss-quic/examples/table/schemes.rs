@@ -1,5 +1,5 @@
-//! The first table of `docs/guides/quic.md`: `whyloss` beside the stacks' own controllers, ours,
-//! and the truth.
+//! Makes the first table of `docs/guides/quic.md`, which compares `whyloss` with the stacks' own
+//! controllers, ours, and the truth.
 
 use std::fmt::Write as _;
 
@@ -76,13 +76,14 @@ fn flow((stack, _, transport, keys): Row) -> String {
 /// Results of a line.
 #[derive(Clone, Debug)]
 struct Found {
-    /// Packets that the judged flows delivered in each drawn network.
+    /// The number of packets that the judged flows delivered in each drawn network.
     drawn: Vec<f64>,
-    /// Packets that a CUBIC flow (TCP) delivered beside them in each, with no channel that loses.
+    /// The number of packets that a CUBIC flow (TCP) delivered beside them in each network, with
+    /// lossless channels.
     plain: Vec<f64>,
-    /// Mbit/s over the satellite link.
+    /// The rate over the satellite link, in Mbit/s.
     satellite: f64,
-    /// Seconds for each size there; `None` if one did not arrive.
+    /// The transfer time of each size there, in seconds; `None` if the transfer did not finish.
     transfers: [Option<f64>; 3],
 }
 
@@ -211,7 +212,8 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> S
     text
 }
 
-/// The table, or the lines of it that `check` makes again: the recommended one and the truth.
+/// Returns the table, or the lines of it that `check` makes again: the recommended one and the
+/// truth.
 pub(crate) fn table(check: bool) -> String {
     let mut out = String::from(
         "| stack | controller | received, of the truth's | 10 % quantile | a CUBIC flow keeps | in the worst network | satellite, Mbit/s | 100 kB, s | 1 MB, s | 20 MB, s |\n|---|---|---|---|---|---|---|---|---|---|\n",

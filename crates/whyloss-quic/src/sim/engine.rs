@@ -1,5 +1,5 @@
-//! A connection of either stack as a host. The stacks' engines have the same methods by the same
-//! names; where they differ, the file of each says how (`quinn.rs`, `noq.rs`).
+//! A connection of either stack as a host. The engines of both stacks have methods of the same
+//! names; `quinn.rs` and `noq.rs` hold the differences.
 
 /// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the
 /// file that calls it. The traits of the handshake differ in how they take connection ids and
@@ -10,8 +10,8 @@ macro_rules! hosts {
         const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
         /// The bytes written to the stream at a time.
         static DATA: [u8; 1 << 16] = [0; 1 << 16];
-        /// Bytes that may be written and not acknowledged, and received and not read: nothing waits
-        /// for these.
+        /// The number of bytes that may be written and not acknowledged, or received and not read.
+        /// It is so high that nothing waits.
         const FLOW_CONTROL: u32 = 64 << 20;
         /// Timers are no finer than this, so that no deadline comes again at the time at which it
         /// was met.
@@ -72,7 +72,7 @@ macro_rules! hosts {
             transport
         }
 
-        /// The largest datagram.
+        /// Returns the largest datagram.
         fn datagram(beginning: &Beginning) -> u16 {
             u16::try_from(beginning.datagram)
                 .unwrap_or(u16::MAX)
@@ -86,9 +86,10 @@ macro_rules! hosts {
             connection: Option<(proto::ConnectionHandle, proto::Connection)>,
             stream: Option<proto::StreamId>,
             client: bool,
-            /// The client's data.
+            /// The data that the client has to send.
             queue: Queue,
-            /// Transfers that the client knows to have arrived, or that the server has whole.
+            /// The number of transfers that the client knows to have arrived, or that the server
+            /// has completely.
             whole: u64,
             delivered: u64,
             /// The engine's next deadline.
@@ -132,7 +133,7 @@ macro_rules! hosts {
                 self.act(start);
             }
 
-            /// Our clock as the engine's.
+            /// Returns the time of our clock as an instant of the engine.
             fn at(&self, now: Time) -> Instant {
                 self.epoch + std::time::Duration::from_nanos(now.as_nanos())
             }
@@ -174,7 +175,7 @@ macro_rules! hosts {
             }
         }
 
-        /// Bytes to write at a time, at most so many.
+        /// Returns the next bytes to write, at most `most`.
         fn data(most: u64) -> Bytes {
             Bytes::from_static(&DATA[..DATA.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
         }
@@ -183,7 +184,7 @@ macro_rules! hosts {
         #[derive(Default)]
         struct Queue {
             endless: bool,
-            /// Bytes of each transfer that are not written; the first is under way.
+            /// The bytes still to be written of each transfer. The first transfer is under way.
             transfers: VecDeque<u64>,
         }
 
@@ -323,7 +324,7 @@ macro_rules! hosts {
             }
         }
 
-        /// Connection ids that count.
+        /// Generates connection ids by counting.
         struct Counter(u64);
 
         impl proto::ConnectionIdGenerator for Counter {

@@ -1,5 +1,5 @@
-//! A handshake without secrets: the messages of TLS 1.3 by their sizes, each with what QUIC needs
-//! to learn from it.
+//! A handshake without secrets: messages with the sizes of TLS 1.3, each with the contents that
+//! QUIC needs.
 //!
 //! ```text
 //! client → server   Initial     hello, with the client's transport parameters           300 B
@@ -8,10 +8,10 @@
 //! client → server   Handshake   finished                                                 36 B
 //! ```
 //!
-//! Nothing is encrypted; packets have a tag of 16 bytes, of zeros. So every size and every round
-//! trip is TLS's, and a seed fixes every byte.
+//! Nothing is encrypted; packets have a tag of 16 zero bytes. Every size and every round trip
+//! equals that of TLS, and a seed fixes every byte.
 
-/// Bytes of a packet's tag, and of the sample that header protection would take.
+/// The size in bytes of a packet's tag, and of the sample that header protection would take.
 pub(super) const TAG: usize = 16;
 
 const CLIENT_HELLO: usize = 300;
@@ -19,14 +19,14 @@ const SERVER_HELLO: usize = 90;
 const CERTIFICATE: usize = 1900;
 const FINISHED: usize = 36;
 
-/// Bytes before a message: its length.
+/// The size of the length before a message, in bytes.
 const PREFIX: usize = 4;
 
 /// One side of a handshake.
 #[derive(Debug)]
 pub(super) struct Handshake {
     client: bool,
-    /// Messages written and read so far.
+    /// The number of messages written so far.
     written: usize,
     read: usize,
     /// The received parts of unfinished messages.
@@ -36,7 +36,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// The handshake of an end with these transport parameters.
+    /// Returns the handshake of an end with these transport parameters.
     pub(super) fn new(client: bool, parameters: Vec<u8>) -> Self {
         Self {
             client,
@@ -56,12 +56,12 @@ impl Handshake {
         }
     }
 
-    /// The peer's transport parameters, once they are known.
+    /// Returns the peer's transport parameters, once they are known.
     pub(super) fn peer(&self) -> Option<&[u8]> {
         self.peer.as_deref()
     }
 
-    /// Takes bytes of the peer's messages. Answers whether they make sense.
+    /// Handles bytes of the peer's messages. Returns whether they are valid.
     pub(super) fn read(&mut self, bytes: &[u8]) -> bool {
         self.inbox.extend_from_slice(bytes);
         while let Some(length) = self.inbox.first_chunk::<PREFIX>() {

@@ -1,14 +1,14 @@
 //! The stacks' protocol engines as hosts of `whyloss-sim`: real handshakes, real recovery, real
 //! pacing, in virtual time.
 //!
-//! [`install`] lets every scenario of the process have QUIC flows. The source is the client, which
-//! writes to one stream without end; the sink reads it. Datagrams leave one by one (no segmentation
-//! offload), as large as the flow's `packet` allows, and MTU discovery is off, so that packets are
-//! of the sizes that the scenario says.
+//! [`install`] lets scenarios have QUIC flows. The source is the client, which writes to one
+//! endless stream; the sink reads it. Datagrams leave one by one (no segmentation offload) and are
+//! as large as the flow's `packet` allows. MTU discovery is off, so packets have the sizes in the
+//! scenario.
 //!
-//! The same seed gives the same run: endpoints are seeded, and instead of TLS the handshake has
-//! messages of TLS's sizes without secrets, since TLS draws from the system. No seed reaches the
-//! stacks' own BBR: both versions draw from the system when they probe for bandwidth.
+//! Equal seeds give equal runs: endpoints are seeded. The handshake has messages with TLS's sizes
+//! but without secrets, because TLS draws from the system. No seed reaches the stacks' own BBR,
+//! which draws from the system when it probes for bandwidth.
 
 mod engine;
 mod handshake;
@@ -18,12 +18,12 @@ mod quinn;
 use whyloss_sim::host::outside::{Beginning, Hosts};
 use whyloss_sim::host::quic::{self, Options, Stack};
 
-/// Lets all runs of this process have flows of QUIC.
+/// Installs the QUIC engines for all runs of this process.
 pub fn install() {
     quic::install(hosts);
 }
 
-/// The two ends of a QUIC flow.
+/// Creates the two ends of a QUIC flow with the engine that `options` names.
 pub fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     match options.stack {
         Stack::Quinn => quinn::hosts(&options.controller, beginning),

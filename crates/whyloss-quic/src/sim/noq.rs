@@ -1,4 +1,4 @@
-//! noq's engine as hosts, where it differs from quinn's.
+//! The engine of noq as hosts, where it differs from that of quinn.
 
 use std::any::Any;
 use std::collections::VecDeque;

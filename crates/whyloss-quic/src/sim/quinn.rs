@@ -1,4 +1,4 @@
-//! quinn's engine as hosts, where it differs from noq's.
+//! The engine of quinn as hosts, where it differs from that of noq.
 
 use std::any::Any;
 use std::collections::VecDeque;
