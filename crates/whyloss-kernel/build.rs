@@ -55,8 +55,8 @@ fn main() {
 }
 
 /// Returns the tools that the programs and libbpf need and this machine lacks. This script depends
-/// on no crate, so that it says so before libbpf is compiled, which fails for the lack of one at a
-/// time and names no package.
+/// on no crate, and therefore names them before libbpf is compiled. Otherwise, compilation fails for
+/// one missing tool at a time, and names no package.
 fn missing(clang: &str) -> Vec<String> {
     let runs = |program: &str| {
         let run = Command::new(program)

@@ -1,7 +1,7 @@
-//! A test bed: the kernel's TCP through `whyloss link`, in network namespaces of its own.
+//! A test bed: runs the kernel's TCP through `whyloss link`, in separate network namespaces.
 //!
-//! Each run is this program again (`whyloss link --both`), with iperf3 at both ends: nothing leaves
-//! the namespaces, and no default of the machine is changed. Each says of itself whether the
+//! Each run starts this program again (`whyloss link --both`), with iperf3 at both ends. No traffic
+//! leaves the namespaces, and no default of the machine changes. Each run reports whether the
 //! emulator was at fault.
 
 use std::fmt::Write as _;
@@ -14,79 +14,78 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// One direction's link and the flows over it, from the client to the server.
+/// The link from the client to the server, and the flows over it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
-    /// `10mbit`.
+    /// The rate of the link, such as `10mbit`.
     pub rate: String,
-    /// One way, `50ms`.
+    /// The one-way delay, such as `50ms`.
     pub delay: String,
-    /// Packets that may wait.
+    /// The number of packets that may wait.
     pub queue: u32,
-    /// The channel for data, as `whyloss link --loss` has it.
+    /// The channel for data, in the syntax of `whyloss link --loss`.
     pub loss: String,
     /// The seed of the channel.
     pub seed: u64,
-    /// How long it goes on.
+    /// The length of the transfer, in seconds.
     pub seconds: u32,
-    /// Seconds at the start that are not counted.
+    /// The warm-up, which is not measured, in seconds.
     pub omit: u32,
-    /// The control of each flow, by the kernel's name.
+    /// The congestion control of each flow, by its name in the kernel.
     pub flows: Vec<String>,
-    /// Payload of a segment, if it is to be smaller than what fits.
+    /// The payload of a segment in bytes; `None` for the largest that fits.
     pub segment: Option<u32>,
-    /// Whether there is no SACK, no D-SACK and no other recent help, as far as this kernel lets
-    /// that be turned off.
+    /// Whether SACK, D-SACK and other recent features are off, as far as this kernel allows.
     pub plain: bool,
 }
 
-/// The outcome.
+/// The outcome of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transferred {
-    /// The goodput of each flow, payload, in Mbit/s.
+    /// The goodput of each flow in Mbit/s of payload.
     pub goodput: Vec<f64>,
-    /// Segments that each flow sent again.
+    /// The number of segments that each flow retransmitted.
     pub retransmitted: Vec<f64>,
-    /// Packets that the emulator delivered late or lost by its own fault.
+    /// The number of packets that the emulator delivered too late or lost by a fault of its own.
     pub faults: f64,
-    /// The emulator's lateness, 99 % of packets, in ms.
+    /// The 99th percentile of the emulator's lateness, in ms.
     pub late_ms: f64,
 }
 
-/// Why there is no result.
+/// Explains why a transfer has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
-    /// Something could not be read, written or started.
+    /// A file or process failed.
     #[error("{what}: {source}")]
     Io {
-        /// What.
+        /// The file or process that failed.
         what: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The run failed.
+    /// A run of `whyloss link` failed.
     #[error("`whyloss link` ended with {code}: {said}")]
     Failed {
-        /// Its exit code; −1: it took too long.
+        /// The exit code; −1 if the run took too long.
         code: i32,
-        /// Its message.
+        /// The message of the run.
         said: String,
     },
-    /// A result is not what it should be.
+    /// A result has an unexpected form.
     #[error("{0}")]
     Result(String),
 }
 
-/// Where runs are made.
+/// The command and the directory that transfers use.
 #[derive(Clone, Debug)]
 pub struct Bed {
-    /// The `whyloss` command.
+    /// The path of the `whyloss` command.
     pub program: PathBuf,
-    /// A directory for what the runs write.
+    /// The directory for the files of runs.
     pub scratch: PathBuf,
 }
 
-/// A run that goes on.
+/// A transfer that is under way.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -96,15 +95,15 @@ pub struct Running {
 }
 
 const POLL: Duration = Duration::from_millis(20);
-/// How long a run may take beyond its seconds.
+/// The time by which a run may exceed its duration, in seconds.
 const GRACE: u32 = 30;
 
 impl Bed {
-    /// Begins a run. `name` is a directory in the scratch directory; the link's log is in `log`
-    /// therein.
+    /// Begins a run. `name` is a directory in the scratch directory, whose subdirectory `log` gets
+    /// the link's log.
     ///
     /// # Errors
-    /// If it cannot be begun.
+    /// Returns an error if the run cannot start.
     pub fn start(&self, name: &str, transfer: &Transfer) -> Result<Running, BedError> {
         let directory = self.scratch.join(name);
         if directory.exists() {
@@ -139,12 +138,12 @@ impl Bed {
 }
 
 impl Transfer {
-    /// The shell commands of server and client.
+    /// Returns the shell commands of server and client.
     fn commands(&self, directory: &Path) -> (String, String) {
         let (mut server, mut client) = (String::new(), String::new());
         if self.plain {
             for end in [&mut server, &mut client] {
-                // In this namespace alone; what this kernel does not have stays as it is.
+                // Changes only this namespace, and skips settings that this kernel lacks.
                 for (key, value) in [
                     ("tcp_sack", 0),
                     ("tcp_dsack", 0),
@@ -158,7 +157,7 @@ impl Transfer {
         }
         for (index, control) in self.flows.iter().enumerate() {
             let port = 5201 + index;
-            // It ends with its first client, and begins again if that one went wrong.
+            // The server ends with its first client, and restarts if that client failed.
             let _ = write!(
                 server,
                 "( until iperf3 -s -1 -p {port} >/dev/null; do sleep 0.1; done ) & "
@@ -171,7 +170,7 @@ impl Transfer {
                 seconds => format!(" -O {seconds}"),
             };
             let report = quoted(&directory.join(format!("flow-{index}.json")));
-            // Its server may not listen yet: then it is asked again, 200 times in 20 s.
+            // The server may not listen yet, so the client tries 200 times in 20 s.
             let _ = write!(
                 client,
                 "( n=0; until iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report} || \
@@ -184,20 +183,20 @@ impl Transfer {
 }
 
 impl Running {
-    /// Where the link's log is.
+    /// Returns the directory of the link's log.
     pub fn log(&self) -> PathBuf {
         self.directory.join("log")
     }
 
-    /// Whether it still goes on.
+    /// Returns whether the run is still going on.
     pub fn goes_on(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for its end, and reads its results.
+    /// Waits for the end of the run and reads its results.
     ///
     /// # Errors
-    /// If it failed or took too long.
+    /// Returns an error if the run failed or took too long.
     pub fn finish(mut self) -> Result<Transferred, BedError> {
         let err = self.directory.join("err");
         let mut code = None;
@@ -244,7 +243,7 @@ impl Running {
     }
 }
 
-/// A path in a shell command.
+/// Quotes a path for a shell command.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }

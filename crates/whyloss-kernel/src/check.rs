@@ -1,5 +1,5 @@
-//! Holds every control to the core on this machine: real transfers through emulated links, each
-//! event compared.
+//! Compares every control with the core on this machine, event by event, on real transfers through
+//! emulated links.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::judge::{Judge, Tally};
 use crate::load::load;
 use crate::watch::Watch;
 
-/// Why a control could not be checked.
+/// Explains why a control could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The kernel refuses.
+    /// The kernel refused a request.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A transfer failed.
@@ -26,22 +26,23 @@ pub enum CheckError {
 /// The outcome of a control's check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
-    /// The comparison.
+    /// The comparison of the kernel's verdicts with those of the library.
     pub tally: Tally,
-    /// Losses that a timeout found.
+    /// The number of losses that a timeout found.
     pub timeouts: u64,
-    /// Losses called wireless.
+    /// The number of losses called wireless.
     pub wireless: u64,
-    /// Losses that the program was asked about late, since the kernel had not run it.
+    /// The number of losses for which the kernel did not run the program at once, so that it was
+    /// asked late.
     pub late: u64,
-    /// Reductions that were taken back.
+    /// The number of reductions that were undone.
     pub undone: u64,
-    /// Whether the control was gone again afterwards.
+    /// Whether the control was unloaded again afterwards.
     pub gone: bool,
 }
 
-/// The transfers of a check: a fast link with random losses, whose small segments make many events,
-/// and a slow one that loses in bursts, so that timers expire.
+/// Returns the transfers of a check: one over a fast link with random losses and small segments,
+/// for many events, and one over a slow link with bursts of losses, so that timers expire.
 fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
     let flows = |count| vec![name.to_owned(); count];
     let fast = Transfer {
@@ -68,11 +69,11 @@ fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
     [fast, slow]
 }
 
-/// Checks a control with transfers of so many seconds. The control has a name of its own meanwhile,
-/// which no other connection takes.
+/// Checks a control with transfers of this length in seconds, under a name that no other connection
+/// uses.
 ///
 /// # Errors
-/// If it cannot be loaded, or a transfer fails.
+/// Returns an error if the control cannot be loaded, or a transfer fails.
 pub fn check(bed: &Bed, control: &Control, seconds: u32, seed: u64) -> Result<Checked, CheckError> {
     let name = format!("wlc{}_{}", std::process::id(), control.algorithm.number());
     let held = load(control, &name)?;

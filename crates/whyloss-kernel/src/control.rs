@@ -8,42 +8,42 @@ use whyloss::sender::trees::Trees;
 /// A congestion control that can be loaded into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// The command's name for it.
+    /// The control's name in the command.
     pub id: &'static str,
-    /// The kernel's name for it: sockets and `tcp_congestion_control` take this name.
+    /// The control's name in the kernel, for sockets and `tcp_congestion_control`.
     pub name: &'static str,
-    /// Its effect, in a few words.
+    /// The effect of the control, in a few words.
     pub summary: &'static str,
-    /// Whose it is.
+    /// The source of the algorithm.
     pub source: &'static str,
-    /// Its number in what the programs tell.
+    /// The algorithm, by which events name the control.
     pub algorithm: Algorithm,
 }
 
-/// Which algorithms a control is made of.
+/// The algorithm of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// Reno with the Vegas predictor.
     NewRenoLp,
     /// The kernel's CUBIC with the Vegas predictor.
     CubicLp,
-    /// Westwood.
+    /// Westwood with a filter by time (Le & Hong 2006).
     Westwood,
     /// Westwood with the Vegas predictor.
     WestwoodLp,
-    /// TIBET.
+    /// Westwood with TIBET's bandwidth estimate.
     Tibet,
-    /// BaLDE.
+    /// TCP BaLDE, with SARBE's bandwidth estimate.
     Balde,
-    /// Veno.
+    /// TCP Veno, with a backlog estimate.
     Veno,
-    /// Enhanced Veno.
+    /// Veno with the rule of enhanced Veno.
     VenoEnhanced,
     /// The kernel's CUBIC with [`Trees`].
     Whyloss,
 }
 
-/// Every control.
+/// Lists every control that the kernel can load.
 pub const CONTROLS: &[Control] = &[
     Control {
         id: "whyloss",
@@ -118,18 +118,18 @@ pub fn find(name: &str) -> Option<&'static Control> {
 }
 
 impl Algorithm {
-    /// The algorithm's number where bytes are exchanged with the programs.
+    /// Returns the number that stands for the algorithm in bytes exchanged with the programs.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// The algorithm of this number.
+    /// Returns the algorithm with this number.
     pub fn of_number(number: u32) -> Option<Self> {
         let known = CONTROLS.iter().map(|control| control.algorithm);
         known.into_iter().find(|known| known.number() == number)
     }
 
-    /// The core's classifier that decides as the program does.
+    /// Returns the core's classifier that matches the program's.
     pub fn classifier(self) -> Classifier {
         match self {
             Self::NewRenoLp | Self::CubicLp | Self::WestwoodLp => {
@@ -143,7 +143,7 @@ impl Algorithm {
         }
     }
 
-    /// The core's estimator that estimates as the program does; `None`: it does without.
+    /// Returns the core's estimator that matches the program's; `None` if the program has none.
     pub fn estimator(self) -> Option<EstimatorSpec> {
         match self {
             Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced | Self::Whyloss => {

@@ -6,53 +6,53 @@ use std::sync::Mutex;
 use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 use nix::unistd::geteuid;
 
-/// Why the kernel does not do as it was asked.
+/// Explains why the kernel refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// Not root.
+    /// The process is not root.
     #[error("BPF programs in the kernel need root")]
     NeedsRoot,
-    /// A kernel without type information.
+    /// The kernel has no type information (BTF).
     #[error(
         "this kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built with CONFIG_DEBUG_INFO_BTF"
     )]
     NoBtf,
-    /// A kernel that refuses BPF.
+    /// The kernel refuses a BPF operation.
     #[error("this kernel refuses to {what}: {why}")]
     Refused {
-        /// The request.
+        /// The operation that was refused, in words.
         what: &'static str,
-        /// Its message.
+        /// The reason that the kernel gives.
         why: String,
     },
     /// The name is taken.
     #[error("`{name}` is loaded already{}", holder.map_or(String::new(), |process| format!(", by process {process}")))]
     Loaded {
-        /// The name.
+        /// The name of the control.
         name: String,
-        /// The process that holds it, if that is known.
+        /// The process that holds it, if it is known.
         holder: Option<u32>,
     },
-    /// Nothing of that name.
+    /// No control of that name is loaded.
     #[error("`{0}` is not loaded")]
     NotLoaded(String),
     /// A process holds it.
     #[error("`{name}` is held by process {process}: it goes when that ends")]
     Held {
-        /// The control.
+        /// The name of the control.
         name: String,
-        /// The process.
+        /// The number of the process that holds the control.
         process: u32,
     },
-    /// Somebody watches already.
+    /// Another process watches the control already.
     #[error("`{name}` is being watched by process {process}: there can be one at a time")]
     Watched {
-        /// The control.
+        /// The name of the control.
         name: String,
-        /// The process.
+        /// The number of the process that watches the control.
         process: u32,
     },
-    /// Pins have no place.
+    /// There is no BPF file system for pins.
     #[error(
         "nothing can be pinned: no BPF file system is at /sys/fs/bpf (`mount -t bpf bpf /sys/fs/bpf` makes one)"
     )]
@@ -60,9 +60,9 @@ pub enum KernelError {
     /// A pin cannot be made or removed.
     #[error("{path}: {source}")]
     Pin {
-        /// The pin.
+        /// The path of the pin.
         path: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -97,21 +97,22 @@ impl KernelError {
     }
 }
 
-/// Everything that libbpf said since [`check_machine`], the verifier's log among it.
+/// Returns the messages of libbpf since [`check_machine`], including the verifier's log.
 pub fn said() -> String {
     SAID.lock().map_or(String::new(), |lines| lines.concat())
 }
 
-/// Whether this process and this kernel can load programs, as far as can be told without loading
-/// one.
+/// Checks whether this process and this kernel can load programs, as far as possible without
+/// loading one.
 ///
 /// # Errors
-/// Returns the first missing right.
+/// Returns an error that names the first missing permission.
 pub fn may_load() -> Result<(), KernelError> {
     check_machine()
 }
 
-/// Whether this process and this kernel can load programs at all; forgets what libbpf said before.
+/// Checks whether this process and this kernel can load programs; clears earlier messages of
+/// libbpf.
 ///
 /// # Errors
 /// Returns the first missing part of the machine.

@@ -1,35 +1,36 @@
-//! Events of the programs, as `src/bpf/socket.h` lays them out, in this machine's byte order.
+//! Events that the BPF programs report, in the layout of `src/bpf/socket.h` and the byte order of
+//! this machine.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use whyloss::Cause;
 
-/// Bytes of an event.
+/// The size of an event, in bytes.
 pub const EVENT: usize = 104;
-/// Bytes of an event with addresses.
+/// The size of an event with addresses, in bytes.
 pub const INTRODUCTION: usize = EVENT + 48;
-/// Bytes of a socket's state.
+/// The size of a socket's state, in bytes.
 pub const STATE: usize = 256;
 
 /// The kind of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A socket is told of for the first time in this watch.
+    /// A socket appears for the first time in this watch.
     Socket,
-    /// An acknowledgement.
+    /// An acknowledgement arrived.
     Ack,
-    /// The kernel asked what to do about a loss, and was answered.
+    /// The kernel asked how to react to a loss, and the program answered.
     Asked(Detection),
     /// The state of the kernel's recovery changed.
     State,
-    /// A reduction was taken back: nothing had been lost.
+    /// A reduction was undone, because no packet had been lost.
     Undo,
-    /// The socket closed, or was given another control.
+    /// The socket closed, or changed to another control.
     Closed,
 }
 
-/// Why the kernel asked.
+/// The kernel's means of detecting a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Detection {
     /// Acknowledgements of later segments: a recovery begins.
@@ -38,88 +39,88 @@ pub enum Detection {
     Probe,
     /// The retransmission timer expired.
     Timeout,
-    /// ECN, or the host's own queue: nothing was lost.
+    /// An ECN mark, or the host's own queue; no packet was lost.
     Mark,
 }
 
-/// The state of the kernel's recovery.
+/// The state of the kernel's recovery (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// None.
+    /// No recovery is under way.
     Open,
-    /// None yet, but something arrived out of order.
+    /// No recovery yet, but a segment arrived out of order.
     Disorder,
     /// The window shrinks without a lost segment.
     Cwr,
-    /// Lost segments are sent again.
+    /// Lost segments are retransmitted.
     Recovery,
-    /// After a timeout.
+    /// Segments are retransmitted after a timeout.
     Loss,
 }
 
 /// One event of one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The socket, counted by its control.
+    /// The number of the socket, unique within its control.
     pub id: u64,
-    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic
+    /// The arrival time of the packet, or the expiry of the timer, in µs of the machine's monotonic
     /// clock.
     pub now_us: u64,
     /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
     pub estimate: u64,
-    /// Counts the socket's events of this watch, those that found no room among them.
+    /// The number of the event among the socket's events in this watch, dropped events included.
     pub serial: u32,
     /// The kind of the event.
     pub kind: Kind,
-    /// The verdict, of an answer.
+    /// The verdict, if the event is an answer.
     pub cause: Cause,
-    /// The state of the recovery.
+    /// The state of the kernel's recovery.
     pub state: Recovery,
     /// The first sequence number that is not cumulatively acknowledged.
     pub una: u32,
-    /// The next one that was never sent.
+    /// The first sequence number that was never sent.
     pub nxt: u32,
-    /// Bytes that the acknowledgement acknowledges cumulatively.
+    /// The bytes that the acknowledgement acknowledges cumulatively.
     pub acked: u32,
-    /// Its round-trip time in µs, if it has one.
+    /// The round-trip time of the acknowledgement in µs, if it has one.
     pub rtt_us: Option<u32>,
     /// The smallest round-trip time that the program knows, in µs.
     pub min_rtt_us: Option<u32>,
     /// The round-trip time that the program compares with it, in µs; 0 before the first.
     pub used_rtt_us: u32,
-    /// The window in segments.
+    /// The congestion window, in segments.
     pub cwnd: u32,
-    /// The threshold in segments; of an answer, the answer.
+    /// The slow start threshold in segments; for an answer, the one that the program returned.
     pub ssthresh: u32,
-    /// Segments sent and not cumulatively acknowledged.
+    /// The number of segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Those of them that have arrived.
+    /// The number of those segments that have arrived.
     pub sacked_out: u32,
-    /// Those of them that are known to be lost.
+    /// The number of those segments that are known to be lost.
     pub lost_out: u32,
-    /// Payload of a full segment, in bytes.
+    /// The payload of a full segment, in bytes.
     pub mss: u32,
-    /// The peer's latest time stamp, in its ticks; 0: none.
+    /// The peer's latest time stamp, in its ticks; 0 for none.
     pub stamp: u32,
     /// Whether the program's predictor sees congestion.
     pub congested: bool,
-    /// Whether nothing of the connection had been seen before, of [`Kind::Socket`].
+    /// For [`Kind::Socket`], whether the watch has seen the connection from its first event.
     pub fresh: bool,
-    /// Whether the kernel had asked before and the program was not run, of an answer.
+    /// For an answer, whether it is late: the kernel had asked before without running the program.
     pub late: bool,
-    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now.
+    /// The trees' log-odds of congestion in thousandths, for the loss or for a loss found now.
     /// `None` during the warm-up, and for controls without trees.
     pub odds: Option<i32>,
     /// A digest of the signals behind the odds.
     pub digest: u32,
-    /// The latest answer by odds.
+    /// The latest answer that used the odds.
     pub cut: Cut,
 }
 
-/// An answer to the odds of congestion.
+/// A verdict with the odds of congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// The share of the reduction that was made.
+    /// The share of the full reduction that was made, in thousandths.
     pub thousandths: u16,
     /// Whether no loss had cut the window before.
     pub first: bool,
@@ -128,30 +129,30 @@ pub struct Cut {
 /// The ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// This end.
+    /// The address of this end.
     pub local: SocketAddr,
-    /// The other.
+    /// The address of the other end.
     pub remote: SocketAddr,
-    /// The network namespace, by its number.
+    /// The inode number of the network namespace.
     pub namespace: u32,
 }
 
-/// The counters of a program for one socket.
+/// The counters that a BPF program keeps for one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Acknowledgements.
+    /// The number of acknowledgements.
     pub acks: u64,
-    /// Losses called wireless.
+    /// The number of losses called wireless.
     pub wireless: u32,
-    /// Losses called congestion.
+    /// The number of losses called congestion.
     pub congestion: u32,
-    /// Those of both that a timeout found.
+    /// The number of losses of either cause that a timeout found.
     pub timeouts: u32,
-    /// Reductions without a loss (ECN, the host's own queue).
+    /// The number of reductions without a loss (ECN, the host's own queue).
     pub marks: u32,
 }
 
-/// Reads fields one after the other.
+/// Reads one field after another.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -180,7 +181,7 @@ impl Fields<'_> {
 }
 
 impl Event {
-    /// Reads an event, and the ends if it has them; `None` if it is none.
+    /// Decodes an event, with its ends if it has them; `None` if the bytes are not an event.
     pub fn read(bytes: &[u8]) -> Option<(Self, Option<Ends>)> {
         if bytes.len() < EVENT {
             return None;
@@ -257,7 +258,8 @@ impl Event {
         Some((event, Ends::read(rest)))
     }
 
-    /// V_P: segments of the window that wait in queues; `None` before a round-trip time is known.
+    /// Returns V_P, the number of the window's segments that wait in queues; `None` before a
+    /// round-trip time is known.
     pub fn backlog(&self) -> Option<f64> {
         let min = self.min_rtt_us?;
         let rtt = self.used_rtt_us;
@@ -265,12 +267,12 @@ impl Event {
             .then(|| f64::from(self.cwnd) * f64::from(rtt.saturating_sub(min)) / f64::from(rtt))
     }
 
-    /// The trees' log-odds of congestion, as [`odds`](Self::odds).
+    /// Returns the trees' log-odds of congestion, [`odds`](Self::odds) divided by 1000.
     pub fn log_odds(&self) -> Option<f64> {
         self.odds.map(|odds| f64::from(odds) / 1e3)
     }
 
-    /// The estimate in Mbit/s, if there is one.
+    /// Returns the bandwidth estimate in Mbit/s, if there is one.
     pub fn estimate_mbps(&self) -> Option<f64> {
         (self.estimate > 0).then(|| self.estimate as f64 / 16.0 * 8e-6)
     }
@@ -308,7 +310,7 @@ impl fmt::Display for Ends {
 }
 
 impl Detection {
-    /// How the loss was found, in a few words.
+    /// Returns the signal of the loss in a few words, such as `later segments`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Duplicates => "later segments",
@@ -320,7 +322,7 @@ impl Detection {
 }
 
 impl Counts {
-    /// Reads them off a state; `None` if it is none.
+    /// Decodes the counters from a state; `None` if the bytes are not a state.
     pub fn read(state: &[u8]) -> Option<Self> {
         if state.len() < STATE {
             return None;

@@ -1,4 +1,4 @@
-//! Finds all loaded controls, and the sockets under them, in every network namespace.
+//! Finds all loaded controls and their sockets in every network namespace.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,20 +13,20 @@ use crate::error::{KernelError, check_machine};
 use crate::event::{Counts, Ends, Event, INTRODUCTION, STATE};
 use crate::shared::{CONTROL, Shared};
 
-/// A control that is loaded, or was and still has sockets.
+/// A control that is loaded, or still has sockets after it was unloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The kernel's name for it.
+    /// The control's name in the kernel.
     pub name: String,
-    /// The algorithm.
+    /// The algorithm of the control.
     pub algorithm: Algorithm,
-    /// The process that holds it; `None`: it is pinned.
+    /// The process that holds the control; `None` if the control is pinned.
     pub holder: Option<u32>,
-    /// Whether new sockets can take it.
+    /// Whether new sockets can use the control.
     pub registered: bool,
-    /// The process that watches it.
+    /// The process that watches the control, if there is one.
     pub watcher: Option<u32>,
-    /// The map of control, by its number.
+    /// The kernel's id of the control's map.
     pub(crate) map: u32,
     pub(crate) shared: Shared,
 }
@@ -34,28 +34,28 @@ pub struct Loaded {
 /// A socket under a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// Its ends.
+    /// The ends of the connection.
     pub ends: Ends,
-    /// The latest state.
+    /// The latest state of the socket.
     pub now: Event,
-    /// The program's counters.
+    /// The counters of the control's program for this socket.
     pub counts: Counts,
 }
 
-/// Every control of ours that the kernel has.
+/// Returns all controls of this project in the kernel.
 ///
 /// # Errors
-/// If this process may not look.
+/// Returns an error if this process lacks the permission.
 pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     check_machine()?;
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default();
-    // By name, the latest: what was loaded before under the same name has gone.
+    // Of controls with the same name, only the latest is still loaded.
     let mut latest = BTreeMap::new();
     let mut found = Vec::new();
     for info in MapInfoIter::default().filter(|info| info.name == CONTROL) {
         let Ok(map) = MapHandle::from_map_id(info.id) else {
-            // It went meanwhile.
+            // It was unloaded meanwhile.
             continue;
         };
         let Some(shared) = Shared::of(&map).filter(|shared| !shared.name.is_empty()) else {
@@ -83,10 +83,11 @@ pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     Ok(found)
 }
 
-/// The sockets under a control; none if it has gone since it was found.
+/// Returns the sockets of a control; an empty list if it was unloaded meanwhile.
 ///
 /// # Errors
-/// If the kernel cannot walk them.
+/// Returns [`KernelError::NoIterators`] if the kernel refuses to list sockets, as hardened kernels
+/// do, or another error if listing fails.
 pub fn sockets(loaded: &Loaded) -> Result<Vec<Socket>, KernelError> {
     let refused = |error: libbpf_rs::Error| KernelError::bpf("walk sockets", &error);
     let states = match MapHandle::from_map_id(loaded.shared.states) {

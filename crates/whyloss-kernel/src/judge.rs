@@ -1,10 +1,10 @@
-//! Holds a program to the core: the core's algorithms are fed with the events that the program
-//! tells, and must decide alike.
+//! Compares a program with the core: the core's algorithms receive the program's events and must
+//! make the same decisions.
 //!
-//! Classifiers compare whole numbers on both sides: their states after each acknowledgement and
-//! their verdicts must be the same. Estimates in fixed point may differ from the core's reals by
-//! what rounding makes of them; [`Bound`] follows that through each filter, sample by sample, as
-//! derived at the head of the filter's file in `src/bpf`.
+//! Classifiers use integers on both sides, so their states after each acknowledgement and their
+//! verdicts must be equal. Estimates in fixed point may differ from the core's reals by rounding;
+//! [`Bound`] follows the error through each filter, sample by sample, as derived at the head of the
+//! filter's file in `src/bpf`.
 
 use std::collections::BTreeMap;
 
@@ -25,41 +25,42 @@ pub use bound::Bound;
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Sockets that were followed from their first event on.
+    /// The number of sockets that were followed from their first event on.
     pub sockets: u64,
-    /// Sockets that were met in the middle: nothing of them is compared.
+    /// The number of sockets that were first seen later; their events are not compared.
     pub met_late: u64,
-    /// Sockets of which events found no room: from there on nothing of them is compared.
+    /// The number of sockets that lost events for lack of room; their later events are not
+    /// compared.
     pub broken: u64,
-    /// Events told.
+    /// The number of events received.
     pub events: u64,
-    /// Events compared.
+    /// The number of events compared.
     pub compared: u64,
-    /// Acknowledgements compared.
+    /// The number of acknowledgements compared.
     pub acks: u64,
-    /// Those after which the classifiers' states differ.
+    /// The number of acknowledgements after which the classifiers' states differ.
     pub states_differ: u64,
-    /// Losses compared.
+    /// The number of losses compared.
     pub losses: u64,
-    /// Those about which the verdicts differ, or the cuts.
+    /// The number of losses with different verdicts or cuts.
     pub verdicts_differ: u64,
-    /// Estimates compared.
+    /// The number of estimates compared.
     pub estimates: u64,
-    /// Those that are further apart than rounding explains.
+    /// The number of estimates that differ by more than rounding explains.
     pub estimates_differ: u64,
-    /// The greatest distance between two estimates, in bytes/s.
+    /// The largest difference between two estimates, in bytes/s.
     pub farthest: f64,
-    /// The greatest distance as a share of what rounding explains.
+    /// The largest difference as a share of its rounding bound.
     pub nearest_to_bound: f64,
 }
 
 impl Tally {
-    /// Whether nothing differs.
+    /// Returns whether all comparisons agree.
     pub fn agrees(&self) -> bool {
         self.states_differ + self.verdicts_differ + self.estimates_differ == 0
     }
 
-    /// Adds another.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Self) {
         self.sockets += other.sockets;
         self.met_late += other.met_late;
@@ -77,21 +78,21 @@ impl Tally {
     }
 }
 
-/// The core beside one socket.
+/// The state of the library's algorithms for one socket.
 #[derive(Clone, Debug)]
 struct Beside {
     classifier: Classifier,
     /// The signals and the controller, for the control that acts on the odds.
     odds: Option<(Signals, Whyloss)>,
     estimator: Option<(AnyEstimator, Bound)>,
-    /// The serial of the next event.
+    /// The serial number of the next event.
     next: u32,
-    /// Bytes acknowledged since the beginning.
+    /// The number of bytes acknowledged since the beginning.
     acknowledged: u64,
     mss: u32,
 }
 
-/// Holds one control to the core.
+/// Compares one control with the core.
 #[derive(Clone, Debug)]
 pub struct Judge {
     algorithm: Algorithm,
@@ -100,7 +101,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge of this algorithm.
+    /// Creates a judge for this algorithm.
     pub fn new(algorithm: Algorithm) -> Self {
         Self {
             algorithm,
@@ -114,8 +115,8 @@ impl Judge {
         &self.tally
     }
 
-    /// Takes an event; the core's verdict, if the event is an answer about a loss of a socket that
-    /// is followed.
+    /// Updates the core with an event. Returns the core's verdict if the event is an answer about a
+    /// loss on a followed socket.
     pub fn hear(&mut self, event: &Event) -> Option<Cause> {
         self.tally.events += 1;
         if event.kind == Kind::Socket {
@@ -224,7 +225,7 @@ impl Beside {
         };
         let then = signals.on_loss(&loss);
         tally.states_differ += u64::from(!describes(event, then.as_ref()));
-        // The window is the kernel's, and so is what the program calls its first cut.
+        // The window and the program's first cut both come from the kernel.
         let ssthresh = if event.cut.first {
             u64::MAX
         } else {
@@ -268,17 +269,17 @@ fn digest(signals: &[i16; trees::COUNT]) -> u32 {
     })
 }
 
-/// The core's estimate; zero before the first.
+/// Returns the library's estimate in bytes/s; 0 before the first.
 fn bytes_per_second(estimator: &AnyEstimator) -> f64 {
     let rate = estimator.estimate();
     rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
 }
 
-/// An acknowledgement as the core is told of it. `acknowledged` counts bytes since the beginning.
+/// Converts an acknowledgement into the library's event, and adds its bytes to `acknowledged`.
 fn ack(event: &Event, acknowledged: &mut u64) -> AckEvent {
     *acknowledged += u64::from(event.acked);
     let mss = event.mss.max(1);
-    // The peer's clock wraps every 50 days: a connection that lasts longer has one sample less.
+    // The peer's clock wraps every 50 days, which costs a longer connection one sample.
     let stamp = (event.stamp > 0).then(|| Time::from_nanos(u64::from(event.stamp) * 1_000_000));
     AckEvent::new(time(event.now_us), mss)
         .acked(u64::from(event.acked))

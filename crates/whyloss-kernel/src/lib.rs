@@ -1,4 +1,4 @@
-//! Loss classifiers in the Linux kernel: congestion controls in BPF, and what holds them to the
+//! Loss classifiers in the Linux kernel: congestion controls in BPF, and their comparison with the
 //! core.
 //!
 //! ```
@@ -9,21 +9,21 @@
 //! }
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`control`] | the controls, by name |
-//! | [`event`] | what the programs tell: acknowledgements, and what they decided at each loss |
-//! | [`judge`] | the core's algorithms, fed with the same events: the same decisions? |
+//! | [`event`] | the programs' events: acknowledgements, and the decision at each loss |
+//! | [`judge`] | compares decisions with those of the core's algorithms on the same events |
 //! | `load` | loads, pins and unloads controls (feature `bpf`, Linux) |
-//! | `find` | controls that are loaded, and the sockets under them (likewise) |
-//! | `watch` | listens to what the programs tell (likewise) |
-//! | `bed` | transfers of the kernel's TCP through `whyloss link` (likewise) |
-//! | `test_bed` | the figures of Martignon and Fratta's test bed, with this kernel (likewise) |
-//! | `check` | every control held to the core over such transfers (likewise) |
+//! | `find` | loaded controls and their sockets (feature `bpf`, Linux) |
+//! | `watch` | reads the programs' events (feature `bpf`, Linux) |
+//! | `bed` | transfers of the kernel's TCP through `whyloss link` (feature `bpf`, Linux) |
+//! | `test_bed` | the figures of Martignon and Fratta's test bed, with this kernel (`bpf`, Linux) |
+//! | `check` | compares every control with the core over such transfers (feature `bpf`, Linux) |
 //!
-//! The programs are in C (`src/bpf`), compiled where the feature `bpf` is on; without it nothing
-//! here needs clang, libelf or zlib. `docs/guides/kernel.md` says how to use them and what was
-//! measured.
+//! The programs are in C (`src/bpf`) and compiled with the feature `bpf`; without it, nothing here
+//! needs clang, libelf or zlib. `docs/guides/kernel.md` explains their use;
+//! `docs/evidence/kernel.md` has measurements.
 
 pub mod control;
 pub mod event;

@@ -1,7 +1,7 @@
-//! Loads controls into the kernel, and takes them out again.
+//! Loads controls into the kernel, and unloads them.
 //!
-//! A control is registered by a BPF link. It goes with the process that holds the link, however
-//! that ends, unless the link is pinned. Sockets that use a control which goes keep it until they
+//! A BPF link registers a control. The control is unloaded when the process that holds the link
+//! ends, for any reason, unless the link is pinned. Sockets keep an unloaded control until they
 //! close.
 
 use std::fs;
@@ -16,10 +16,10 @@ use crate::error::{KernelError, check_machine};
 use crate::find;
 use crate::shared::{CONTROL, EVENTS, STATES, Shared};
 
-/// Where links are pinned.
+/// The directory of pinned links.
 const PINS: &str = "/sys/fs/bpf/whyloss";
 
-/// The programs, as compiled.
+/// Returns the compiled program of an algorithm.
 fn program(algorithm: Algorithm) -> &'static [u8] {
     macro_rules! object {
         ($name:literal) => {
@@ -39,7 +39,7 @@ fn program(algorithm: Algorithm) -> &'static [u8] {
     }
 }
 
-/// A control in the kernel, which goes when this does.
+/// A control in the kernel; dropping this unloads it.
 #[derive(Debug)]
 pub struct Held {
     name: String,
@@ -48,7 +48,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Returns the kernel's name for it.
+    /// Returns the control's name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -57,15 +57,17 @@ impl Held {
 /// Loads a control under a name, which is at most 15 bytes long.
 ///
 /// # Errors
-/// If this process may not, the kernel cannot, or the name is taken.
+/// Returns an error if this process lacks the permission, the kernel lacks support, or the name is
+/// taken.
 pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
     load_for(control, name, std::process::id())
 }
 
-/// Loads controls so that they stay until they are [unloaded](unload): all of them, or none.
+/// Loads controls that stay until they are [unloaded](unload). Loads all of them or none.
 ///
 /// # Errors
-/// As [`load`], and if there is no place for pins, which is found before anything is loaded.
+/// Returns the errors of [`load`]. Without a place for pins, returns an error before it loads any
+/// control.
 pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     check_machine()?;
     // The BPF file system's number (linux/magic.h).
@@ -73,7 +75,7 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     if types != Ok(nix::sys::statfs::BPF_FS_MAGIC) {
         return Err(KernelError::NoFileSystem);
     }
-    // Programs that are not pinned go when this returns.
+    // Programs that are not pinned are unloaded when this returns.
     let mut held = Vec::new();
     for control in controls {
         held.push((pin(control), load_for(control, control.name, 0)?));
@@ -83,7 +85,7 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
         let (path, control) = &mut held[index];
         if let Err(error) = control.link.pin(&*path) {
             for (path, _) in &held[..index] {
-                // The first error is the one to tell of.
+                // Only the first error is reported.
                 let _ = fs::remove_file(path);
             }
             let _ = fs::remove_dir(PINS);
@@ -96,7 +98,7 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
 fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelError> {
     check_machine()?;
     let refused = |error: libbpf_rs::Error| KernelError::bpf("load a congestion control", &error);
-    // A copy, since the loader wants it aligned.
+    // A copy, because the loader needs it aligned.
     let bytes = program(control.algorithm).to_vec();
     let mut open = ObjectBuilder::default()
         .open_memory(&bytes)
@@ -158,7 +160,7 @@ const FOREST: &str = ".rodata.wl_forest";
 
 /// Writes the library's trees into `struct forest` of `trees.h`.
 fn plant(place: &mut [u8]) {
-    /// `MOST_TREES` and the size of `struct tree`.
+    /// `MOST_TREES` of `trees.h`, and the size of its `struct tree` in bytes.
     const ROOM: usize = 64;
     const TREE: usize = 80;
     const { assert!(trees::GROWN <= ROOM) };
@@ -177,7 +179,7 @@ fn plant(place: &mut [u8]) {
     }
 }
 
-/// Writes another name in the place of the control's own.
+/// Replaces the name of the control.
 fn rename(value: &mut [u8], own: &str, name: &str) {
     const LENGTH: usize = 16;
     let at = value
@@ -190,16 +192,16 @@ fn rename(value: &mut [u8], own: &str, name: &str) {
     }
 }
 
-/// Takes a pinned control out.
+/// Unloads a pinned control.
 ///
 /// # Errors
-/// If it is not loaded, or another process holds it.
+/// Returns an error if the control is not loaded, or another process holds it.
 pub fn unload(control: &Control) -> Result<(), KernelError> {
     check_machine()?;
     let path = pin(control);
     match fs::remove_file(&path) {
         Ok(()) => {
-            // The last one out; others keep the directory.
+            // Succeeds only for the last control, because others keep the directory non-empty.
             let _ = fs::remove_dir(PINS);
             Ok(())
         }
@@ -220,7 +222,7 @@ pub fn unload(control: &Control) -> Result<(), KernelError> {
     }
 }
 
-/// Where the link of a control is pinned.
+/// Returns the path of a control's pinned link.
 pub(crate) fn pin(control: &Control) -> PathBuf {
     Path::new(PINS).join(control.id)
 }

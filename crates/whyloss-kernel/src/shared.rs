@@ -1,4 +1,4 @@
-//! Shapes that the loader, the programs and their readers share: `struct control` of
+//! Structures that the loader, the programs and their readers share: `struct control` of
 //! `src/bpf/socket.h`.
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -6,27 +6,27 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::error::KernelError;
 
-/// The map that holds it.
+/// The name of the map with [`Shared`].
 pub(crate) const CONTROL: &str = "wl_control";
-/// The map of sockets' states.
+/// The name of the map with the states of sockets.
 pub(crate) const STATES: &str = "wl_states";
-/// The ring of events.
+/// The name of the ring buffer of events.
 pub(crate) const EVENTS: &str = "wl_events";
 
-/// One per loaded control.
+/// The contents of the map that each loaded control shares with its users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shared {
-    /// Events are told until then, in µs of the monotonic clock.
+    /// The time until which the programs send events, in µs of the monotonic clock.
     pub(crate) watched_until_us: u64,
     /// The number of the watch.
     pub(crate) session: u32,
-    /// The process that watches.
+    /// The number of the process that watches.
     pub(crate) watcher: u32,
-    /// The process that holds the control; 0: it is pinned.
+    /// The number of the process that holds the control; 0 if it is pinned.
     pub(crate) holder: u32,
-    /// The map of states.
+    /// The id of the map of states.
     pub(crate) states: u32,
-    /// The ring of events.
+    /// The id of the ring of events.
     pub(crate) events: u32,
     /// The number of the algorithm.
     pub(crate) algorithm: u32,
@@ -76,20 +76,20 @@ impl Shared {
         bytes
     }
 
-    /// Reads it from its map; `None` if it is another's map of this name.
+    /// Reads the content from its map; `None` if another program owns a map with this name.
     pub(crate) fn of(map: &MapHandle) -> Option<Self> {
         let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()??;
         Self::read(&bytes)
     }
 
-    /// Writes it into its map.
+    /// Writes the content to its map.
     pub(crate) fn write(&self, map: &impl MapCore) -> Result<(), KernelError> {
         map.update(&0u32.to_ne_bytes(), &self.bytes(), MapFlags::ANY)
             .map_err(|error| KernelError::bpf("write a map", &error))
     }
 }
 
-/// Now, on the clock of the programs, in µs.
+/// Returns the current time on the programs' clock, in µs.
 pub(crate) fn now_us() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
     now.map_or(0, |now| {

@@ -1,15 +1,16 @@
-//! Martignon and Fratta's test bed for real: Figs 10 and 11 with the kernel's TCP, and friendliness
-//! among real flows.
+//! Martignon and Fratta's test bed with the kernel's TCP: Figs 10 and 11, and friendliness among
+//! real flows.
 //!
 //! Their server, router and client were a Linux 2.2 with their changes, a NIST Net router and
-//! another host (MAR-12). Here the link is `whyloss link`'s, in network namespaces, and the TCP is
-//! this kernel's, once without what came after 2.2 as far as the kernel lets it be turned off, once
-//! as it ships.
+//! another host (MAR-12). Here the link is `whyloss link` in network namespaces, and the TCP is
+//! that of this kernel. Each experiment runs twice: without features newer than 2.2, as far as the
+//! kernel allows, and as the kernel ships.
 //!
-//! Thresholds, fixed before the first run, are those of the simulated figures: an order is looked
-//! at where at least 0.5 % are lost (20 % in the bad state), and holds if the one is nowhere more
-//! than 2 % below the other, and above it on average; the fair share is met within 10 %; Jain's
-//! indices are met within 0.002. A claim about the test bed is decided on both TCPs.
+//! The thresholds were fixed before the first run and are those of the simulated figures. An order
+//! of two controls is compared at losses of at least 0.5 % (20 % in the bad state). It holds if the
+//! better one is nowhere more than 2 % below the other, and above it on average. The fair share
+//! must be met within 10 %, and Jain's indices within 0.002. A claim about the test bed is decided
+//! on both TCPs.
 
 use std::path::PathBuf;
 
@@ -23,31 +24,31 @@ use crate::control::find;
 use crate::error::KernelError;
 use crate::load::{Held, load};
 
-/// The confidence of every interval of the paper (Section 4).
+/// The confidence level of all intervals of the paper (Section 4).
 const CONFIDENCE: f64 = 0.975;
-/// How often a run is made again in which the emulator was at fault.
+/// The highest number of repetitions of a run in which the emulator had a fault.
 const AGAIN: u32 = 11;
-/// Packets that the router queues, as in the simulation of the test bed.
+/// The queue limit of the router in packets, as in the simulation of the test bed.
 const QUEUE: u32 = 100;
-/// Seconds that a transfer is counted for, after those at its start that are not.
+/// The measured duration of a transfer in seconds, after the start that is not measured.
 const SECONDS: u32 = 15;
 const OMIT: u32 = 3;
-/// The same where it must be quick.
+/// The measured duration of a transfer in a quick run, in seconds.
 const BRIEFLY: u32 = 6;
 
-/// Loss rates of Fig. 10, %.
+/// The loss rates of Fig. 10, in %.
 const LOSSES: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 4.0, 10.0];
-/// Loss rates in the bad state of Fig. 11, %.
+/// The loss rates in the bad state of Fig. 11, in %.
 const BAD: [f64; 4] = [20.0, 40.0, 60.0, 100.0];
 
-/// Those of the paper: the control, and the paper's name for it.
+/// The controls of the paper, each with its name there.
 const PAPER: [(&str, &str); 4] = [
     ("reno", "NewReno"),
     ("newreno-lp", "NewReno-LP"),
     ("tibet", "TIBET"),
     ("westwood", "Westwood"),
 ];
-/// Common controls, and our others.
+/// The common controls, and the other controls of this project.
 const OTHERS: [(&str, &str); 8] = [
     ("whyloss", "Whyloss"),
     ("cubic", "CUBIC"),
@@ -59,14 +60,13 @@ const OTHERS: [(&str, &str); 8] = [
     ("veno-enhanced", "enhanced Veno"),
 ];
 
-/// The two TCPs, and whether they are plain.
+/// The two TCPs, each with whether it is plain.
 const BEDS: [(&str, bool); 2] = [
     ("without SACK, RACK's options and tail probes", true),
     ("as Linux ships", false),
 ];
 
-/// Where an experiment is made: controls that are loaded meanwhile, and a place for what is
-/// written.
+/// The environment of an experiment: its loaded controls, and a directory for files.
 #[derive(Debug)]
 struct Place {
     bed: Bed,
@@ -162,14 +162,14 @@ fn scratch(process: u32) -> PathBuf {
     std::env::temp_dir().join(format!("whyloss-bed-{process}"))
 }
 
-/// FNV-1a, 64 bits.
+/// Returns the FNV-1a hash of the text, with 64 bits.
 fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Returns the arrivals, unless the emulator was at fault: then the run counts for nothing.
+/// Returns the arrivals; `None` if the emulator had a fault, so that the run does not count.
 fn counted(run: &Transferred) -> Option<&Transferred> {
     (run.faults == 0.0).then_some(run)
 }
@@ -178,7 +178,7 @@ fn goodput(run: &Transferred) -> Option<f64> {
     counted(run).and_then(|run| mean(&run.goodput))
 }
 
-/// How many runs count for nothing, and of how many.
+/// Returns a sentence on how many runs do not count.
 fn faulty<'a>(runs: impl Iterator<Item = (&'a Runs<Transferred>, Vec<&'static str>)>) -> String {
     let (mut faulty, mut all) = (0, 0);
     for (runs, ids) in runs {
@@ -197,7 +197,7 @@ fn faulty<'a>(runs: impl Iterator<Item = (&'a Runs<Transferred>, Vec<&'static st
     )
 }
 
-/// A line of a simulated figure: mean goodput at the same places.
+/// Returns a line of a simulated figure: the mean goodput at the same places.
 fn simulated(simulation: &Outcome, panel: &str, name: &str, xs: &[f64]) -> Line {
     let panels = simulation.figures.iter().flat_map(|figure| &figure.panels);
     let series = panels
@@ -211,14 +211,14 @@ fn simulated(simulation: &Outcome, panel: &str, name: &str, xs: &[f64]) -> Line 
     Line::of(&title, &title, "Mbit/s", values).drawn(Look::Dashed)
 }
 
-/// Figs 10 and 11 differ in the channel alone.
+/// A figure of goodput over loss rates. Figs 10 and 11 differ only in the channel.
 struct Figure<'a> {
     id: &'a str,
     title: &'a str,
     axis: Axis,
     xs: &'a [f64],
     channel: &'a dyn Fn(f64) -> String,
-    /// From where on orders are looked at.
+    /// The loss rate in per cent from which the order of controls is compared.
     much: f64,
     letter: &'a str,
     others: bool,
@@ -313,7 +313,7 @@ fn release() -> String {
     release.trim().to_owned()
 }
 
-/// The order of controls where at least this much is lost, on both TCPs.
+/// Checks the order of controls at loss rates of at least `much`, on both TCPs.
 fn orders(letter: &str, line: &dyn Fn(&str) -> [Line; 2], much: f64) -> Vec<Claim> {
     let pairs = [
         ("1", ("westwood", "newreno-lp")),
@@ -350,7 +350,7 @@ fn orders(letter: &str, line: &dyn Fn(&str) -> [Line; 2], much: f64) -> Vec<Clai
     pairs.map(claim).into()
 }
 
-/// Where LP's lead over TIBET is greatest.
+/// Returns the claim on where LP's lead over TIBET is largest.
 fn lead(line: &dyn Fn(&str) -> [Line; 2]) -> Claim {
     let (lp, tibet) = (line("newreno-lp"), line("tibet"));
     let leads = [0, 1].map(|bed: usize| {
@@ -369,10 +369,10 @@ fn lead(line: &dyn Fn(&str) -> [Line; 2]) -> Claim {
     )
 }
 
-/// `mar-fig-10-kernel`: independent losses. `simulation` is the outcome of `mar-fig-10`.
+/// Runs `mar-fig-10-kernel`, with independent losses. `simulation` is the outcome of `mar-fig-10`.
 ///
 /// # Errors
-/// If this process may not load controls, or a transfer fails.
+/// Returns an error if this process may not load controls, or a transfer fails.
 pub fn fig_10(context: &Context<'_>, simulation: &Outcome) -> Result<Outcome, ExperimentError> {
     let figure = Figure {
         id: "mar-fig-10-kernel",
@@ -388,10 +388,10 @@ pub fn fig_10(context: &Context<'_>, simulation: &Outcome) -> Result<Outcome, Ex
     figure.make(context, simulation)
 }
 
-/// The same at two loss rates, with the paper's four alone.
+/// Runs Fig. 10 at two loss rates, with only the paper's four controls.
 ///
 /// # Errors
-/// As [`fig_10`].
+/// Returns the errors of [`fig_10`].
 pub fn fig_10_quick(
     context: &Context<'_>,
     simulation: &Outcome,
@@ -414,10 +414,10 @@ fn independent(percent: f64) -> String {
     format!("bernoulli:{}", percent / 100.0)
 }
 
-/// `mar-fig-11-kernel`: losses in bursts. `simulation` is the outcome of `mar-fig-11`.
+/// Runs `mar-fig-11-kernel`, with losses in bursts. `simulation` is the outcome of `mar-fig-11`.
 ///
 /// # Errors
-/// As [`fig_10`].
+/// Returns the errors of [`fig_10`].
 pub fn fig_11(context: &Context<'_>, simulation: &Outcome) -> Result<Outcome, ExperimentError> {
     let figure = Figure {
         id: "mar-fig-11-kernel",
@@ -433,13 +433,13 @@ pub fn fig_11(context: &Context<'_>, simulation: &Outcome) -> Result<Outcome, Ex
     figure.make(context, simulation)
 }
 
-/// Flows on the link.
+/// The number of flows on the link.
 const FLOWS: usize = 5;
-/// Seconds of friendliness, and those before.
+/// The measured duration of the friendliness runs in seconds, and the time before it.
 const TOGETHER: u32 = 40;
 const SETTLING: u32 = 10;
 
-/// Two controls that share a link.
+/// The pairs of controls that share a link.
 const PAIRS: [[(&str, &str); 2]; 5] = [
     [("newreno-lp", "NewReno-LP"), ("reno", "NewReno")],
     [("newreno-lp", "NewReno-LP"), ("cubic", "CUBIC")],
@@ -448,10 +448,10 @@ const PAIRS: [[(&str, &str); 2]; 5] = [
     [("whyloss", "Whyloss"), ("cubic", "CUBIC")],
 ];
 
-/// `mar-fig-8-kernel`: five flows of two controls, in all mixtures.
+/// Runs `mar-fig-8-kernel`, with five flows of two controls in all mixtures.
 ///
 /// # Errors
-/// As [`fig_10`].
+/// Returns the errors of [`fig_10`].
 pub fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let place = Place::new(PAIRS.iter().flatten().map(|(id, _)| *id))?;
     let counts: Vec<f64> = (0..=FLOWS).map(|n| n as f64).collect();

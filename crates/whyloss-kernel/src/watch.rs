@@ -1,4 +1,4 @@
-//! Listens to what the programs of a control tell. They tell only while somebody listens.
+//! Reads the events of a control's programs, which send events only to a reader.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,10 +12,10 @@ use crate::event::{Ends, Event};
 use crate::find::Loaded;
 use crate::shared::{Shared, now_us};
 
-/// How long the programs go on telling without a listener.
+/// The time in µs for which the programs send events after the last sign of a reader.
 const PATIENCE_US: u64 = 2_000_000;
 
-/// A control that is listened to. One process can, at a time.
+/// A watched control; only one process at a time can watch it.
 pub struct Watch {
     /// The programs under watch.
     loaded: Loaded,
@@ -35,10 +35,10 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Begins to listen.
+    /// Starts to watch a loaded control.
     ///
     /// # Errors
-    /// If somebody else does.
+    /// Returns an error if another process watches the control.
     pub fn begin(loaded: &Loaded) -> Result<Self, KernelError> {
         let refused = |error: libbpf_rs::Error| KernelError::bpf("listen to a control", &error);
         let gone = || KernelError::NotLoaded(loaded.name.clone());
@@ -86,7 +86,7 @@ impl Watch {
         &self.loaded
     }
 
-    /// Says that somebody still listens.
+    /// Tells the programs that a reader is still there.
     fn go_on(&mut self) -> Result<(), KernelError> {
         let now = now_us();
         if self.shared.watched_until_us < now + PATIENCE_US / 2 {
@@ -96,10 +96,10 @@ impl Watch {
         Ok(())
     }
 
-    /// Waits so long at most for something to be told, and hands on all there is.
+    /// Waits for events for at most this time, and passes on all that arrived.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses to hand over events.
     pub fn poll(
         &mut self,
         wait: Duration,

@@ -1,8 +1,8 @@
-//! How far an estimate in fixed point may be from the core's: the recursions at the heads of the
-//! filters' files.
+//! Bounds of the distance between an estimate in fixed point and the core's, from the recursions at
+//! the heads of the filters' files.
 //!
-//! A bound is given the same acknowledgements as the estimators, and computes in reals what they
-//! do: how much of an error a filter keeps depends on times and samples, not on the errors.
+//! A bound gets the same acknowledgements as the estimators and computes in real numbers. The share
+//! of an error that a filter keeps depends on times and samples, not on the errors.
 
 use std::collections::VecDeque;
 
@@ -12,30 +12,30 @@ use whyloss::event::AckEvent;
 
 use crate::control::Algorithm;
 
-/// A rounded quotient is wrong by half a sixteenth of a byte/s.
+/// The error of a rounded quotient: half of a sixteenth of a byte/s.
 const ROUNDING: f64 = 1.0 / 32.0;
-/// The core tells whole bits per second.
+/// The error of the library's estimates in bytes/s, which are rounded to whole bits per second.
 const TOLD: f64 = 1.0 / 16.0;
-/// The relative error of the core's own reals.
+/// The relative error of the library's floating-point numbers.
 const REALS: f64 = 1e-9;
-/// A share of 2³².
+/// The kernel's unit of a share, 2⁻³².
 const SHARE: f64 = 1.0 / 4_294_967_296.0;
 
-/// The greatest distance that rounding explains, followed through a filter.
+/// The largest error that rounding can cause in a filter's bandwidth estimate, in bytes/s.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound {
-    /// No estimate.
+    /// The algorithm has no estimate.
     None,
-    /// `westwood.h`.
+    /// The bound of the filter in `westwood.h`.
     Westwood(Westwood),
-    /// `tibet.h`.
+    /// The bound of the filter in `tibet.h`.
     Tibet(Tibet),
-    /// `sarbe.h`.
+    /// The bound of the filter in `sarbe.h`.
     Sarbe(Sarbe),
 }
 
 impl Bound {
-    /// The bound of an algorithm's estimator, at its start.
+    /// Returns the initial bound of an algorithm's estimator.
     pub fn of(algorithm: Algorithm, segment_size: u32) -> Self {
         match algorithm {
             Algorithm::NewRenoLp
@@ -49,7 +49,8 @@ impl Bound {
         }
     }
 
-    /// An acknowledgement; `before` is the core's estimate before it, in bytes/s.
+    /// Updates the bound with an acknowledgement. `before` is the library's estimate before it, in
+    /// bytes/s.
     pub(super) fn on_ack(&mut self, ack: &AckEvent, before: f64) {
         match self {
             Self::None => {}
@@ -59,14 +60,14 @@ impl Bound {
         }
     }
 
-    /// Full segments have another size.
+    /// Sets the size of full segments, in bytes.
     pub(super) fn on_mtu_change(&mut self, segment_size: u32) {
         if let Self::Tibet(tibet) = self {
             tibet.count.resize(segment_size);
         }
     }
 
-    /// Returns the allowed difference between the two, in bytes/s, when the core says `core`.
+    /// Returns the allowed difference of the two estimates in bytes/s, if the library's is `core`.
     pub(super) fn bytes_per_second(&self, core: f64) -> f64 {
         let error = match self {
             Self::None => 0.0,
@@ -78,7 +79,8 @@ impl Bound {
     }
 }
 
-/// Microseconds since the acknowledgement before, if time has passed.
+/// Returns the time since the previous acknowledgement in µs; `None` for the first one, and if no
+/// time has passed.
 fn since(last: &mut Option<Time>, now: Time) -> Option<u64> {
     let before = last.filter(|&before| now <= before);
     if before.is_some() {
@@ -88,22 +90,22 @@ fn since(last: &mut Option<Time>, now: Time) -> Option<u64> {
     Some((now - before).as_nanos().unsigned_abs() / 1_000)
 }
 
-/// See `westwood.h`.
+/// Bounds the rounding error of Westwood's filter; `westwood.h` derives the recursion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Westwood {
     last: Option<Time>,
-    /// e_(k−1), bytes/s.
+    /// The error bound e_(k−1), in bytes/s.
     error: f64,
-    /// Of b_(k−1), bytes/s.
+    /// The error bound of the sample b_(k−1), in bytes/s.
     sample: f64,
 }
 
 impl Westwood {
-    /// 2τ, τ/m and what is too short for a remainder, in µs.
+    /// 2τ, τ/m, and the duration below which a remainder gets no sample of its own, in µs.
     const TWICE_TAU: f64 = 2e6;
     const STEP: u64 = 100_000;
     const REMAINDER: u64 = 10_000;
-    /// By then nothing is left.
+    /// The number of steps after which a sample has no effect left.
     const MOST: u64 = 1_000;
 
     fn on_ack(&mut self, ack: &AckEvent) {
@@ -133,13 +135,13 @@ impl Westwood {
     }
 }
 
-/// See `tibet.h`.
+/// Bounds the rounding error of TIBET's filter; `tibet.h` derives the recursion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tibet {
     count: AckedCount,
     last: Option<Time>,
     pending: u64,
-    /// L̄ in bytes and T̄ in µs, and what rounding may have added to either.
+    /// L̄ in bytes, then T̄ in µs and the rounding error of both.
     length: f64,
     interval: f64,
     average_error: f64,
@@ -149,9 +151,9 @@ pub struct Tibet {
 
 impl Tibet {
     const KEEP: f64 = 0.99;
-    /// T₀, µs.
+    /// The time constant T₀ of the filter, in µs.
     const TIME_CONSTANT: f64 = 5e5;
-    /// Half a unit of an average.
+    /// The rounding error of an average.
     const HALF_UNIT: f64 = 0.5 / 65_536.0;
     /// The relative error of the exponential.
     const EXPONENTIAL: f64 = 24.0 * SHARE;
@@ -200,14 +202,14 @@ impl Tibet {
     }
 }
 
-/// See `sarbe.h`.
+/// Bounds the rounding error of SARBE's filter; `sarbe.h` derives the recursion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sarbe {
     last: Option<Time>,
     pending: u64,
-    /// b_(k−1); `None` before the first.
+    /// The sample b_(k−1) in bytes/s; `None` before the first.
     sample: Option<f64>,
-    /// U_k, U_(k−1), …, and what rounding may have added to each.
+    /// U_k, U_(k−1), …, each with its rounding error.
     instabilities: VecDeque<(f64, f64)>,
     error: f64,
 }
