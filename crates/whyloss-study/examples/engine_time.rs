@@ -1,5 +1,5 @@
-//! Runs a plan's scenarios and seeds without a sweep: what the engine alone takes, to hold a
-//! sweep's time against.
+//! Runs a plan's scenarios and seeds without a sweep, to compare the time of the engine alone with
+//! that of a sweep.
 //!
 //! `time cargo run --release -p whyloss-study --features sweep --example engine_time --
 //! docs/plans/wlh.toml [THREADS]` beside `time whyloss sweep docs/plans/wlh.toml --out DIR`; the

@@ -14,7 +14,7 @@ pub struct Axis {
     /// Whether the axis is logarithmic.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub log: bool,
-    /// Format of the points in evidence; with intervals if `None`.
+    /// The format of the points in evidence; with intervals if `None`.
     #[serde(skip)]
     pub notation: Option<Notation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,10 +34,10 @@ pub struct Axis {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
     pub(crate) name: Value,
-    /// Scenario file, if it differs from the plan's.
+    /// The scenario file, if it differs from that of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scenario: Option<String>,
-    /// Index of that file among the plan's networks.
+    /// The index of that file among the plan's networks.
     #[serde(skip)]
     pub(crate) network: Option<usize>,
     #[serde(default)]
@@ -56,18 +56,18 @@ pub(crate) struct Draw {
     /// Whether to draw whole numbers only, both ends included.
     #[serde(default)]
     whole: bool,
-    /// Text after the number, such as `ms`.
+    /// The text after the number, such as `ms`.
     unit: Option<String>,
 }
 
 /// Holds the value of an axis at one place, as a column shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// A text.
+    /// The value is a text.
     Text(String),
-    /// A whole number.
+    /// The value is a whole number.
     Whole(i64),
-    /// A real number.
+    /// The value is a real number.
     Real(f64),
 }
 
@@ -86,7 +86,7 @@ impl std::fmt::Display for Setting {
 pub struct Notation {
     /// Formats a place, with the separator that follows it (`N=4 `).
     pub place: fn(f64) -> String,
-    /// Formats a mean.
+    /// Formats a mean, as evidence shows it.
     pub mean: fn(f64) -> String,
 }
 

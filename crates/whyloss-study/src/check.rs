@@ -1,21 +1,21 @@
-//! Checks claims and derives their evidence from the compared lines.
+//! Checks of claims, with the compared values as evidence.
 
 use core::fmt::Display;
 
 use crate::report::place;
 use crate::{Claim, Line};
 
-/// Holds the result of a comparison.
+/// The result of a comparison: whether it holds, and the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// Whether the comparison holds.
     pub holds: bool,
-    /// The compared values.
+    /// The compared values, as text.
     pub evidence: String,
 }
 
 impl Check {
-    /// Applies `holds` to `compared`, which alone becomes the evidence.
+    /// Checks whether `holds` returns true for `compared`. The evidence lists only these values.
     pub fn of<const N: usize, T: Display>(
         compared: [&T; N],
         holds: impl FnOnce([&T; N]) -> bool,
@@ -58,10 +58,10 @@ impl Line {
         })
     }
 
-    /// Checks that the mean exceeds the other's everywhere. The evidence is the gain per seed.
+    /// Checks that the mean exceeds that of `other` at each x. The evidence has the gain per seed.
     pub fn above(&self, other: &Self) -> Check {
         let not = |&(x, mean): &(f64, crate::Mean)| {
-            // A missing mean (NaN) is not above.
+            // Not `<=`: a missing mean (NaN) is not above.
             let above = mean.value > other.at(x).value;
             !above
         };

@@ -3,11 +3,11 @@
 //! # Contract
 //!
 //! [`Experiment::run`] runs [`Context::seeds`] replications in parallel on the caller's rayon pool.
-//! A paper's rule of precision may add more unless [`Context::seeds_are_exact`]. It announces them
-//! to [`Context::progress`] and reports each that finishes. Once [`Context::stopped`] is true it
-//! starts no more, and lets running ones finish. [`Outcome::seeds`] counts the finished ones; with
-//! none it returns [`ExperimentError::Stopped`]. The outcome depends only on the seeds, never on
-//! the number of threads.
+//! A paper's rule of precision may add more unless [`Context::seeds_are_exact`]. It announces the
+//! replications to [`Context::progress`] and reports each that finishes. Once [`Context::stopped`]
+//! is true, it starts no further replication and lets running ones finish. [`Outcome::seeds`]
+//! counts the finished replications; with none, `run` returns [`ExperimentError::Stopped`]. The
+//! outcome depends only on the seeds, never on the number of threads.
 
 use core::error::Error;
 use core::fmt;
@@ -20,15 +20,16 @@ use crate::memo::Memo;
 /// Reproduces one table or figure of a paper.
 #[derive(Clone, Copy)]
 pub struct Experiment {
-    /// Name in commands, such as `cen-table-2`.
+    /// The experiment's name in commands, such as `cen-table-2`.
     pub id: &'static str,
-    /// Paper it belongs to, such as `cen`.
+    /// The id of the experiment's paper, such as `cen`.
     pub paper: &'static str,
-    /// Content in a few words.
+    /// The title of the table or figure, in a few words.
     pub title: &'static str,
-    /// Replications in the paper, or their minimum if it has a rule of precision.
+    /// The number of replications in the paper; the lowest number if the experiment has a rule of
+    /// precision.
     pub seeds: u64,
-    /// Runs the experiment.
+    /// The function that runs the experiment.
     pub run: &'static (dyn Fn(&Context<'_>) -> Result<Outcome, ExperimentError> + Send + Sync),
 }
 
@@ -88,7 +89,8 @@ impl<'a> Context<'a> {
         self.seeds
     }
 
-    /// Returns whether the user chose that number, so that no rule of precision overrides it.
+    /// Returns whether the user chose the number of seeds, so that no rule of precision overrides
+    /// it.
     pub fn seeds_are_exact(&self) -> bool {
         self.exact
     }
@@ -117,7 +119,7 @@ pub trait Progress: Sync {
     fn finish(&self);
 }
 
-/// Ignores progress.
+/// A [`Progress`] that ignores all reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -129,10 +131,10 @@ impl Progress for Unwatched {
 /// Explains why an experiment has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// Stopped before any result was complete.
+    /// The experiment was stopped before any result was complete.
     #[error("stopped before a replication of every scenario had finished")]
     Stopped,
-    /// A run failed.
+    /// A run of the experiment failed.
     #[error(transparent)]
     Failed(#[from] Box<dyn Error + Send + Sync>),
 }

@@ -13,7 +13,7 @@ use core::fmt;
 /// An expression whose names have type `N`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr<N = String> {
-    /// A number.
+    /// A number in the text.
     Number(f64),
     /// A name that the evaluator resolves.
     Name(N),
@@ -27,7 +27,7 @@ pub enum Expr<N = String> {
     Only(Box<Expr<N>>, Places),
 }
 
-/// An operator between two operands.
+/// A logical, comparing or arithmetic operator between two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is what its name says")]
 pub enum Op {
@@ -47,20 +47,20 @@ pub enum Op {
 /// Selects places of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Places {
-    /// Places that compare with a number as stated.
+    /// Selects the places that compare with a number as stated.
     Compared(Op, f64),
-    /// Listed places.
+    /// Selects the places with one of these values.
     Listed(Vec<f64>),
-    /// Places in a range, both ends included.
+    /// Selects the places in a range, both ends included.
     Between(f64, f64),
 }
 
 /// Reports a fault in an expression and the byte offset where parsing noticed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExprError {
-    /// The fault, without its place.
+    /// The fault in words, without the place.
     pub message: String,
-    /// Byte offset in the text.
+    /// The offset in the text, in bytes.
     pub at: usize,
 }
 
@@ -132,7 +132,7 @@ impl Expr {
 }
 
 impl<N> Expr<N> {
-    /// Replaces every name by what `name` returns for it.
+    /// Replaces every name by the value that `name` returns.
     ///
     /// # Errors
     /// Returns the first error of `name`.
@@ -152,7 +152,7 @@ impl<N> Expr<N> {
     }
 }
 
-/// Rejects nesting beyond this depth, which is surely a mistake and could exhaust the stack.
+/// The deepest nesting. Deeper nesting is surely unintended, and could exhaust the stack.
 const DEEPEST: usize = 64;
 
 struct Parser<'a> {

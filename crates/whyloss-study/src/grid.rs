@@ -88,7 +88,7 @@ impl<T> Grid<T> {
         }
     }
 
-    /// Returns these lines without runs.
+    /// Returns a grid of the same lines and places, with no runs yet.
     pub fn unrun<R>(&self) -> Runs<R> {
         self.with(core::iter::repeat_with(Vec::new))
     }
@@ -106,8 +106,8 @@ impl<T> Grid<T> {
 }
 
 impl<I: Sync> Grid<I> {
-    /// Does `work` for every point of every grid under every seed; points with equal `key`s share
-    /// it.
+    /// Runs `work` for each point of all grids under each seed. Points with equal `key`s are run
+    /// once and share the results.
     ///
     /// # Errors
     /// Returns the errors of [`Context::each`].

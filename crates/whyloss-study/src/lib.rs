@@ -1,5 +1,5 @@
-//! Provides the base of every study: replication, statistics, claims, and reports as text, JSON,
-//! CSV, SVG or a page.
+//! Replication, statistics, claims and sweeps for every study, with reports as text, JSON, CSV, SVG
+//! or a page.
 //!
 //! An experiment receives a [`Context`], replicates its scenarios under seeds
 //! ([`Context::replicate`]), and returns an [`Outcome`]: measured values beside published ones,

@@ -17,20 +17,20 @@ use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 /// A line: one metric's values per seed at each place of an axis.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Id in code.
+    /// The id by which code finds the line.
     pub id: String,
-    /// Name in figures.
+    /// The name of the line in figures.
     pub name: String,
-    /// Unit of the values; may be empty.
+    /// The unit of the values; may be empty.
     pub unit: &'static str,
-    /// Form in which figures draw it.
+    /// The form in which figures draw the line.
     pub look: Look,
     confidence: f64,
     notation: Option<Notation>,
     points: Vec<Point>,
 }
 
-/// Holds the seeds' values at a place; `mean` replaces their mean where it is derived otherwise.
+/// The values of all seeds at one place. A derived `mean` replaces their own.
 #[derive(Clone, Debug)]
 struct Point {
     x: f64,
@@ -105,7 +105,7 @@ impl Line {
         }
     }
 
-    /// Changes the form in which figures draw it.
+    /// Changes the form in which figures draw the line.
     #[must_use]
     pub fn drawn(self, look: Look) -> Self {
         Self { look, ..self }
@@ -151,7 +151,7 @@ impl Line {
         }
     }
 
-    /// Returns a constant line at the same places.
+    /// Returns a line with the constant `value` at the places of this line.
     #[must_use]
     pub fn constant(&self, id: &str, name: &str, value: f64) -> Self {
         let points = self.points.iter();
@@ -273,21 +273,21 @@ impl Line {
         means.len() > 1 && means.windows(2).all(|pair| holds(pair[0], pair[1]))
     }
 
-    /// Divides by the other line, seed by seed.
+    /// Returns this line divided by `other`, place by place and seed by seed.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let name = format!("{} / {}", self.name, other.name);
         self.paired(other, name, "", |a, b| a / b)
     }
 
-    /// Returns the gain over the other line in %, seed by seed.
+    /// Returns this line's gain over `other` in %, place by place and seed by seed.
     #[must_use]
     pub fn gain(&self, other: &Self) -> Self {
         let name = format!("gain of {} over {}", self.name, other.name);
         self.paired(other, name, "%", |a, b| 100.0 * (a / b - 1.0))
     }
 
-    /// Subtracts the other line, seed by seed.
+    /// Returns this line minus `other`, place by place and seed by seed.
     #[must_use]
     pub fn less(&self, other: &Self) -> Self {
         let name = format!("{} less {}", self.name, other.name);
@@ -421,7 +421,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Lines of one metric over one axis; they form a panel of a figure.
+/// The lines of one panel of a figure: one metric over one axis.
 #[derive(Clone, Debug)]
 pub struct Lines {
     what: String,
@@ -470,7 +470,7 @@ impl Lines {
         self
     }
 
-    /// Adds a line.
+    /// Returns these lines with `line` added.
     #[must_use]
     pub fn with(mut self, line: Line) -> Self {
         self.each.push(line);

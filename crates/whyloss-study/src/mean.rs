@@ -8,9 +8,9 @@ use crate::{CONFIDENCE, Cell, statistics};
 /// with them holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
-    /// Mean, in the unit of the measured values.
+    /// The mean, in the unit of the measured values.
     pub value: f64,
-    /// Half the width of its confidence interval (Student's t), in the same unit.
+    /// Half the width of the mean's confidence interval (Student's t), in the unit of the mean.
     pub half_width: f64,
 }
 

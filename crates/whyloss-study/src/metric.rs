@@ -83,29 +83,29 @@ enum Leaf {
 /// Whether a metric's values are whole or real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Whole numbers.
+    /// The values are whole numbers.
     Count,
-    /// Real numbers.
+    /// The values are real numbers.
     Real,
 }
 
 /// A named expression over the results of a run.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// Id in expressions and columns.
+    /// The id in expressions and columns.
     pub id: String,
-    /// Name in tables and on axes.
+    /// The name in tables and on axes.
     pub name: String,
-    /// Unit of the values; may be empty.
+    /// The unit of the values; may be empty.
     pub unit: String,
-    /// Whether its axis is logarithmic.
+    /// Whether the axis of the metric is logarithmic in figures.
     pub log: bool,
-    /// Kind of the values.
+    /// Whether the values are whole or real numbers.
     pub kind: Kind,
     of: Expr<Leaf>,
     /// Flows that it selects by default.
     flows: Flows,
-    /// Source text, if it is an expression.
+    /// The source text, if it is an expression.
     expression: Option<String>,
 }
 
@@ -279,7 +279,8 @@ impl Metric {
     /// all.
     ///
     /// # Errors
-    /// Fails if its own `@` matches several flows; then only a function can pick or combine values.
+    /// Returns an error if its own `@` matches several flows; then only a function can pick or
+    /// combine values.
     pub fn flows_of<'a>(&self, scenario: &'a Scenario) -> Result<Vec<&'a str>, String> {
         let Some(own) = apart(&self.of) else {
             return Ok(Vec::new());
@@ -325,9 +326,9 @@ fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
 /// Identifies the flows for which an expression has separate values.
 #[derive(Clone, Copy)]
 enum Apart<'a> {
-    /// The selected flows.
+    /// The flows that the metric selects.
     LookedAt,
-    /// The flows that it names after `@`.
+    /// The flows that the metric names after `@`.
     Named(&'a str),
 }
 

@@ -1,30 +1,31 @@
-//! Holds the result of an experiment: cells, claims and figures.
+//! The result of an experiment: cells, claims and figures.
 
 use whyloss::Cause;
 
 use crate::Check;
 
-/// Default confidence of intervals; a paper may state another.
+/// The confidence level of intervals, as a share, where a paper states no other.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Id of the experiment, such as `cen-table-2`.
+    /// The id of the experiment, such as `cen-table-2`.
     pub id: String,
-    /// Content in a few words.
+    /// The content in a few words.
     pub title: String,
-    /// Replications behind each mean; the fewest, if a precision rule lets them differ.
+    /// The number of replications behind each mean; the smallest one if a precision rule makes them
+    /// differ.
     pub seeds: u64,
-    /// Confidence of every interval, in (0, 1).
+    /// The confidence of every interval, in (0, 1).
     pub confidence: f64,
-    /// Measured values in order of presentation.
+    /// The measured values, in the order of presentation.
     pub cells: Vec<Cell>,
-    /// Statements of the paper that these measurements decide.
+    /// The statements of the paper that these measurements decide.
     pub claims: Vec<Claim>,
-    /// The paper's figures, and others that help to judge the claims.
+    /// The figures of the paper, and others that help to judge the claims.
     pub figures: Vec<Figure>,
-    /// Choices, variants and known differences that readers must know, one paragraph each.
+    /// The choices, variants and known differences that readers must know, one paragraph each.
     pub notes: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ impl Outcome {
         Self { confidence, ..self }
     }
 
-    /// Appends cells.
+    /// Returns the outcome with `cells` appended.
     #[must_use]
     pub fn cells(mut self, cells: impl IntoIterator<Item = Cell>) -> Self {
         self.cells.extend(cells);
@@ -70,21 +71,21 @@ impl Outcome {
         self
     }
 
-    /// Appends claims.
+    /// Returns the outcome with `claims` appended.
     #[must_use]
     pub fn claims(mut self, claims: impl IntoIterator<Item = Claim>) -> Self {
         self.claims.extend(claims);
         self
     }
 
-    /// Adds a figure of these panels, with the experiment's id and title.
+    /// Returns the outcome with a figure of `panels` added, under the experiment's id and title.
     #[must_use]
     pub fn figure(self, panels: impl IntoIterator<Item = Panel>) -> Self {
         let caption = self.title.clone();
         self.captioned(&caption, panels)
     }
 
-    /// Adds a figure of these panels with the given caption.
+    /// Returns the outcome with a figure of `panels` added, under `caption`.
     #[must_use]
     pub fn captioned(mut self, caption: &str, panels: impl IntoIterator<Item = Panel>) -> Self {
         self.figures.push(Figure {
@@ -110,40 +111,42 @@ impl Outcome {
     }
 }
 
-/// A measured value, beside the paper's if it states one.
+/// A measured value, and the value in the paper if the paper states one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Row of the table, such as `throughput` (in figures: the panel).
+    /// The row of the table, such as `throughput` (in figures: the panel).
     pub row: String,
-    /// Column of the table, such as `ZigZag` (in figures: the series).
+    /// The column of the table, such as `ZigZag` (in figures: the series).
     pub column: String,
-    /// Position on a figure's x axis; `None` in tables.
+    /// The position on a figure's x axis; `None` in tables.
     pub x: Option<f64>,
-    /// Unit of `paper`, `mean`, `half_width` and `tolerance`, such as `%`.
+    /// The unit of `paper`, `mean`, `half_width` and `tolerance`, such as `%`.
     pub unit: &'static str,
-    /// The paper's value.
+    /// The value in the paper; `None` if the paper states none.
     pub paper: Option<f64>,
-    /// Our mean over the seeds; `None` if nothing could be measured, such as without losses.
+    /// Our mean over the seeds; `None` if there was nothing to measure, such as Mc without losses.
     pub mean: Option<f64>,
     /// Half the width of the mean's confidence interval (Student's t); `None` below two values.
     pub half_width: Option<f64>,
-    /// Largest allowed distance from the paper's value, fixed before the measurement.
+    /// The largest allowed distance from the paper's value, fixed before the measurement; `None` if
+    /// the cell is not scored.
     pub tolerance: Option<f64>,
-    /// Metric, such as `Mw`, under which the cell is scored. May be empty.
+    /// The metric, such as `Mw`, under which the cell is scored. May be empty.
     pub metric: &'static str,
-    /// Scores of trivial answers, for comparison.
+    /// The values that trivial answers give, for comparison.
     pub nulls: Nulls,
-    /// Whether a constant fitted to the paper's values decides it; it is then shown but not
-    /// counted.
+    /// Whether the cell depends on a constant fitted to the paper's values. Such a cell is shown
+    /// but not counted.
     pub fitted: bool,
 }
 
-/// Scores of trivial answers in a cell. `None` counts as outside the tolerance.
+/// The values that trivial answers give for a cell, in the cell's unit. `None` counts as outside
+/// the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nulls {
-    /// Score if every loss is called congestion.
+    /// The value if every loss is called congestion.
     pub unaware: Option<f64>,
-    /// Score if every loss's cause is known.
+    /// The value if the cause of every loss is known.
     pub oracle: Option<f64>,
 }
 
@@ -163,7 +166,8 @@ impl Cell {
         self.would_be_within(self.mean)
     }
 
-    /// Returns whether `value` would lie within tolerance.
+    /// Returns whether `value` would lie within tolerance; `None` if the paper states no value or
+    /// the cell has no tolerance.
     pub fn would_be_within(&self, value: Option<f64>) -> Option<bool> {
         let (paper, tolerance) = (self.paper?, self.tolerance?);
         Some(value.is_some_and(|value| (value - paper).abs() <= tolerance))
@@ -173,15 +177,15 @@ impl Cell {
 /// A checkable statement of a paper, with the verdict of the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Id, such as `CEN-43`.
+    /// The claim's id, such as `CEN-43`.
     pub id: String,
-    /// Statement, in our words.
+    /// The statement, in our words.
     pub text: String,
     /// Whether the statement holds.
     pub holds: bool,
-    /// Numbers that decided it.
+    /// The numbers that decided the verdict.
     pub evidence: String,
-    /// Whether it counts towards the score.
+    /// Whether and how the claim counts towards the score.
     pub weight: Weight,
 }
 
@@ -209,7 +213,7 @@ impl Claim {
         }
     }
 
-    /// Sets the weight.
+    /// Sets whether and how the claim counts towards the score.
     #[must_use]
     pub fn weighing(mut self, weight: Weight) -> Self {
         self.weight = weight;
@@ -222,8 +226,8 @@ impl Claim {
         self.weighing(Weight::Foregone)
     }
 
-    /// Returns whether it counts: as a statement, or as a failed claim that should hold for any
-    /// result.
+    /// Returns whether the claim counts towards the score: as a statement, or as a failed claim
+    /// that should hold for any result.
     pub fn counts(&self) -> bool {
         match self.weight {
             Weight::Counted => true,
@@ -247,11 +251,11 @@ impl Claim {
 /// A figure: panels under one caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// File name without extension, such as `cen-fig-9-high`.
+    /// The figure's file name without extension, such as `cen-fig-9-high`.
     pub name: String,
-    /// Text below the panels.
+    /// The caption below the panels.
     pub caption: String,
-    /// Panels, left to right, then top to bottom.
+    /// The panels, left to right, then top to bottom.
     pub panels: Vec<Panel>,
 }
 
@@ -269,17 +273,17 @@ impl Figure {
 /// One pair of axes with its series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// Title above the axes.
+    /// The title above the axes.
     pub title: String,
-    /// Label of the x axis, with its unit.
+    /// The label of the x axis, with its unit.
     pub x_label: String,
-    /// Label of the y axis, with its unit.
+    /// The label of the y axis, with its unit.
     pub y_label: String,
     /// Whether the x axis is logarithmic.
     pub log_x: bool,
     /// Whether the y axis is logarithmic.
     pub log_y: bool,
-    /// Series to draw.
+    /// The series that the panel draws.
     pub series: Vec<Series>,
 }
 
@@ -300,20 +304,21 @@ impl Panel {
 /// One line, set of bars, cloud of points, band, or row of marks in a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name in the legend.
+    /// The name in the legend.
     pub name: String,
-    /// Form in which it is drawn.
+    /// The form in which the series is drawn.
     pub look: Look,
-    /// x, y, and half the interval of y (for a band: half its height). NaN breaks a line.
+    /// The points: x, y, and half the interval of y (for a band: half its height), each in the unit
+    /// of its axis. NaN breaks a line.
     pub points: Vec<(f64, f64, Option<f64>)>,
 }
 
 /// Selects the form in which a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// A line with markers.
+    /// A line with a marker at each point.
     Line,
-    /// A dashed line.
+    /// A dashed line between the points.
     Dashed,
     /// Bars from zero, beside those of other series.
     Bars,
@@ -330,9 +335,9 @@ pub enum Look {
 /// A marker whose colour and shape each have one meaning in all figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sign {
-    /// Index of the colour.
+    /// The colour of the marker: an index such as [`Sign::BLUE`].
     pub colour: usize,
-    /// Index of the marker.
+    /// The shape of the marker: an index such as [`Sign::SQUARE`].
     pub shape: usize,
 }
 
@@ -376,19 +381,19 @@ impl Sign {
         }
     }
 
-    /// Blue.
+    /// The index of the colour blue.
     pub const BLUE: usize = 0;
-    /// Red or a similar colour.
+    /// The index of the colour red, or of a similar one.
     pub const RED: usize = 1;
-    /// The colour of text.
+    /// The index of the colour of text.
     pub const INK: usize = 2;
-    /// A square.
+    /// The index of the shape of a square.
     pub const SQUARE: usize = 1;
-    /// A triangle.
+    /// The index of the shape of a triangle.
     pub const TRIANGLE: usize = 2;
-    /// A star with five points.
+    /// The index of the shape of a star with five points.
     pub const STAR: usize = 6;
-    /// A cross.
+    /// The index of the shape of a cross.
     pub const CROSS: usize = 7;
 }
 

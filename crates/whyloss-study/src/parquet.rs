@@ -18,13 +18,13 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFileReader};
 
-/// Most rows per byte of a file: each row has its own time or number.
+/// The highest number of rows per byte of a file: each row has its own time or number.
 const ROWS: u64 = 8;
-/// Most bytes that Snappy unpacks from one: a copy of 64 bytes takes three.
+/// The highest number of bytes that Snappy unpacks from one byte: a copy of 64 bytes takes three.
 const PACKED: u64 = 22;
-/// Largest unpacked page, bytes.
+/// The largest size of an unpacked page, in bytes.
 const PAGE: u64 = 64 << 20;
-/// Bytes at the start of a page that can hold its sizes.
+/// The number of bytes at the start of a page that can hold its sizes.
 const HEAD: u64 = 18;
 
 thread_local! {
@@ -61,7 +61,7 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Opens a file and checks its metadata. Run all further reading under [`guard`].
 ///
 /// # Errors
-/// Fails if it is not a Parquet file or its metadata contradict its size.
+/// Returns an error if it is not a Parquet file or its metadata contradict its size.
 pub fn open<R: ChunkReader + 'static>(source: R) -> Result<SerializedFileReader<Checked<R>>> {
     guard(|| {
         let length = source.len();

@@ -24,30 +24,30 @@ use crate::axis::{Axis, Setting};
 #[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
-/// Most runs that a plan may have.
+/// The highest number of runs that a plan may have.
 const MOST: u64 = 100_000_000;
 
-/// A scenario file.
+/// A scenario file that a plan runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Name in messages; paths inside the file are relative to it.
+    /// The name of the file, which messages show. Paths inside the file are relative to it.
     pub file: String,
-    /// Content of the file.
+    /// The content of the file.
     pub text: String,
 }
 
-/// Most scenarios of a plan; all stay in memory.
+/// The highest number of scenarios of a plan; all stay in memory.
 const MOST_NETWORKS: usize = 30_000;
 
-/// Reserved column names.
+/// The names of columns that no axis or metric can have.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
 /// The runs of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Name in messages: the plan's file, if it has one.
+    /// The name of the plan in messages: its file, if it has one.
     pub name: String,
-    /// Scenarios; points use the first unless an axis names another.
+    /// The scenarios; points use the first unless an axis names another.
     pub networks: Vec<Network>,
     pub(crate) document: Document,
 }
@@ -55,11 +55,11 @@ pub struct Plan {
 /// One point of a plan.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Value of each axis, in the order of the axes.
+    /// The value of each axis, in the order of the axes.
     pub shown: Vec<Setting>,
-    /// Settings as pairs of key and TOML value.
+    /// The settings as pairs of key and TOML value.
     pub set: Vec<(String, String)>,
-    /// Index of its scenario among the plan's networks.
+    /// The index of the point's scenario among the plan's networks.
     pub network: usize,
 }
 
@@ -70,25 +70,25 @@ pub enum PlanError {
     /// The text is not a valid plan.
     #[error("{file}:{fault}")]
     Syntax {
-        /// File name as the caller gave it.
+        /// The file name as the caller gave it.
         file: String,
-        /// Fault and its place.
+        /// The fault and its place.
         fault: TomlFault,
     },
     /// The plan is well-formed but cannot be run.
     #[error("{file}: {message}")]
     Useless {
-        /// File name as the caller gave it.
+        /// The file name as the caller gave it.
         file: String,
-        /// Fault, and the expected form.
+        /// The fault, and the expected form.
         message: String,
     },
     /// A scenario file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// Path of the file.
+        /// The path of the file.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -97,7 +97,7 @@ pub enum PlanError {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
-    /// Scenario file, relative to the plan.
+    /// The path of the scenario file, relative to the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scenario: Option<String>,
     #[serde(default = "one")]
@@ -105,7 +105,7 @@ pub(crate) struct Document {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) first_seed: u64,
     pub(crate) metrics: Vec<String>,
-    /// Settings that apply at every point.
+    /// The settings that apply at every point.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub(crate) set: Table,
     #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
@@ -152,7 +152,7 @@ impl Plan {
     /// Parses a plan whose scenario files lie beside it.
     ///
     /// # Errors
-    /// Fails if `text` is not a valid plan or a scenario cannot be read.
+    /// Returns an error if `text` is not a valid plan, or a scenario file cannot be read.
     pub fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
         let document = Document::parse(text, file)?;
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
@@ -179,7 +179,7 @@ impl Plan {
     /// Parses a plan for a scenario in memory, so that `text` names no file.
     ///
     /// # Errors
-    /// Fails if `text` is not a valid plan.
+    /// Returns an error if `text` is not a valid plan.
     pub fn of_scenario(
         text: &str,
         file: &str,
@@ -378,7 +378,7 @@ impl Plan {
         self.document.axes.iter().filter(|axis| axis.draw.is_none())
     }
 
-    /// Computes a point from its number.
+    /// Returns the point with this number, counted from 0 in the order of the plan.
     pub fn point(&self, point: u64) -> Point {
         let draw = point % self.draws();
         let mut rest = point / self.draws();

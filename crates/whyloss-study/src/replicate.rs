@@ -9,7 +9,7 @@ use crate::experiment::{Context, ExperimentError};
 pub use crate::memo::Replications;
 use crate::statistics;
 
-/// Rule that decides when the mean of a metric is precise enough (sequential stopping).
+/// The rule that decides when the mean of a metric is precise enough (sequential stopping).
 ///
 /// A scenario that misses it gets further seeds, as many as its spread suggests but at most as many
 /// as it had. The number of runs depends on the values in seed order, not on the order of
@@ -18,14 +18,14 @@ use crate::statistics;
 pub struct Precision {
     /// Half the width of the confidence interval, relative to the mean.
     pub half_width: f64,
-    /// Confidence of that interval.
+    /// The confidence level of that interval, as a share.
     pub confidence: f64,
-    /// Most replications of a scenario.
+    /// The highest number of replications of a scenario.
     pub at_most: u64,
 }
 
 impl Precision {
-    /// Returns whether the mean of these values is precise enough.
+    /// Returns whether the mean of `values`, one per seed, is precise enough.
     pub fn reached(&self, values: &[f64]) -> bool {
         self.excess(values).is_some_and(|excess| excess <= 1.0)
     }

@@ -13,19 +13,19 @@ use core::cell::Cell;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Summary of a sample, as reports show it.
+/// The summary of a sample: count, mean and confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Number of values.
+    /// The number of values.
     pub count: usize,
-    /// Mean of the values; `None` without values.
+    /// The mean of the values; `None` without values.
     pub mean: Option<f64>,
     /// Half the width of the mean's 95 % confidence interval; `None` with fewer than two values.
     pub ci95: Option<f64>,
 }
 
 impl Summary {
-    /// Summarises these values.
+    /// Returns the count, the mean and the confidence interval of these values.
     pub fn of(values: &[f64]) -> Self {
         Self {
             count: values.len(),
@@ -70,7 +70,8 @@ pub fn jain(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Returns the t with P(|T| ≤ t) = `confidence` under `degrees` degrees of freedom.
+/// Returns the two-sided quantile of Student's t: the t with P(|T| ≤ t) = `confidence` under
+/// `degrees` degrees of freedom.
 ///
 /// Returns `None` without a degree of freedom, or if `confidence` is outside (0, 1).
 pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {

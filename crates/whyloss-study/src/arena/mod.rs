@@ -3,7 +3,7 @@
 //! [`Setting`] describes the networks, and a list of [`Contender`]s names the competitors. [`run`]
 //! simulates every contender in every network under the same seeds; [`Found`] holds the [`Score`]
 //! of each. [`report`] turns scores into tables and figures. [`replay`] gives all classifiers the
-//! same arrivals instead, because in closed loop each makes its own traffic.
+//! same arrivals, while in [`run`] each one shapes its own traffic.
 
 mod network;
 mod plan;
@@ -24,16 +24,16 @@ use network::PLAIN;
 /// Selects the transport of the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
-    /// TFRC of RFC 5348, with classifiers at the receiver.
+    /// The transport is TFRC of RFC 5348, with classifiers at the receiver.
     Tfrc,
-    /// TCP `NewReno`, with classifiers at the sender.
+    /// The transport is TCP `NewReno`, with classifiers at the sender.
     NewReno,
-    /// TCP with CUBIC and SACK, with classifiers at the sender.
+    /// The transport is TCP with CUBIC and SACK, with classifiers at the sender.
     Cubic,
 }
 
 impl Transport {
-    /// Lists every transport.
+    /// All transports of the arena.
     pub const ALL: [Self; 3] = [Self::Tfrc, Self::NewReno, Self::Cubic];
 
     /// Returns the name used in commands and tables.
@@ -73,7 +73,7 @@ impl Transport {
     }
 }
 
-/// Controllers that run without a classifier because they follow rates and delays rather than
+/// The controllers that run without a classifier, because they follow rates and delays rather than
 /// losses.
 pub const RIVALS: [&str; 2] = ["bbr", "copa"];
 
@@ -86,7 +86,7 @@ fn with_ecn(kind: &str, ecn: bool) -> String {
 /// Selects the queues of the links that may be bottlenecks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// Keeps the drawn queues: `DropTail`, some RED.
+    /// Keeps the drawn queues: mostly `DropTail`, otherwise RED.
     #[default]
     Drawn,
     /// Uses `DropTail` everywhere.
@@ -107,7 +107,7 @@ pub enum Radios {
     /// Keeps the drawn channels.
     #[default]
     Drawn,
-    /// Uses channels fitted to recordings, one per noisy link, weighted by their numbers of trials.
+    /// Draws a channel fitted to recordings for each noisy link, weighted by its number of trials.
     Recorded,
     /// Replays this recording: each noisy link repeats one random trial that loses 0.3 to 30 %.
     Replayed(&'static str),
@@ -116,7 +116,7 @@ pub enum Radios {
 /// Selects the laws that networks are drawn by; all have the same ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Laws {
-    /// The arena's own laws.
+    /// The distributions that `docs/evidence/arena.md` lists.
     #[default]
     Arena,
     /// Makes paths longer and wider: round trips are uniform, and each last hop has the full drawn
@@ -133,24 +133,25 @@ pub enum Laws {
     reason = "independent choices, not one state"
 )]
 pub struct Setting {
-    /// Number of networks to draw.
+    /// The number of networks to draw.
     pub networks: u64,
-    /// Seed of the draw.
+    /// The seed of the draw.
     pub seed: u64,
-    /// Transport of the judged flows.
+    /// The transport of the judged flows.
     pub transport: Transport,
-    /// Queues that replace the drawn ones.
+    /// The queues that replace the drawn ones.
     pub queue: Queue,
-    /// Whether noisy links retransmit what their channels lose: 7 tries, 8 ms apart, in parallel,
-    /// delivered in order.
+    /// Whether noisy links retransmit lost packets: at most 7 transmissions, 8 ms apart, in
+    /// parallel, with delivery in order.
     pub arq: bool,
-    /// Whether early-dropping queues mark instead, and all flows of TCP and TFRC are ECN-capable.
+    /// Whether all TCP and TFRC flows are ECN-capable, and queues mark packets instead of dropping
+    /// them early.
     pub ecn: bool,
     /// Whether noisy links switch between 1.5, 1 and 0.5 times their rate, each for 1 s on average.
     pub varying: bool,
-    /// Laws that networks are drawn by.
+    /// The distributions from which networks are drawn.
     pub laws: Laws,
-    /// Channels that replace the drawn ones.
+    /// The channels that replace the drawn ones.
     pub radios: Radios,
     /// Whether to measure harm to a plain flow, which triples the number of runs.
     pub harm: bool,
@@ -220,7 +221,7 @@ impl Contender {
     /// Returns the network as a scenario in which this contender drives all judged flows.
     ///
     /// # Errors
-    /// Fails if no such classifier exists.
+    /// Returns an error if no such classifier exists.
     pub fn scenario(
         &self,
         network: &Network,
@@ -256,7 +257,7 @@ pub struct Found {
     pub networks: Vec<Network>,
     /// The setting of the runs.
     pub setting: Setting,
-    /// Replications of each contender in each network.
+    /// The number of replications of each contender in each network.
     pub seeds: u64,
     /// The oracle, `unaware`, then the requested contenders, each with its score per network.
     pub contenders: Vec<(Contender, Vec<Score>)>,
@@ -300,7 +301,7 @@ pub fn run(
             score.forget_verdicts();
         }
         if setting.harm {
-            // With `unaware` in charge, all flows are plain; it is contender 1.
+            // Under `unaware`, which is contender 1, all flows are plain.
             let harm = |variant| {
                 Score::harm(
                     tally(network, contender, variant),

@@ -7,21 +7,26 @@
 //! two queues   s1…sN ─access─ r1 ═core═ r2 ═radio, wireless═ r3 ─last─ d1…dN
 //! ```
 //!
-//! | drawn | law |
+//! | quantity | distribution |
 //! |---|---|
-//! | family | the three in turn |
-//! | rate R of the bottleneck | log-uniform, 0.2 to 30 Mbit/s; a last hop has R/N; in two queues the radio has R to 2R |
+//! | family | the three above in turn |
+//! | rate R of the bottleneck | log-uniform, 0.2 to 30 Mbit/s; each last hop has R/N; with two queues, the radio has R to 2R |
 //! | round trip of the farthest flow | log-uniform, 10 to 400 ms; access links take 2 to 30 % of it |
-//! | buffer | log-uniform, 0.25 to 2 products of the rate and that round trip, at least 3 packets |
-//! | queue | three in four DropTail, else adaptive RED between a sixth and half of the buffer (at least 12 packets) |
+//! | buffer | log-uniform, 0.25 to 2 bandwidth-delay products, at least 3 packets |
+//! | queue | DropTail in three of four networks, otherwise adaptive RED between a sixth and half of the buffer (at least 12 packets) |
 //! | flows N | log-uniform, 1 to 16, each with at least 100 kbit/s |
-//! | losses | log-uniform, 0.1 to 10 %, on the way there |
-//! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
-//! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
+//! | losses | log-uniform, 0.1 to 10 %, towards the receiver |
+//! | their pattern | with equal probability: independent, Gilbert–Elliott by packet, or by time |
+//! | Gilbert–Elliott by packet | a loss follows a loss with probability 0.1 to 0.6 |
+//! | by time | bad states of 5 to 200 ms (log-uniform) lose 30 to 100 % |
+//! | cross traffic on the core | each kind drawn separately; with two queues, also on the radio |
+//! | its bursts | probability 0.6, half exponential and half Pareto; 5 to 40 % on average |
+//! | one CUBIC flow | probability 0.25 |
+//! | web transfers | probability 0.25; 2 to 15 % |
 //!
-//! Packets have 1000 bytes. A core that is not the bottleneck has 1.2 to 4 R; local networks have
-//! 10 R. Under [`Laws::Long`], round trips are uniform, each last hop has R, and its core 1.2 to 4
-//! N·R. Under [`Laws::Uniform`], rates, round trips, buffers, losses and N are uniform.
+//! Packets have 1000 bytes. A core that is not the bottleneck has 1.2 R to 4 R; local networks have
+//! 10 R. Under [`Laws::Long`], round trips are uniform, each last hop has R, and the core has 1.2
+//! N·R to 4 N·R. Under [`Laws::Uniform`], rates, round trips, buffers, losses and N are uniform.
 
 use std::fmt::Write as _;
 
@@ -30,7 +35,7 @@ use whyloss_sim::scenario::recorded;
 
 use super::{Laws, Queue, Radios, Setting, Transport};
 
-/// Bytes per packet.
+/// The size of a packet, in bytes.
 pub(super) const PACKET: u32 = 1_000;
 /// Seconds at which measurement begins, and at which the run ends.
 pub(super) const WARM_UP: u32 = 10;
@@ -70,22 +75,22 @@ impl Family {
     }
 }
 
-/// Describes one drawn network.
+/// Describes one network that was drawn at random.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Index from 0.
+    /// The number of the network, counted from 0.
     pub index: u64,
-    /// Its shape.
+    /// The shape of the network.
     pub family: Family,
-    /// Number of judged flows.
+    /// The number of judged flows.
     pub flows: u64,
-    /// Rate of the bottleneck, bit/s.
+    /// The rate of the bottleneck, in bit/s.
     pub rate: f64,
-    /// Round-trip time of the farthest flow without queueing, s.
+    /// The longest round-trip time among the flows, without queueing, in s.
     pub round_trip: f64,
-    /// Queue capacity of the noisy link, packets.
+    /// The queue capacity of the noisy link, in packets.
     pub buffer: u64,
-    /// Share of packets that its channel loses, in [0, 1].
+    /// The share of packets that the channel of the noisy link loses, in [0, 1].
     pub loss: f64,
     queue: String,
     core_queue: String,
@@ -96,13 +101,13 @@ pub struct Network {
     varying: bool,
     core: f64,
     radio: f64,
-    /// One-way delays in s: of each access link, then of the core and of the links behind it.
+    /// The one-way delays in s: of each access link, then of the core and of the links behind it.
     access: Vec<f64>,
     delays: [f64; 2],
     cross: [Cross; 2],
 }
 
-/// Describes background traffic on a link, in shares of its rate.
+/// Background traffic on a link, in shares of the link's rate.
 #[derive(Clone, Debug, Default)]
 struct Cross {
     bursts: Option<(f64, &'static str)>,
@@ -122,7 +127,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Returns what follows the network's number in file names.
+    /// Returns the suffix of file names after the network's number.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Drawn => "",
@@ -133,7 +138,7 @@ impl Variant {
 }
 
 impl Network {
-    /// Draws network number `index` of `seed`; results stay the same across releases.
+    /// Draws network number `index` of `seed`. Every release draws the same network.
     pub fn draw(seed: u64, index: u64, setting: &Setting) -> Self {
         let mut random = Streams::new(seed).stream("arena", index);
         let family = Family::ALL[(index % 3) as usize];
@@ -325,11 +330,11 @@ impl Network {
     }
 }
 
-/// Name of the flow without a classifier.
+/// The name of the flow without a classifier.
 pub(super) const PLAIN: &str = "plain";
 
 impl Cross {
-    /// Draws the same number of random values whatever their results.
+    /// Draws the traffic. It always draws the same number of random values.
     fn draw(random: &mut Random) -> Self {
         let (bursts, tcp, web) = (random.chance(0.6), random.chance(0.25), random.chance(0.25));
         let share = 0.05 + 0.35 * random.uniform();
@@ -397,7 +402,7 @@ fn queue(setting: &Setting, buffer: u64, red: bool) -> String {
     )
 }
 
-/// Returns a rate as TOML, or a varying rate with this middle value.
+/// Returns a rate as TOML; with `varying`, a rate that varies around this value.
 fn rate_words(rate: f64, varying: bool) -> String {
     let words = |share: f64| format!("\"{:.0} bit/s\"", share * rate);
     if !varying {
@@ -429,7 +434,8 @@ fn channel(random: &mut Random, loss: f64) -> String {
 }
 
 /// Returns recorded channels that replace the drawn one. A separate random stream leaves all other
-/// draws unchanged.
+/// draws unchanged. Fitted channels and recorded trials are listed by their losses. Where a network
+/// replays a trial, the same network with fitted channels has the band of that trial.
 fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
     match radios {
         Radios::Drawn => None,

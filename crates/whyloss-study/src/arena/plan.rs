@@ -11,7 +11,7 @@ use crate::axis::{Axis, Choice};
 use crate::metric::{Metric, Observed};
 use crate::plan::{Document, Network as File, Plan, PlanError};
 
-/// Metrics of a run, in the order that [`Tally::of`] takes them.
+/// The metrics of a run, in the order that [`Tally::of`] takes them.
 const COUNTS: [&str; 9] = [
     "delivered = sum(delivered@judged)",
     "received = sum(received@judged)",
@@ -36,7 +36,7 @@ pub(super) fn variants(setting: &Setting) -> &'static [Variant] {
 /// Returns the plan of these contenders. Networks vary slowest, then variants, then contenders.
 ///
 /// # Errors
-/// Fails if it exceeds the networks or runs that a plan may have.
+/// Returns an error if it exceeds the networks or runs that a plan may have.
 pub fn plan(
     setting: &Setting,
     contenders: &[Contender],

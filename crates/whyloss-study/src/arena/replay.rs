@@ -1,9 +1,9 @@
 //! Asks all classifiers about the same arrivals, once from the oracle's traffic and once from plain
 //! flows.
 //!
-//! A classifier in the loop shapes its own traffic: one that mistakes congestion for errors fills
-//! queues and meets losses that others never see. El Khayat, Geurts and Leduc make this point about
-//! every closed-loop comparison. Here one contender drives the flows while every classifier
+//! In closed loop, a classifier shapes its own traffic: if it mistakes congestion for errors, it
+//! fills queues and meets losses that others never see. El Khayat, Geurts and Leduc point this out
+//! for every closed-loop comparison. Here one contender drives the flows while every classifier
 //! observes the same arrivals. Classifiers with a threshold run at several values, which gives a
 //! curve of Mc against 1 − Mw.
 
@@ -16,16 +16,16 @@ use whyloss_sim::{Event, Registry, Watch};
 use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
 use crate::{Context, ExperimentError, statistics};
 
-/// Holds a receiver classifier at one value of its threshold.
+/// A receiver classifier at one value of its threshold.
 #[derive(Clone, Debug)]
 struct Candidate {
     id: &'static str,
-    /// Value of the threshold; `None` at the defaults.
+    /// The value of the threshold; `None` for the default.
     threshold: Option<f64>,
     classifier: ReceiverDecider,
 }
 
-/// Thresholds that curves are drawn over: classifier, parameter, and values.
+/// The thresholds of the curves: classifier, parameter, and values.
 const THRESHOLDS: &[(&str, &str, &[f64])] = &[
     (
         "biaz",
@@ -90,11 +90,11 @@ struct Bank {
     counts: Vec<Confusion>,
 }
 
-/// Holds the state of one observed flow.
+/// The state of one observed flow.
 struct Ear {
     candidates: Vec<ReceiverDecider>,
     expected: u64,
-    /// True causes of the losses that the next arrival reveals.
+    /// The true causes of the losses that the next arrival reveals.
     truth: Vec<Cause>,
 }
 
@@ -132,7 +132,7 @@ impl Watch for Bank {
     }
 }
 
-/// Holds the answers of all candidates to arrivals that one contender drives.
+/// The answers of all candidates to arrivals that one contender drives.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The contender that drives the flows.
@@ -141,12 +141,12 @@ pub struct Replay {
     pub lines: Vec<Line>,
 }
 
-/// Holds the answers of one candidate.
+/// The answers of one candidate.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The classifier.
+    /// The id of the classifier.
     pub id: &'static str,
-    /// Value of the threshold; `None` at the defaults.
+    /// The value of the threshold; `None` for the default.
     pub threshold: Option<f64>,
     /// Mc in percent, for each network with enough congestion losses.
     pub mc: Vec<f64>,

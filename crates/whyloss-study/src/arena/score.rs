@@ -3,35 +3,35 @@
 //! ```text
 //! received   packets delivered to the judged flows / the same under the oracle
 //! balanced   1 − (Mc + Mw)/2
-//! excess     congestion losses / (received + lost), less the same under the oracle, in points of 1 %
-//! harm       1 − packets delivered to a plain flow beside the judged ones / the same with all of them plain
+//! excess     congestion losses / (received + lost), minus the oracle's, in percentage points
+//! harm       1 − packets delivered to a plain flow beside the judged ones / the same if all plain
 //! ```
 //!
 //! Each score uses sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
-//! congestion losses, Mw with as many wireless ones. Over networks, means have Student's interval.
-//! Quantiles interpolate linearly and have the distribution-free interval between order statistics
-//! l and u. These satisfy P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 %; extremes stand in
-//! where none does.
+//! congestion losses, and Mw in those with as many wireless losses. Means over networks have
+//! Student's interval. Quantiles interpolate linearly and have the distribution-free interval
+//! between order statistics l and u. These satisfy P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤
+//! 2.5 %; if none does, the extreme takes its place.
 
 use whyloss::{Cause, Confusion};
 
-/// Losses of one cause that a network needs before a share of them counts.
+/// The lowest number of losses of a cause in a network for which Mc (or Mw) is computed.
 pub const LEAST: u64 = 20;
 
 /// Counts the packets of a network's judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Packets delivered for the first time.
+    /// The number of packets delivered for the first time.
     pub delivered: u64,
-    /// Packets that arrived.
+    /// The number of packets that arrived.
     pub received: u64,
-    /// Packets lost to queues.
+    /// The number of packets lost to queues.
     pub congestion: u64,
-    /// Packets lost to channels.
+    /// The number of packets lost to channels.
     pub wireless: u64,
-    /// Verdicts on lost packets.
+    /// The verdicts on lost packets.
     pub packets: Confusion,
-    /// Packets delivered to the plain flow, if there is one.
+    /// The number of packets delivered to the plain flow; 0 without one.
     pub plain: u64,
 }
 
@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// Sums tallies over seeds.
+    /// Returns the sum of tallies over seeds.
     pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for tally in tallies {
@@ -80,27 +80,27 @@ impl Tally {
     }
 }
 
-/// Scores a classifier in one network; a field is `None` where too few packets back it.
+/// The scores of a classifier in one network. A field is `None` if it has too few packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// Packets delivered, relative to the oracle's.
     pub received: Option<f64>,
-    /// Congestion losses called wireless, in percent.
+    /// Mc: the congestion losses called wireless, in percent.
     pub mc: Option<f64>,
-    /// Wireless losses called congestion, in percent.
+    /// Mw: the wireless losses called congestion, in percent.
     pub mw: Option<f64>,
-    /// 1 − (Mc + Mw)/2.
+    /// The balanced accuracy 1 − (Mc + Mw)/2, in [0, 1].
     pub balanced: Option<f64>,
-    /// Congestion losses above the oracle's, in percentage points.
+    /// The share of packets lost to queues minus the oracle's share, in percentage points.
     pub excess: Option<f64>,
-    /// Harm to a plain flow in the network as drawn, in percent.
+    /// The harm to a plain flow in the network as drawn, in percent.
     pub harm: Option<f64>,
-    /// Harm to a plain flow if no channel loses packets, in percent.
+    /// The harm to a plain flow if no channel loses packets, in percent.
     pub clean_harm: Option<f64>,
 }
 
 impl Score {
-    /// Scores a classifier's tally against the oracle's in the same network.
+    /// Scores a classifier's tally of one run against the oracle's in the same network.
     pub(super) fn new(own: &Tally, oracle: &Tally) -> Self {
         let share = |of: fn(&Confusion) -> Option<f64>, cause| {
             let enough = own.packets.total(cause) >= LEAST;

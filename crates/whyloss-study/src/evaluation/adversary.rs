@@ -6,8 +6,8 @@
 //!
 //! Each round has the same number of candidates, whatever the number of threads: fresh draws, or
 //! mutations of the best network since the last restart. Ten rounds without a worse network begin a
-//! new climb. The worst network of each climb is judged again under seeds that took no part in the
-//! search, so that the largest of many noisy values is not taken for the truth.
+//! new climb. The worst network of each climb is judged again under fresh seeds, because the
+//! largest of many noisy values would be biased.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,72 +22,74 @@ use super::{Carrier, Contender};
 use crate::experiment::Progress;
 use crate::statistics;
 
-/// Candidates of a round.
+/// The number of candidates in a round.
 const ROUND: u64 = 8;
-/// Rounds without a worse network, after which a climb ends.
+/// The number of rounds without a worse network, after which a climb ends.
 const PATIENCE: u32 = 10;
-/// Seeds that judge a candidate in the search, from 1 on.
+/// The number of seeds that judge a candidate in the search, from 1 on.
 const SEEDS: u64 = 3;
-/// Seeds that judge what was found, from 1001 on.
+/// The number of seeds that judge what was found, from 1001 on.
 const FRESH: u64 = 10;
-/// Fewer packets of the CUBIC flow beside other CUBIC flows measure nothing.
+/// The minimum number of packets that the CUBIC flow receives beside other CUBIC flows. With fewer,
+/// harm is not measured.
 const LEAST: f64 = 500.0;
 
-/// Limits a search.
+/// Limits the effort of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Decides which networks are drawn.
+    /// The seed of the drawn networks.
     pub seed: u64,
-    /// Most networks to try.
+    /// The highest number of networks to try.
     pub evaluations: u64,
-    /// Longest wall-clock time.
+    /// The longest time of the search, on the wall clock.
     pub time: Duration,
 }
 
 /// A network of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Network {
-    /// Bit/s.
+    /// The rate of the link, in bit/s.
     rate: f64,
-    /// Round trip without waiting, s.
+    /// The round-trip time without queueing, in s.
     round_trip: f64,
-    /// Buffer, as a share of the product of rate and round trip.
+    /// The buffer, as a share of the product of rate and round trip.
     buffer: f64,
-    /// DropTail, RED, `CoDel`, PIE or FQ-CoDel.
+    /// The index of the queue: DropTail, RED, `CoDel`, PIE or FQ-CoDel.
     queue: u64,
-    /// Flows of the scheme.
+    /// The number of flows of the scheme.
     flows: u64,
-    /// Share of packets that the channel loses; 0 without one.
+    /// The share of packets that the channel loses; 0 without a channel.
     loss: f64,
-    /// Probability that a lost packet is followed by a lost one.
+    /// The probability that a lost packet is followed by another lost one.
     stay: f64,
-    /// When the CUBIC flow starts, and when the scheme's flows do, s.
+    /// The start times of the CUBIC flow and of the scheme's flows, in s.
     starts: [f64; 2],
 }
 
 /// A network and the harm there.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The network.
+    /// The network in which the harm was measured.
     pub network: Network,
-    /// In the search, %.
+    /// The harm found in the search, in %.
     pub harm: f64,
-    /// Under fresh seeds, with half its 95 % interval, %.
+    /// The harm under fresh seeds with half its 95 % interval, both in %.
     pub again: (f64, f64),
     /// The scenario, whose judged flows have the scheme.
     pub scenario: String,
 }
 
-/// Result of a search.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The worst network.
+    /// The network with the highest harm; `None` if no network was judged.
     pub worst: Option<Found>,
-    /// The worst one whose channel loses nothing.
+    /// The network with the highest harm among those whose channel loses nothing; `None` if there
+    /// is none.
     pub clean: Option<Found>,
-    /// How many networks were judged.
+    /// The number of networks that were judged.
     pub evaluations: u64,
-    /// How many climbs began.
+    /// The number of random starts from which the search climbed.
     pub climbs: u64,
 }
 
@@ -110,7 +112,7 @@ impl Network {
         }
     }
 
-    /// Changes one to three things a little.
+    /// Changes one to three parameters slightly.
     fn mutate(mut self, random: &mut Random) -> Self {
         for _ in 0..=random.below(3) {
             let factor = log_uniform(random, 0.6, 1.0 / 0.6);
@@ -134,8 +136,8 @@ impl Network {
         self
     }
 
-    /// The scenario of this network, whose judged flows are plain CUBIC's until they are set to be
-    /// others'.
+    /// Returns the scenario of this network. Its judged flows use plain CUBIC unless overrides give
+    /// them another scheme.
     pub fn scenario(&self) -> String {
         let packets =
             (self.rate * self.round_trip * self.buffer / 12_000.0).clamp(4.0, 5_000.0) as u64;
@@ -174,7 +176,7 @@ impl Network {
         text.replace("name = \"plain\"\ncount = 1\n", "name = \"plain\"\n")
     }
 
-    /// With the judged flows as `contender` has them, for a file.
+    /// Returns the scenario file, in which `contender` controls the judged flows.
     fn written(&self, contender: &Contender, carrier: Carrier) -> String {
         let mut text = self.scenario();
         let own = text.find("name = \"own-{i}\"").unwrap_or(text.len());
@@ -211,8 +213,8 @@ impl Network {
         format!("{text}{flow}")
     }
 
-    /// The harm under each seed, %, against the mean of CUBIC in the same place; `None` where
-    /// nothing can be measured.
+    /// Returns the harm for each seed in per cent, relative to the mean of CUBIC in the same place;
+    /// `None` where it cannot be measured.
     fn harms(
         &self,
         contender: &Contender,
@@ -244,7 +246,7 @@ impl Network {
 /// Checks that the scheme can be carried by the flows of the search.
 ///
 /// # Errors
-/// The scenario's error.
+/// Returns the scenario's error.
 pub fn check(
     contender: &Contender,
     carrier: Carrier,
@@ -259,10 +261,10 @@ pub fn check(
 /// Searches until the effort is spent or `stop` is set.
 ///
 /// # Errors
-/// The error of a run that fails.
+/// Returns the error of a run that fails.
 ///
 /// # Panics
-/// If the scheme cannot be carried by the flows of the search: check it on one scenario before.
+/// Panics if the flows of the search cannot carry the scheme; call [`check`] first.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a search may take decides how many networks it tries, not what is measured in one"

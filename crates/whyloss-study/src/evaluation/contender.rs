@@ -1,4 +1,4 @@
-//! Schemes that compete, and how a scenario's judged flows come to have them.
+//! Competing schemes, and their assignment to a scenario's judged flows.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use whyloss_sim::scenario::suggest;
 /// A scheme, a controller, or a controller with a classifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Its name in tables.
+    /// The contender's name in tables.
     pub name: String,
     what: What,
 }
@@ -19,18 +19,18 @@ enum What {
     Pair(String, String),
 }
 
-/// Transport of the judged flows.
+/// The transport of the judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {
-    /// TCP with RACK-TLP.
+    /// The flows use TCP with RACK-TLP.
     #[default]
     Tcp,
-    /// QUIC by quinn's engine, which the program must have installed.
+    /// The flows use QUIC with quinn's engine, which the program must have installed.
     Quic,
 }
 
 impl Carrier {
-    /// Its name in tables and ids.
+    /// Returns the transport's name in tables and ids.
     pub fn id(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -51,7 +51,7 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// The peers of every evaluation: names in tables, and what they are.
+/// The contenders of every evaluation: the names in tables, and their schemes.
 const PEERS: [(&str, &str); 8] = [
     ("CUBIC", "cubic"),
     ("NewReno", "newreno"),
@@ -64,10 +64,10 @@ const PEERS: [(&str, &str); 8] = [
 ];
 
 impl Contender {
-    /// Finds `scheme`, or `controller`, or `controller+classifier`.
+    /// Finds a contender by `scheme`, `controller` or `controller+classifier`.
     ///
     /// # Errors
-    /// If there is none of this name; the message has the nearest one.
+    /// Returns an error if no contender has this name; the message suggests the nearest name.
     pub fn find(text: &str, registry: &Registry) -> Result<Self, Unknown> {
         let name = text.to_owned();
         let controllers: Vec<_> = registry.controllers().map(|line| line.id).collect();
@@ -113,12 +113,12 @@ impl Contender {
         }
     }
 
-    /// CUBIC, which calls every loss congestion.
+    /// Returns plain CUBIC, which treats every loss as congestion.
     pub fn cubic() -> Self {
         Self::pair(PEERS[0].0, "cubic", "unaware")
     }
 
-    /// The judged one and its peers; a peer that is the judged one is not there twice.
+    /// Returns the judged contender and its peers, without duplicates.
     pub(super) fn all(judged: &Self) -> Vec<Self> {
         let peers = PEERS.iter().map(|&(name, of)| match of.split_once('+') {
             Some((controller, classifier)) => Self::pair(name, controller, classifier),
@@ -131,7 +131,7 @@ impl Contender {
         std::iter::once(judged.clone()).chain(peers).collect()
     }
 
-    /// Returns this controller, told the cause of every loss.
+    /// Returns this contender's controller with the oracle, which knows the cause of every loss.
     #[must_use]
     pub fn told(&self) -> Self {
         let controller = match &self.what {
@@ -144,7 +144,7 @@ impl Contender {
         Self::pair(&format!("{}, told", self.name), controller, "oracle")
     }
 
-    /// Whether it is told the cause of every loss.
+    /// Returns whether it learns the true cause of every loss.
     pub(super) fn is_told(&self) -> bool {
         matches!(&self.what, What::Pair(_, classifier) if classifier == "oracle")
     }
@@ -176,7 +176,7 @@ impl Contender {
     }
 }
 
-/// Which controller a scheme is made of, by how its name begins; CUBIC is the rest's.
+/// The controller in a scheme, by the beginning of its name; CUBIC for any other name.
 const BASES: [(&str, &str); 9] = [
     ("whyloss-reno", "reno"),
     ("newreno", "reno"),

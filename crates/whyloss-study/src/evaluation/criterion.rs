@@ -1,47 +1,48 @@
-//! Criteria: what is measured, in which networks, and which section of RFC 9743 asks for it.
+//! The criteria of the evaluation: measures, networks, and the sections of RFC 9743 that require
+//! them.
 
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::Carrier;
 
-/// One criterion.
+/// One criterion of the evaluation.
 #[derive(Clone, Debug)]
 pub struct Criterion {
-    /// Its id, such as `bufferbloat`.
+    /// The criterion's id, such as `bufferbloat`.
     pub id: String,
-    /// The section of RFC 9743 that asks for it.
+    /// The section of RFC 9743 that asks for the criterion.
     pub section: String,
-    /// Title in a few words.
+    /// The title, in a few words.
     pub title: String,
-    /// Name of the numbers that name the cases; empty if the cases have names.
+    /// The name of the axis whose numbers name the cases; empty if the cases have names.
     pub axis: String,
     /// Whether every contender also runs with its controller told the truth.
     pub(super) truth: bool,
-    /// Transport of its judged flows, if it overrides the setting.
+    /// The transport of its judged flows, if it overrides the setting.
     pub(super) carrier: Option<Carrier>,
     /// Whether tables show the mean and a quantile over the cases instead of each case.
     pub(super) many: bool,
-    /// Whether each case has one seed alone.
+    /// Whether each case runs with one seed only.
     pub(super) once: bool,
     pub(super) cases: Vec<Case>,
     pub(super) measures: Vec<Measure>,
-    /// Notes for the reader.
+    /// The notes below its tables.
     pub(super) notes: Vec<String>,
 }
 
-/// A network of a criterion: a scenario, and what is set in it.
+/// A network of a criterion: a scenario, and the settings that change it.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) x: Option<f64>,
     pub(super) scenario: String,
-    /// Name of the scenario in the sweep.
+    /// The name of the scenario in the sweep.
     pub(super) file: String,
     pub(super) set: Table,
 }
 
-/// Measured values.
+/// Describes one measured value of a criterion.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Measure {
@@ -54,13 +55,13 @@ pub(super) struct Measure {
     pub(super) column: Option<Column>,
 }
 
-/// Reference of a value.
+/// The reference to which a value is compared.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Against {
-    /// How much less it is than with CUBIC, in %.
+    /// The decrease relative to CUBIC, in %.
     Cubic,
-    /// Its share of the same controller's that is told the truth.
+    /// The share of the value that the same controller reaches with the oracle.
     Truth,
 }
 
@@ -68,23 +69,23 @@ pub(super) enum Against {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Column {
-    /// Received, of the truth's.
+    /// Packets received, as a share of those with the oracle.
     Received,
     /// Harm to a CUBIC or Reno flow where no channel loses.
     Harm,
-    /// Jain's index.
+    /// Jain's index of fairness over the flows.
     Jain,
 }
 
 impl Measure {
-    /// The unit as cells have it.
+    /// Returns the unit as cells have it.
     pub(super) fn unit(&self) -> &'static str {
         let units = ["%", "ms", "Mbit/s"];
         let known = units.iter().find(|unit| **unit == self.unit);
         known.copied().unwrap_or_default()
     }
 
-    /// The metric of a sweep, under a name of its own where it is an expression.
+    /// Returns the metric of a sweep, with a name of its own if it is an expression.
     pub(super) fn metric(&self, index: usize) -> String {
         let whole = self.of.starts_with("transfers.") || self.of.starts_with("flow.");
         if whole && !self.of.contains(' ') {
@@ -95,15 +96,15 @@ impl Measure {
     }
 }
 
-/// A part of the RFC, or a peer, that is left out.
+/// A part of the RFC, or a peer, that the evaluation leaves out.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uncovered {
-    /// The section; `peer` if it is none.
+    /// The section; `peer` for a peer.
     pub section: String,
-    /// Its heading.
+    /// The heading of the section.
     pub what: String,
-    /// Why it is left out.
+    /// The reason for leaving the criterion out.
     pub why: String,
 }
 
@@ -114,7 +115,7 @@ struct Document {
     uncovered: Vec<Uncovered>,
 }
 
-/// A criterion as the file has it.
+/// A criterion as its file states it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -128,7 +129,7 @@ struct Written {
     axis: String,
     #[serde(default)]
     truth: bool,
-    /// Whether it can be asked of TCP alone.
+    /// Whether the criterion applies to TCP alone.
     #[serde(default)]
     tcp: bool,
     case: Vec<WrittenCase>,
@@ -169,10 +170,10 @@ fn document() -> Document {
     toml::from_str(CRITERIA).unwrap_or_else(|error| panic!("criteria.toml: {error}"))
 }
 
-/// Every criterion with networks of its own, in the order of the RFC's sections.
+/// Returns the criteria of the built-in file, in the order of the sections of the RFC.
 ///
 /// # Panics
-/// Never: a test reads the file that is built in.
+/// Never panics: a test parses the built-in file.
 pub fn criteria() -> Vec<Criterion> {
     document().criterion.into_iter().map(read).collect()
 }
@@ -180,7 +181,7 @@ pub fn criteria() -> Vec<Criterion> {
 /// Returns the criteria left out, with reasons.
 ///
 /// # Panics
-/// Never: a test reads the file that is built in.
+/// Never panics: a test parses the built-in file.
 pub fn uncovered() -> Vec<Uncovered> {
     document().uncovered
 }

@@ -9,9 +9,9 @@ use super::criterion::{Against, Case, Column, Criterion, Measure, PATH};
 use crate::arena::{self, Network, Transport, Variant};
 use crate::report::{self, ReportError};
 
-/// The seed of the drawn networks, by which nothing was chosen.
+/// The seed of the drawn networks. It was never used to choose or tune anything.
 const SEED: u64 = 36_000;
-/// How many recorded links are replayed: evenly spread over all.
+/// The number of recorded links that are replayed. They are evenly spread over all.
 const LINKS: usize = 204;
 /// A recorded link that loses more is left out, as one that carries no transport.
 const MOST_LOSS: f64 = 0.3;
@@ -42,8 +42,8 @@ fn received() -> Measure {
     )
 }
 
-/// Drawn networks, as the arena draws them: what is received, and what a CUBIC flow loses where no
-/// channel does.
+/// Returns criteria over networks drawn as in the arena: the packets received, and the harm to a
+/// CUBIC flow where no channel loses packets.
 pub fn drawn(networks: u64) -> Vec<Criterion> {
     let setting = arena::Setting::default();
     let case = |index: u64, variant: Variant| {
@@ -116,11 +116,11 @@ classifier = \"unaware\"";
     ]
 }
 
-/// Returns the criterion whose channels replay recorded links. Writes their patterns into
-/// `patterns`. `None` if no link loses between nothing and 30 %.
+/// Returns the criterion whose channels replay recorded links, and writes their patterns into
+/// `patterns`. Returns `None` if no link loses more than 0 and at most 30 % of its packets.
 ///
 /// # Errors
-/// If a pattern cannot be written.
+/// Returns an error if a pattern cannot be written.
 pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criterion>, ReportError> {
     let links = recording.trials.iter();
     let links = links.filter(|link| link.losses() > 0 && link.loss() <= MOST_LOSS);

@@ -1,5 +1,5 @@
-//! RMCAT's evaluation of congestion control for media (RFC 8867, metrics of RFC 8868), as a
-//! program.
+//! RMCAT's evaluation of congestion control for media (RFC 8867 and, with a w before the section,
+//! RFC 8869; metrics of RFC 8868), as a program.
 //!
 //! ```text
 //! Case      a scenario file of `evaluation/media/`, whose calls name no estimator
@@ -47,18 +47,18 @@ const MEASURES: [(&str, &str); 7] = [
     ("rate of TCP", "kbit/s"),
 ];
 
-/// Time over which a picture's rates are taken.
+/// The interval over which a figure's rates are averaged.
 const BIN: Duration = Duration::from_secs(1);
 
-/// A test case.
+/// A test case of RFC 8867.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The RFC's section, and a variant's name.
+    /// The section of RFC 8867, and the name of a variant.
     pub id: &'static str,
     text: &'static str,
 }
 
-/// Returns the cases whose id begins so; all of them for an empty text.
+/// Returns the cases whose id begins with `only`; all cases for an empty text.
 pub fn cases(only: &str) -> Vec<Case> {
     let all = CASES.iter().map(|&(id, text)| Case { id, text });
     all.filter(|case| case.id.starts_with(only)).collect()
@@ -68,31 +68,31 @@ impl Case {
     /// Returns the case with this estimator in its calls.
     ///
     /// # Errors
-    /// If no estimator has the name.
+    /// Returns an error if no estimator has the name.
     pub fn scenario(&self, estimator: &str) -> Result<Scenario, ScenarioError> {
         let text = self.text.replace("ESTIMATOR", estimator);
         Scenario::from_toml_with(&text, self.id, &[], &Registry::new())
     }
 }
 
-/// The figures of an estimator in a case.
+/// The measured values of an estimator in a case.
 #[derive(Clone, Debug)]
 struct Found {
     measures: Vec<Mean>,
-    /// Mbit/s of the first call in each second, under the first seed.
+    /// The rate of the first call in each second under the first seed, in Mbit/s.
     rates: Vec<f64>,
 }
 
 /// The findings of a case.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The case.
+    /// The case that was run.
     pub case: Case,
     title: String,
     found: Vec<Found>,
 }
 
-/// Why an evaluation failed.
+/// Explains why an evaluation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
     /// A case cannot be read with an estimator of this name.
@@ -106,7 +106,7 @@ pub enum MediaError {
 /// Runs the cases with each estimator, under seeds from 1 on. Returns `None` once `stop` is set.
 ///
 /// # Errors
-/// As [`MediaError`] says.
+/// Returns an error if a case cannot be read with an estimator, or a run fails.
 pub fn run(
     cases: &[Case],
     estimators: &[&str],

@@ -23,14 +23,14 @@ pub use criterion::{Criterion, Uncovered, criteria, uncovered};
 pub use drawn::{drawn, recorded};
 pub use run::{Finding, Kept, run};
 
-/// Settings of an evaluation.
+/// The settings of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The judged scheme.
+    /// The scheme that is evaluated.
     pub scheme: Contender,
-    /// Transport of the judged flows.
+    /// The transport of the judged flows.
     pub carrier: Carrier,
-    /// Runs of each case.
+    /// The number of runs (seeds) of each case.
     pub seeds: u64,
     /// Whether to run two cases of each criterion, with CUBIC as the only peer.
     pub quick: bool,

@@ -108,7 +108,7 @@ fn known(values: impl Iterator<Item = Mean>) -> Vec<f64> {
     values.filter(|value| value.is_finite()).collect()
 }
 
-/// Totals of a contender over all criteria.
+/// The totals of a contender over all criteria.
 struct Overview {
     name: String,
     received: Vec<f64>,
@@ -152,7 +152,8 @@ fn overview<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Overview> {
     all
 }
 
-/// One table and one picture over all criteria: what is received, and what it takes from others.
+/// Returns one table and one picture over all criteria: the share that the scheme receives, and the
+/// harm that it does to others.
 pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
     let all = overview(findings.iter().filter(|finding| finding.carrier == carrier));
     let seeds = findings
@@ -214,7 +215,7 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         .note("Harm: what a CUBIC or NewReno flow loses where the judged flows take the place of CUBIC flows, over all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0: it pays for no harm elsewhere.")
 }
 
-/// The page of all criteria.
+/// Returns the page of all criteria.
 pub fn page(
     outcomes: &[Outcome],
     setting: &Setting,

@@ -1,4 +1,4 @@
-//! The runs of a criterion, as sweeps, and what contenders come to in its cases.
+//! Runs a criterion as a sweep and collects the values of contenders in its cases.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::experiment::Progress;
 use crate::statistics;
 use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
 
-/// How often finished runs are written.
+/// The time after which finished runs are saved.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Where runs are kept, and those that were there before: read once, since an evaluation is many
-/// sweeps.
+/// The store of runs with the runs of earlier evaluations. They are read once, because an
+/// evaluation has many sweeps.
 #[derive(Debug)]
 pub struct Kept {
     store: Store,
@@ -27,10 +27,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads what is kept in this directory, which is made if it is missing.
+    /// Reads the runs in this directory, which is created if it is missing.
     ///
     /// # Errors
-    /// As [`Store::open`] and [`Store::parts`].
+    /// Returns the errors of [`Store::open`] and [`Store::parts`].
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
         let store = Store::open(directory)?;
         let mut parts = Vec::new();
@@ -39,27 +39,27 @@ impl Kept {
     }
 }
 
-/// Findings of a criterion.
+/// The findings of one criterion.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The criterion, with the cases that were run.
     pub criterion: Criterion,
-    /// The judged scheme, its controller told the truth where that was asked for, then the peers.
+    /// The judged scheme, its controller with the oracle if the criterion needs it, then the peers.
     pub contenders: Vec<Contender>,
-    /// The seeds of each case.
+    /// The number of seeds of each case, from 1 on.
     pub seeds: u64,
-    /// By contender, case and measure, with an interval over the seeds.
+    /// The values by contender, case and measure, each with an interval over the seeds.
     pub(super) values: Vec<Vec<Vec<Mean>>>,
-    /// Transport of the judged flows.
+    /// The transport of the judged flows.
     pub carrier: Carrier,
-    /// Runs that failed, and why the first one did.
+    /// The number of failed runs and the reason for the first failure; `None` if none failed.
     pub failed: Option<(usize, String)>,
 }
 
-/// Runs what is missing of a criterion, and returns what was found, or `None` once `stop` is set.
+/// Runs the missing runs of a criterion and returns the findings, or `None` once `stop` is set.
 ///
 /// # Errors
-/// If a network is wrong under a contender, or files cannot be read or written.
+/// Returns an error if a scenario is invalid for a contender, or a file cannot be read or written.
 pub fn run(
     criterion: &Criterion,
     setting: &Setting,
@@ -131,7 +131,7 @@ pub fn run(
     }))
 }
 
-/// Those that tables show.
+/// Returns the contenders that tables show.
 fn contenders(setting: &Setting, truth: bool) -> Vec<Contender> {
     let mut all = Contender::all(&setting.scheme);
     if setting.quick {
@@ -143,7 +143,7 @@ fn contenders(setting: &Setting, truth: bool) -> Vec<Contender> {
     all
 }
 
-/// Contenders turn slowest, cases fastest.
+/// Returns the plan of a criterion. Contenders vary slowest, cases fastest.
 fn plan(
     criterion: &Criterion,
     cases: &[Case],
@@ -207,7 +207,7 @@ fn plan(
     Ok(plan?)
 }
 
-/// A table stays one; everything else is text.
+/// Converts a setting to a TOML value; a text that is none becomes a string.
 fn toml_value(text: String) -> Value {
     let table = format!("it = {text}");
     let parsed = table
@@ -217,8 +217,8 @@ fn toml_value(text: String) -> Value {
     parsed.unwrap_or(Value::String(text))
 }
 
-/// The names of a scenario's judged flows, which begin with `own` or, in the arena's networks, with
-/// `judged`.
+/// Returns the names of a scenario's judged flows, which begin with `own` or, in the arena's
+/// networks, with `judged`.
 fn judged(scenario: &str) -> Vec<String> {
     let table = scenario.parse::<Table>().unwrap_or_default();
     let flows = table.get("flow").and_then(Value::as_array);
@@ -229,8 +229,8 @@ fn judged(scenario: &str) -> Vec<String> {
         .collect()
 }
 
-/// Values of the contenders that are shown, relative where a measure is: seed by seed, over the
-/// mean of the reference.
+/// Returns the values of the shown contenders. A relative measure compares each seed's value with
+/// the mean of the reference.
 fn set_against(
     criterion: &Criterion,
     shown: &[Contender],

@@ -5,18 +5,18 @@ use whyloss_sim::scenario::suggest;
 /// Reports a fault in a text and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
-    /// Line, from 1.
+    /// The line of the fault in the text, counted from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// The column of the fault in its line, in characters counted from 1.
     pub column: usize,
-    /// Key before that place on its line; may be empty.
+    /// The key before that place on its line; may be empty.
     pub key: String,
-    /// Fault, with the nearest known name for an unknown key.
+    /// The fault, with the nearest known name for an unknown key.
     pub message: String,
 }
 
 impl TomlFault {
-    /// Describes a deserialisation error.
+    /// Creates a fault from a TOML error in `text`.
     pub fn of(text: &str, error: &toml::de::Error) -> Self {
         // ``unknown field `titel`, expected one of `id`, `title` ``
         let said = error.message().replace('\n', " ");

@@ -11,29 +11,30 @@ use crate::axis::{Axis, Choice};
 /// One run of a plan, under all of its seeds.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// Columns and the run's place in each.
+    /// The names of the plan's columns, each with the run's value in it.
     pub places: Vec<(String, Value)>,
-    /// Index of its scenario.
+    /// The index of the run's scenario among the plan's networks.
     pub network: usize,
-    /// Settings as keys and values.
+    /// The settings as keys and values.
     pub set: Table,
 }
 
 /// The parts of a plan besides its points.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Name in messages.
+    /// The name of the plan in messages.
     pub name: String,
-    /// Number of seeds, or its minimum.
+    /// The number of seeds of each run; with `until`, the lowest number.
     pub seeds: u64,
-    /// Metrics in the notation of [`crate::Metric::find`].
+    /// The metrics in the notation of [`crate::Metric::find`].
     pub metrics: Vec<String>,
-    /// Metric that must be precise, half its interval relative to the mean, confidence, and most
-    /// seeds.
+    /// The rule of precision: the metric that must be precise, the largest half interval relative
+    /// to the mean, the confidence in (0, 1), and the highest number of seeds. `None` to run
+    /// exactly `seeds`.
     pub until: Option<(String, f64, f64, u64)>,
 }
 
-/// Key that lets the scenario be factored like any other setting.
+/// The key that lets the scenario be factored like any other setting.
 const SCENARIO: &str = "\0scenario";
 
 impl Plan {
@@ -41,7 +42,7 @@ impl Plan {
     /// only one of them; otherwise one axis lists the runs.
     ///
     /// # Errors
-    /// Fails without runs or metrics.
+    /// Returns an error if `runs` is empty or the plan has no metrics.
     pub fn of_runs(beside: Beside, networks: &[Network], runs: &[Told]) -> Result<Self, PlanError> {
         let told = factors(runs);
         let (mut always, mut axes) = told.unwrap_or_else(|| (Table::new(), listed(runs)));

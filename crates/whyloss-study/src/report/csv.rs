@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 
-/// Header line, with its newline.
+/// The header line, with its newline.
 pub const HEADER: &str = "experiment,row,column,x,unit,paper,mean,half_width,confidence,within\n";
 
 /// Returns a complete file: header and rows.

@@ -9,7 +9,7 @@ use crate::Cell;
 
 /// Holds rows and columns under a common heading.
 pub(super) struct Block<'a> {
-    /// Title of a figure's panel; `None` for a table.
+    /// The title of a figure's panel; `None` for a table.
     pub(super) title: Option<String>,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row<'a>>,

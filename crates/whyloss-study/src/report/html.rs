@@ -9,7 +9,7 @@ use super::page::{Page, Statement, Verdict, escape};
 use super::score::{Cells, Score};
 use crate::{Cell, Claim, Outcome, Weight};
 
-/// Renders the whole page.
+/// Returns the HTML page of all outcomes.
 pub fn render(outcomes: &[Outcome], citation: Citation) -> String {
     let mut page = Page::untitled("Whyloss: papers reproduced");
     push_summary(page.raw(), outcomes);
@@ -194,7 +194,7 @@ fn push_block(page: &mut String, block: &Block<'_>) {
     page.push_str("</tbody>\n</table></div>\n");
 }
 
-/// Most columns that fit on a page.
+/// The highest number of columns that fit on a page.
 const FIT: usize = 10;
 
 /// Returns whether to swap columns and rows so that they fit. Tables with paper values keep the

@@ -38,25 +38,25 @@ pub enum ReportError {
     /// The directory is missing and cannot be created.
     #[error("cannot make the directory `{}`: {source}", path.display())]
     Directory {
-        /// Path of the directory.
+        /// The path of the directory.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The directory exists but is not writable.
     #[error("cannot write into the directory `{}`: {source}", path.display())]
     Closed {
-        /// Path of the directory.
+        /// The path of the directory.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A file cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Write {
-        /// Path of the file.
+        /// The path of the file.
         path: PathBuf,
-        /// Error of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -113,7 +113,8 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// Looks up the citation of a paper by the prefix of its experiments, such as `cen`.
+/// Looks up the citation of a paper by the prefix of its experiments, such as `cen`; `None` if the
+/// paper is unknown.
 pub type Citation = fn(paper: &str) -> Option<&'static str>;
 
 /// Writes `<experiment>.csv` and each `<figure>.svg` of an outcome into `dir`.
@@ -165,7 +166,7 @@ fn drawn(outcome: &Outcome) -> Vec<Figure> {
 ///
 /// # Errors
 ///
-/// Returns [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if the file cannot be written.
 pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Result<(), ReportError> {
     write(dir, "index.html", &html::render(outcomes, citation))
 }
@@ -174,7 +175,7 @@ pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Resul
 ///
 /// # Errors
 ///
-/// Returns [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if the file cannot be written.
 pub fn write_series(dir: &Path, figures: &[Figure]) -> Result<(), ReportError> {
     write(dir, "series.json", &format!("{}\n", live::json(figures)))
 }
@@ -183,7 +184,7 @@ pub fn write_series(dir: &Path, figures: &[Figure]) -> Result<(), ReportError> {
 ///
 /// # Errors
 ///
-/// Returns [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if the file cannot be written.
 pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
     write_with(dir, name, |file| file.write_all(contents.as_bytes()))
 }
@@ -192,7 +193,7 @@ pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> 
 ///
 /// # Errors
 ///
-/// Returns [`ReportError::Write`] if it cannot be written.
+/// Returns [`ReportError::Write`] if the file cannot be written.
 pub fn write_with(
     dir: &Path,
     name: &str,

@@ -91,12 +91,12 @@ impl Page {
         let _ = writeln!(self.html, "<h3>{}</h3>", escape(text));
     }
 
-    /// Adds a paragraph.
+    /// Adds a paragraph with this text.
     pub fn text(&mut self, text: &str) {
         let _ = writeln!(self.html, "<p>{}</p>", with_code(text));
     }
 
-    /// Adds a table.
+    /// Adds a table to the open section.
     pub fn table(&mut self, table: &Table) {
         let class = if table.overview { "summary" } else { "cells" };
         let _ = write!(
@@ -246,11 +246,11 @@ impl Page {
 /// Marks an entry by colour, and by a sign for colour-blind readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As expected.
+    /// The result is as expected.
     Good,
-    /// Not as expected.
+    /// The result is not as expected.
     Bad,
-    /// Neither good nor bad.
+    /// The result is neither good nor bad.
     Open,
 }
 
@@ -267,19 +267,19 @@ impl Verdict {
 /// One entry of [`Page::statements`].
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// Mark of the entry.
+    /// The mark of the entry.
     pub verdict: Verdict,
-    /// Verdict in words, such as `✓ holds`.
+    /// The verdict in words, such as `✓ holds`.
     pub label: &'a str,
-    /// Id; may be empty.
+    /// The id of the statement; may be empty.
     pub id: &'a str,
-    /// Text.
+    /// The text of the statement.
     pub text: &'a str,
-    /// Evidence; may be empty.
+    /// The evidence; may be empty.
     pub evidence: &'a str,
 }
 
-/// Rows under headings; the first column labels the row.
+/// A table of a page: headings, and rows whose first column is the label.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<String>,

@@ -66,11 +66,11 @@ impl fmt::Display for Cells {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Score {
     pub(super) cells: Cells,
-    /// Cells per metric, in order of first use.
+    /// The cells per metric, in order of first use.
     pub(super) metrics: Vec<(&'static str, Cells)>,
-    /// Cells that a fitted constant decides.
+    /// The cells that a fitted constant decides.
     pub(super) fitted: Cells,
-    /// Held and counted claims.
+    /// The number of claims that hold, and of all claims that count.
     pub(super) claims: (usize, usize),
     /// Held and all claims in other readings of the paper's words.
     pub(super) beside: (usize, usize),

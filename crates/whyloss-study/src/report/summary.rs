@@ -11,20 +11,21 @@ use crate::{Cell, Claim, Outcome};
 /// Assigns responsibility for a disagreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
-    /// Possibly ours: a reading or a mechanism may be wrong.
+    /// This project may be responsible: a reading or a mechanism may be wrong.
     Ours,
-    /// Open: the paper does not say what would decide it.
+    /// The cause is open: the paper does not give the deciding detail.
     Open,
-    /// The paper's: it contradicts itself, or is impossible in the network that it describes.
+    /// The paper is responsible: it contradicts itself, or is impossible in the network that it
+    /// describes.
     Papers,
 }
 
-/// Explains a failure.
+/// Explains why a comparison with a paper fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// Where the cause lies.
+    /// The party to which the failure is due: ours, the paper's, or open.
     pub whose: Whose,
-    /// Explanation in words.
+    /// The explanation of the failure, in words.
     pub text: &'static str,
 }
 

@@ -14,7 +14,7 @@ use super::grid::{self, Block};
 use super::score::Score;
 use crate::Outcome;
 
-/// Characters per line.
+/// The number of characters per line.
 const LINE: usize = 120;
 
 /// Renders tables, claims, notes, and a line of scores. Ends with a newline.
@@ -119,7 +119,7 @@ fn push_block(text: &mut String, block: &Block<'_>) {
     }
 }
 
-/// Space between columns.
+/// The space between columns.
 const GAP: &str = "   ";
 
 /// Appends some columns of a block: name, texts and width of each.

@@ -4,13 +4,15 @@
 //! { "scenario", "file", "seeds": [ … ], "window_s",
 //!   "total": { metrics }, "flows": [ { "name", "background", metrics } ],
 //!   "frames": [ { "name", "playout_ms", metrics } ], "transfers": [ { "name", metrics } ],
-//!   "calls": [ { "name", metrics } ], "links": [ { "name", metrics } ] }
+//!   "calls": [ { "name", metrics } ], "links": [ { "name", metrics } ],
+//!   "closed": [ { "flow", "seed", "at_s", "reason" } ] }
 //! ```
 //!
-//! Without a media stream there is no `frames`, without transfers no `transfers`, without calls no
-//! `calls`. A metric is a number, or null when there was nothing to measure it by; with several
-//! seeds it is `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per
-//! seed. Metrics whose keys share what stands before a dot are one object.
+//! A scenario without a media stream has no `frames`, without transfers no `transfers`, without
+//! calls no `calls`, and without connections that closed during a run no `closed`. A metric is a
+//! number, or null if nothing could be measured. With several seeds it is `{ "mean", "ci95",
+//! "values" }`: the mean and interval over the seeds with a value, and one value per seed. Metrics
+//! with the same text before a dot in their keys form one object.
 
 use std::path::Path;
 
@@ -19,7 +21,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::{Item, Metric, Results, Value};
 
-/// One object on one line, with the newline; `file` is what the scenario was read from.
+/// Returns one object on one line, with the newline; `file` is the path of the scenario file.
 pub fn render(results: &Results<'_>, file: &Path) -> String {
     let item = |item, named| ItemObject { item, named };
     let object = Object {
@@ -105,7 +107,7 @@ impl Serialize for ItemObject<'_> {
     }
 }
 
-/// Metrics of one group.
+/// Writes the metrics of one group.
 struct Group<'a>(&'a [Metric]);
 
 impl Serialize for Group<'_> {

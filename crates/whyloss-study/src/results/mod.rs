@@ -1,9 +1,9 @@
-//! The figures of a run in every format: one list of metrics for flows, one for links, each with a
-//! value per seed.
+//! The results of a run in every format: one list of metrics for flows and one for links, each with
+//! a value per seed.
 //!
-//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and
-//! [`json`] writes them. [`Metric`]s have the same keys in the command's output, in sweeps and in
-//! Python.
+//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds the values of several seeds,
+//! and [`json`] writes them. [`Metric`]s have the same keys in the command's output, in sweeps and
+//! in Python.
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
@@ -19,57 +19,57 @@ pub mod json;
 pub struct Results<'a> {
     /// The scenario's title.
     pub title: &'a str,
-    /// Seeds, in the order of every metric's values.
+    /// The seeds, in the order of every metric's values.
     pub seeds: Vec<u64>,
-    /// Length of the measurement window.
+    /// The length of the measurement window.
     pub window: Duration,
     /// The sum over all flows but background traffic.
     pub total: Item,
-    /// One for each flow, in the scenario's order.
+    /// The results of the flows, in the scenario's order.
     pub flows: Vec<Item>,
-    /// One for each flow with a stream and each of its playout delays.
+    /// The frames of each flow with a stream, one item per playout delay.
     pub frames: Vec<Item>,
-    /// One for each flow with transfers.
+    /// The transfers of each flow that has some.
     pub transfers: Vec<Item>,
-    /// One for each call.
+    /// The results of the calls.
     pub calls: Vec<Item>,
-    /// One for each link, in the scenario's order.
+    /// The results of the links, in the scenario's order.
     pub links: Vec<Item>,
 }
 
 /// A flow, the frames or transfers of a flow, or a link.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Its name in the scenario.
+    /// The name in the scenario.
     pub name: String,
-    /// How long after their capture frames are played, in ms.
+    /// The playout delay of frames, in ms after their capture; `None` for other items.
     pub playout_ms: Option<f64>,
-    /// Warm-up or cross traffic.
+    /// Whether the flow is warm-up or cross traffic.
     pub background: bool,
-    /// Its figures, in the order of the lists below.
+    /// The metrics of the item, in a fixed order.
     pub metrics: Vec<Metric>,
 }
 
 /// One metric under every seed. A dot in its key separates group and member.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// Its name, which ends with its unit if it has one.
+    /// The name, which ends with the unit if there is one.
     pub key: &'static str,
-    /// A value for each seed.
+    /// The value under each seed.
     pub values: Vec<Value>,
 }
 
-/// One value.
+/// The value of a metric under one seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Something that is counted.
+    /// A count, for example of packets.
     Count(u64),
-    /// Something that is measured; `None` when there was nothing to measure it by.
+    /// A measured value; `None` if nothing could be measured.
     Real(Option<f64>),
 }
 
 impl Value {
-    /// As a real, if there is one.
+    /// Returns the value as a real number, if there is one.
     pub fn as_f64(self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(count as f64),
@@ -79,12 +79,13 @@ impl Value {
 }
 
 impl Metric {
-    /// Returns the mean over the seeds that have a value.
+    /// Returns the mean over the seeds that have a value; `None` if none has.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(&self.known())
     }
 
-    /// Returns half the width of the mean's 95 % confidence interval.
+    /// Returns half the width of the mean's 95 % confidence interval; `None` with fewer than two
+    /// values.
     pub fn ci95(&self) -> Option<f64> {
         statistics::ci95(&self.known())
     }
@@ -103,7 +104,7 @@ impl Metric {
 }
 
 impl Item {
-    /// Its name, with the playout delay if it has one.
+    /// Returns the item's name, with its playout delay if it has one.
     pub fn label(&self) -> String {
         match self.playout_ms {
             Some(ms) => format!("{} {ms} ms", self.name),
@@ -111,14 +112,14 @@ impl Item {
         }
     }
 
-    /// Returns the figure under this key.
+    /// Returns the metric with this key; `None` if the item has none.
     pub fn metric(&self, key: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.key == key)
     }
 }
 
 impl<'a> Results<'a> {
-    /// Whether any value differs between seeds.
+    /// Returns whether any value differs between seeds.
     pub fn is_random(&self) -> bool {
         let items = [
             &self.flows,
@@ -138,13 +139,13 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// `runs` are of this scenario, at least one.
+    /// Returns the results of `runs`, which holds at least one run of this scenario.
     pub fn new(scenario: &'a Scenario, runs: &[&Run]) -> Self {
         let seeds: Vec<Seed> = runs.iter().map(|run| Seed::of(scenario, run)).collect();
         Self::of(scenario, &seeds)
     }
 
-    /// `seeds` are of this scenario, at least one.
+    /// Returns the results of `seeds`, which holds at least one seed of this scenario.
     pub fn of(scenario: &'a Scenario, seeds: &[Seed]) -> Self {
         let first = seeds.first();
         let mut columns = Columns {
@@ -210,15 +211,15 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The figures of one seed: 16 bytes a value. A [`Run`] keeps what its delays' quantiles are found
-/// by, which is a hundred times as much.
+/// The values of one seed, 16 bytes each. A [`Run`] takes a hundred times as much, because it keeps
+/// the histograms of its delays.
 #[derive(Clone, Debug)]
 pub struct Seed {
     number: u64,
     window: Duration,
-    /// Whether delays are there.
+    /// Whether delays were measured.
     is_measured: bool,
-    /// Each flow with frames and each of its playout delays.
+    /// The flows with frames, each with each of its playout delays.
     playouts: Box<[(usize, Duration)]>,
     /// The flows with transfers.
     transfers: Box<[usize]>,
@@ -229,13 +230,14 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// How many values a seed of this scenario has, without those of frames, transfers and calls.
+    /// Returns how many values a seed has in this scenario for the total, flows and links. Values
+    /// of frames, transfers and calls do not count.
     pub fn size(scenario: &Scenario) -> usize {
         let flow = FLOW.len() + DELAY.len();
         FLOW.len() + scenario.flows.len() * flow + scenario.links.len() * LINK.len()
     }
 
-    /// Returns the figures of a run of this scenario.
+    /// Returns the values of a run of this scenario.
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
         let measured = &run.measurement;
         let window = measured.window;
@@ -295,12 +297,12 @@ fn keys<T>(list: Metrics<T>) -> Vec<&'static str> {
 struct Columns<'s> {
     seeds: &'s [Seed],
     uses_ecn: bool,
-    /// The place of the next metric among each seed's values.
+    /// The index of the next metric among each seed's values.
     next: usize,
 }
 
 impl Columns<'_> {
-    /// The metrics that come next, which have these keys.
+    /// Returns the metrics that come next, which have these keys.
     fn take(&mut self, keys: &[&'static str]) -> Vec<Metric> {
         let mut metrics = Vec::with_capacity(keys.len());
         for &key in keys {
@@ -321,7 +323,7 @@ const MARKED: &str = "marked";
 /// A list of metrics: the key of each, and its value over a measurement window.
 pub(crate) type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
 
-/// Figures of a flow.
+/// The metrics of a flow.
 pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("sent", |f, _| Value::Count(f.sent)),
     ("received", |f, _| Value::Count(f.received)),
@@ -398,7 +400,7 @@ pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
     ("max_ms", |t, _| Value::Real(t.times.max_ms())),
 ];
 
-/// Metrics of a call.
+/// The metrics of a call.
 pub(crate) const CALL: Metrics<CallResult> = &[
     ("frames", |c, _| Value::Count(c.expected)),
     ("late", |c, _| Value::Real(c.share(c.late))),
@@ -416,7 +418,7 @@ pub(crate) const CALL: Metrics<CallResult> = &[
     }),
 ];
 
-/// Figures of a link.
+/// The metrics of a link.
 pub(crate) const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
     ("damaged", |l, _| Value::Count(l.damaged)),
@@ -432,7 +434,7 @@ fn count(confusion: &Confusion, truth: Cause, verdict: Cause) -> Value {
     Value::Count(confusion.count(truth, verdict))
 }
 
-/// The sum over all flows but background traffic.
+/// Returns the sum over all flows but background traffic.
 pub(crate) fn total(run: &Measurement) -> FlowResult {
     let mut total = FlowResult::default();
     for flow in run.flows.iter().filter(|flow| !flow.background) {

@@ -26,15 +26,14 @@ use crate::replicate::Precision;
 #[derive(Clone, Debug)]
 pub struct Sweep {
     plan: Plan,
-    /// The metrics as tasks and parts have them, with one of each flow where the plan has one for
-    /// all.
+    /// The metrics of tasks and parts; a plan's metric for all flows is one metric per flow here.
     names: Vec<String>,
     metrics: Vec<Metric>,
-    /// The number of the metric that must be precise, and how precise.
+    /// The index of the metric that must be precise, and the required precision.
     precision: Option<(usize, Precision)>,
-    /// The keys of each point's runs begin with these.
+    /// The key of each point's runs, without the seed.
     points: Vec<Key>,
-    /// How many seeds each point is to have.
+    /// The number of seeds that each point needs.
     wanted: Vec<u64>,
     known: HashMap<Key, Known>,
     registry: Registry,
@@ -49,26 +48,26 @@ struct Known {
 /// Reports failed runs; they fail again when repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Number of failed runs.
+    /// The number of failed runs.
     pub runs: usize,
-    /// Error of the first failed run.
+    /// The error of the first failed run.
     pub first: String,
 }
 
 /// Runs to do together, as pairs of point and seed.
 pub type Batch = Vec<(u64, u64)>;
 
-/// Runs of a local batch: few, so that no core waits long for the last one.
+/// The number of runs in a local batch. It is small, so that no core waits long for the last one.
 const LOCAL: usize = 10;
 
-/// Most metrics of a run.
+/// The highest number of metrics of a run.
 const MOST_METRICS: usize = 1_000;
 
 impl Sweep {
     /// Reads the scenario of every point.
     ///
     /// # Errors
-    /// Fails if a metric or a point's scenario is invalid.
+    /// Returns an error if a metric or a point's scenario is invalid.
     pub fn new(plan: Plan) -> Result<Self, SweepError> {
         Self::with(plan, Registry::new())
     }
@@ -170,12 +169,12 @@ impl Sweep {
         })
     }
 
-    /// Returns the plan.
+    /// Returns the plan of the sweep.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// The number of a point's network.
+    /// Returns the index of a point's network.
     fn network(&self, point: u64) -> usize {
         self.plan.point(point).network
     }
@@ -201,8 +200,8 @@ impl Sweep {
         }
     }
 
-    /// The runs of the plan, as far as it is known how many there must be: points in their order,
-    /// under each its seeds.
+    /// Returns the point and seed of each run that is known to be needed, in the order of points,
+    /// then of seeds.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.plan.seeds().0;
         let wanted = self.wanted.iter().enumerate();
@@ -211,7 +210,7 @@ impl Sweep {
         })
     }
 
-    /// Returns how many runs are known and how many are needed so far.
+    /// Returns the number of known runs and the number of runs needed so far.
     pub fn count(&self) -> (usize, usize) {
         let known = self
             .runs()
@@ -219,8 +218,8 @@ impl Sweep {
         (known.count(), self.wanted.iter().sum::<u64>() as usize)
     }
 
-    /// Returns the settings of each point that lacks runs, as [`Rows::sets`] has them, and how many
-    /// runs it lacks.
+    /// Returns the settings of each point that lacks runs, in the form of [`Rows::sets`], and the
+    /// number of missing runs.
     pub fn unfinished(&self) -> Vec<(String, usize)> {
         let mut found: Vec<(u64, usize)> = Vec::new();
         for (point, seed) in self.runs() {
@@ -235,8 +234,9 @@ impl Sweep {
         found.into_iter().map(described).collect()
     }
 
-    /// Returns missing runs in batches of at most `most` runs of one network; empty if all are
-    /// known. Under a rule of precision, new results may reveal further missing runs.
+    /// Returns missing runs in batches, each of at most `most` runs of one network. The list is
+    /// empty if all are known. Under a rule of precision, new results may reveal further missing
+    /// runs.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
         let mut seen = HashSet::new();
@@ -307,12 +307,12 @@ impl Sweep {
         }
     }
 
-    /// Runs what is missing on the caller's thread pool until `stop` is set. Writes results to
+    /// Runs the missing runs on the caller's thread pool until `stop` is set. Writes results to
     /// `store` at least once per interval `every`.
     ///
     /// # Errors
-    /// Fails if a part cannot be written. Parts written earlier stay complete, and the next call
-    /// reads them.
+    /// Returns an error if a part cannot be written. Parts written earlier stay complete, and the
+    /// next call reads them.
     pub fn run(
         &mut self,
         store: Option<&Store>,
@@ -433,8 +433,8 @@ struct Desk<'a> {
 struct Waiting {
     part: Option<Part>,
     since: Instant,
-    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something,
-    /// and twice as long each time.
+    /// The time that a write may wait. It starts short, so that a sweep that ends early keeps some
+    /// runs, and doubles each time.
     patience: Duration,
 }
 

@@ -1,18 +1,18 @@
 //! Runs scenarios over axes and seeds, on all cores or other machines, with reproducible rows.
 //!
 //! ```text
-//! Plan      what is to be run: scenarios, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
+//! Plan      scenarios, axes, seeds and metrics to run (TOML: `docs/guides/sweeps.md`)
 //!   ↓       each point is a scenario with what its place on the axes sets
-//! Sweep     what is known, and what is missing; in rounds, if seeds are added until a metric is precise enough
+//! Sweep     known and missing runs; in rounds, if seeds are added until a metric is precise enough
 //!   ↓ task  some runs of one point, on any machine; the answer is a part
 //! part      a Parquet file: the key, the description and the metrics of each of its runs
-//!   ↓       written whole or not at all (`Store`), read again by whoever resumes
-//! rows      the plan's runs in the plan's order: the same bytes, whoever ran them in whatever order
+//!   ↓       written whole or not at all (`Store`), read again when a sweep resumes
+//! rows      the plan's runs in the plan's order: the same bytes on any machine, in any order of running
 //! ```
 //!
-//! A run's key is a hash of everything its row depends on: the version, the scenario as it was read
-//! (files that it names included), the metrics and the seed. A run with a known key is not run
-//! again, in any plan.
+//! A run's key is a hash of everything that its row depends on: the version, the scenario with the
+//! files that it names, the metrics and the seed. A run with a known key is not run again, in any
+//! plan.
 
 mod engine;
 mod part;
@@ -37,7 +37,7 @@ use whyloss_sim::scenario::ScenarioError;
 
 use crate::PlanError;
 
-/// Key of a run: a 128-bit hash of everything that its row depends on.
+/// The key of a run: a 128-bit hash of everything that its row depends on.
 pub type Key = u128;
 
 /// Explains why a sweep cannot start or finish.
@@ -50,27 +50,27 @@ pub enum SweepError {
     /// The scenario of a point is invalid.
     #[error("point {point} ({at}): {source}")]
     Scenario {
-        /// Number of the point.
+        /// The number of the point.
         point: u64,
-        /// Place of the point on the axes.
+        /// The place of the point on the axes, in words.
         at: String,
-        /// The fault.
+        /// The fault of the scenario.
         source: Box<ScenarioError>,
     },
     /// A file is not a valid part.
     #[error("{}: {source}", path.display())]
     Part {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The fault.
+        /// The fault of the part.
         source: PartError,
     },
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file or directory.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another sweep is writing to this directory.

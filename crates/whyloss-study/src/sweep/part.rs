@@ -1,4 +1,4 @@
-//! Parts: Parquet files of some runs, each with its key and all that makes it again.
+//! Parts: Parquet files of some runs, each with its key and everything needed to repeat it.
 //!
 //! | column | |
 //! |---|---|
@@ -32,28 +32,28 @@ use super::Key;
 /// Finished runs of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The scenario's text.
+    /// The text of the scenario.
     pub scenario: String,
-    /// The scenario's name.
+    /// The name of the scenario in messages.
     pub file: String,
     /// The names of the metrics.
     pub metrics: Vec<String>,
-    /// The runs.
+    /// The finished runs of the part, a row each.
     pub rows: Vec<Row>,
 }
 
-/// One finished run.
+/// One finished run with its metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its key.
+    /// The key that identifies the run.
     pub key: Key,
-    /// Its settings in the scenario, as JSON.
+    /// The run's settings in the scenario, as JSON.
     pub set: String,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// Error, if the run failed and has no metrics.
+    /// The error message, if the run failed and has no metrics.
     pub error: Option<String>,
-    /// Value of each metric; NaN if missing.
+    /// The value of each metric; NaN if missing.
     pub values: Vec<f64>,
 }
 
@@ -66,7 +66,7 @@ const FILE: &str = "whyloss.file";
 const METRICS: &str = "whyloss.metrics";
 const SCENARIO: &str = "whyloss.scenario";
 const VERSION: &str = "whyloss.version";
-/// Columns before the metrics.
+/// The number of columns before the metrics.
 const FIXED: usize = 4;
 
 impl Part {
@@ -79,7 +79,7 @@ impl Part {
         }
     }
 
-    /// Returns the name of its file, which depends on the runs alone.
+    /// Returns the name of the part's file, which depends on the runs alone.
     pub fn name(&self) -> String {
         let keys: Vec<u8> = self
             .rows
@@ -92,7 +92,7 @@ impl Part {
     /// Encodes the part as a Parquet file.
     ///
     /// # Errors
-    /// Returns an error of the encoder; writing to memory has no other.
+    /// Returns an error if the Parquet encoder fails.
     pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
         Ok(self.write()?)
     }
@@ -100,7 +100,7 @@ impl Part {
     /// Decodes a part from a Parquet file.
     ///
     /// # Errors
-    /// Fails if the bytes are not a Parquet file or not from a sweep.
+    /// Returns an error if the bytes are not a Parquet file or not from a sweep.
     pub fn from_parquet(bytes: Vec<u8>) -> Result<Self, PartError> {
         Ok(read(bytes)?)
     }
@@ -169,7 +169,7 @@ impl Part {
     }
 }
 
-/// A column of a schema.
+/// Returns a column of a schema.
 pub(super) fn field(
     name: &str,
     physical: Physical,
@@ -189,7 +189,7 @@ pub(super) fn field(
     builder.build().map(Arc::new)
 }
 
-/// How files are written; columns that are `plain` have no dictionary.
+/// Returns how files are compressed. Columns in `plain` have no dictionary.
 pub(super) fn properties(metadata: &[(&str, String)], plain: &[&str]) -> WriterProperties {
     let pairs = metadata
         .iter()
@@ -211,7 +211,7 @@ pub(super) fn properties(metadata: &[(&str, String)], plain: &[&str]) -> WriterP
 
 type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-/// Writes the next column; `levels` say which rows have a value, if not all.
+/// Writes the next column. `levels` tell which rows have a value; `None` if all have one.
 pub(super) fn write<T: DataType>(
     group: &mut Group<'_>,
     values: &[T::T],
@@ -224,7 +224,7 @@ pub(super) fn write<T: DataType>(
     Ok(())
 }
 
-/// Writes the next column: texts, some of which are missing.
+/// Writes the next column of texts, some of which may be missing.
 pub(super) fn write_texts<'a>(
     group: &mut Group<'_>,
     texts: impl Iterator<Item = Option<&'a str>> + Clone,
@@ -237,7 +237,7 @@ pub(super) fn write_texts<'a>(
     write::<ByteArrayType>(group, &values, Some(&levels))
 }
 
-/// Writes the next column: reals, NaN where one is missing.
+/// Writes the next column of real numbers, with NaN for a missing one.
 pub(super) fn write_reals(
     group: &mut Group<'_>,
     reals: impl Iterator<Item = f64> + Clone,
@@ -304,7 +304,7 @@ fn rows(reader: &impl FileReader) -> Result<Part, ParquetError> {
     Ok(part)
 }
 
-/// The values of a column, one for each row.
+/// Returns the values of a column, one for each row.
 fn column<T: DataType>(
     group: &dyn RowGroupReader,
     index: usize,

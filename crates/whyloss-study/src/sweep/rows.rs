@@ -28,22 +28,22 @@ use crate::axis::Setting;
 use crate::metric::{Kind, Metric};
 use crate::plan::Network;
 
-/// Rows, column by column, all of the same length.
+/// The rows, column by column, all of the same length.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The scenarios.
+    /// The scenarios of the plan.
     pub networks: Vec<Network>,
-    /// Index of each row's scenario.
+    /// The index of each row's scenario.
     pub network: Vec<usize>,
-    /// Name and values of each axis.
+    /// The name and values of each axis.
     pub axes: Vec<(String, AxisColumn)>,
-    /// The point's number.
+    /// The number of each row's point.
     pub points: Vec<u64>,
-    /// The seed.
+    /// The seed of each row.
     pub seeds: Vec<u64>,
     /// Each metric with its values; NaN if missing.
     pub metrics: Vec<(Metric, Vec<f64>)>,
-    /// Errors of failed runs.
+    /// The error of each row's run, if it failed.
     pub errors: Vec<Option<String>>,
     /// The settings of each run in the scenario, as JSON.
     pub sets: Vec<String>,
@@ -52,11 +52,11 @@ pub struct Rows {
 /// The values of an axis, of one type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AxisColumn {
-    /// Whole numbers.
+    /// A column of whole numbers.
     Whole(Vec<i64>),
     /// Numbers, some of which are not whole.
     Real(Vec<f64>),
-    /// Anything else.
+    /// The values of other types, as text.
     Text(Vec<String>),
 }
 
@@ -81,7 +81,7 @@ impl AxisColumn {
     }
 }
 
-/// Rows that are compressed together.
+/// The number of rows that are compressed together.
 const GROUP: usize = 1 << 20;
 
 impl Rows {
@@ -101,7 +101,7 @@ impl Rows {
         }
     }
 
-    /// The names of these rows' scenarios.
+    /// Returns the names of these rows' scenarios.
     pub fn files(&self, rows: Range<usize>) -> impl Iterator<Item = &str> {
         self.network[rows]
             .iter()
@@ -111,12 +111,12 @@ impl Rows {
     /// Encodes the rows as a Parquet file; equal rows give equal bytes.
     ///
     /// # Errors
-    /// Returns an error of the encoder; writing to memory has no other.
+    /// Returns an error if the Parquet encoder fails.
     pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
         Ok(self.write()?)
     }
 
-    /// The scenarios, and units of metrics.
+    /// Returns the scenarios, and the units of the metrics.
     fn metadata(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for (index, network) in self.networks.iter().enumerate() {

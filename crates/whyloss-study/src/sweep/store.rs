@@ -15,19 +15,20 @@ use super::rows::Rows;
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
-    /// Locked; the lock goes with the process, however that ends.
+    /// The locked file. The lock is released when the process ends.
     _lock: File,
 }
 
 const PARTS: &str = "parts";
-/// Endings of files that are not whole yet: ours, and those of the Python package.
+/// The suffixes of incomplete files, of Whyloss and of its Python package.
 const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {
-    /// Creates the directory if it is missing, and removes unfinished files.
+    /// Opens the store and locks it. Creates the directory if it is missing, and removes unfinished
+    /// files.
     ///
     /// # Errors
-    /// Fails if it cannot be created or another sweep is writing there.
+    /// Returns an error if the directory cannot be created, or another sweep is writing there.
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
         let parts =
             create_below(directory, PARTS).map_err(|error| refuse(&error.path, error.source))?;
@@ -56,8 +57,8 @@ impl Store {
     /// Reads every part and passes it to `take`.
     ///
     /// # Errors
-    /// Fails if a file cannot be read or is not a part. Sweeps leave no such file, so a person must
-    /// check it.
+    /// Returns an error if a file cannot be read or is not a part. Sweeps leave no such file, so
+    /// the user must check it.
     pub fn parts(&self, mut take: impl FnMut(&Part)) -> Result<(), SweepError> {
         for path in list(&self.directory.join(PARTS))? {
             if path
@@ -77,7 +78,7 @@ impl Store {
     /// Stores a part.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Returns an error if the part cannot be written.
     pub fn put(&self, part: &Part) -> Result<(), SweepError> {
         let path = self.directory.join(PARTS).join(part.name());
         let bytes = part
@@ -89,7 +90,7 @@ impl Store {
     /// Writes all rows of a plan to `rows.parquet`, replacing it, and returns the path.
     ///
     /// # Errors
-    /// Fails if it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn put_rows(&self, rows: &Rows) -> Result<PathBuf, SweepError> {
         let path = self.directory.join("rows.parquet");
         let bytes = rows
@@ -100,7 +101,7 @@ impl Store {
     }
 }
 
-/// The files in a directory, in the order of their names.
+/// Returns the files in a directory, in the order of their names.
 fn list(directory: &Path) -> Result<Vec<PathBuf>, SweepError> {
     let entries = fs::read_dir(directory).and_then(|entries| {
         entries
@@ -112,7 +113,7 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, SweepError> {
     Ok(paths)
 }
 
-/// Writes a file that is there whole, and on the disk, or not at all.
+/// Writes a file completely and flushes it to disk. After an error, the file does not exist.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
     let written = Whole::create(path).and_then(|mut file| {
         file.write_all(bytes)?;

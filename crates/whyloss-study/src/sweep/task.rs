@@ -1,4 +1,4 @@
-//! Tasks: some runs, with all that is needed to do them on any machine.
+//! Tasks: some runs, with everything needed to do them on any machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,12 +20,12 @@ pub struct Task {
     pub(super) points: Vec<Runs>,
 }
 
-/// Runs of one point.
+/// The runs of one point.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Runs {
     pub(super) set: Vec<(String, String)>,
     pub(super) seeds: Vec<u64>,
-    /// In hexadecimal, since JSON has no whole numbers of 128 bits.
+    /// The keys of the runs in hexadecimal, since JSON has no whole numbers of 128 bits.
     pub(super) keys: Vec<String>,
 }
 
@@ -35,11 +35,11 @@ impl Task {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Does the runs one after another; algorithms may have the names of `registry`. Omits runs
-    /// during which `stop` is set. Calls `finished` after each completed run.
+    /// Does the runs one after another; algorithms may have names in `registry`. Omits runs during
+    /// which `stop` is set. Calls `finished` after each completed run.
     ///
     /// # Errors
-    /// Fails if the scenario has changed since the task was made.
+    /// Returns an error if the scenario has changed since the task was made.
     pub fn run(
         &self,
         registry: &Registry,

@@ -25,12 +25,12 @@ use crate::{Figure, Look, Panel, Series, Sign};
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// Drawing units per pixel.
+/// The number of drawing units per pixel.
 const UNITS: i32 = 10;
-/// Size of a panel beside another, and of a figure's only panel, in pixels.
+/// The size of a panel beside another, and of a figure's only panel, in pixels.
 const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
-/// Distance from the panel's edges to the axes, in pixels: left, top, right, bottom.
+/// The distances from the panel's edges to the axes, in pixels: left, top, right, bottom.
 const MARGINS: [i32; 4] = [66, 30, 14, 52];
 const FAMILY: &str = "Helvetica, Arial, sans-serif";
 const TEXT: i32 = 13;
@@ -39,10 +39,10 @@ const LEGEND_SAMPLE: i32 = 42;
 const LEGEND_GAP: i32 = 20;
 const LINE: i32 = 17; // tenths of a pixel
 const MARKER: f64 = 3.6;
-/// Approximate number of markers on a line with at least five times as many points.
+/// The approximate number of markers on a line with at least five times as many points.
 const MARKED: usize = 10;
 const CAP: i32 = 3;
-/// Opacity of bands.
+/// The opacity of bands, from 0 to 1.
 const BAND: f64 = 0.22;
 
 /// Renders the figure as a standalone SVG document that may also be inlined in HTML.

@@ -1,9 +1,9 @@
 //! Defines the colour, marker and dash of series. Any one of the three suffices: in black and
 //! white, for colour-blind readers, or where lines cross.
 //!
-//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their
-//! yellow, and orange and sky blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2,
-//! 1.4.11) with white and with the paper of a dark page.
+//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with grey instead of
+//! yellow, and with darker orange and sky blue. Each has a contrast of at least 3 : 1 (WCAG 2.2,
+//! 1.4.11) with white and with the background of a dark page.
 
 use core::f64::consts::TAU;
 
@@ -11,11 +11,11 @@ use plotters::style::RGBColor;
 
 use crate::Sign;
 
-/// Colour of text and axes.
+/// The colour of text and axes.
 pub(crate) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
-/// Colour of grid lines.
+/// The colour of grid lines.
 pub(crate) const GRID: RGBColor = RGBColor(0xe4, 0xe6, 0xe9);
-/// Colour of the background.
+/// The colour of the background.
 pub(crate) const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
 /// Returns a [sign's colour](Sign::colour) as web pages write it, such as `#0072B2`.
@@ -38,7 +38,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0x7a, 0x7f, 0x87), // grey
 ];
 
-/// Alternating lengths of line and gap, in pixels.
+/// The lengths of line and gap in turn, in pixels.
 const DASHES: [&[f64]; 4] = [
     &[7.0, 3.5],
     &[2.0, 3.0],
@@ -63,12 +63,12 @@ const MARKERS: [(u32, f64, f64, f64); 9] = [
     (6, 0.0, 1.2, 1.04),     // hexagon
 ];
 
-/// Style of one series in every panel of a figure.
+/// The style of one series in every panel of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     pub(super) colour: RGBColor,
     pub(super) dash: &'static [f64],
-    /// Opacity of its bars.
+    /// The opacity of its bars, from 0 to 1.
     pub(super) tint: f64,
     pub(super) marker: (u32, f64, f64, f64),
     /// Whether its markers are outlines, because the colours repeat.
