@@ -1,10 +1,10 @@
 //! The tables and figures of published papers, as data.
 //!
-//! A paper is a folder: networks as scenario files, and a TOML file with an entry for each table
-//! and figure, which says what is run, what is shown, what the paper states and what decides
-//! whether that holds ([`Paper`]; `docs/guides/papers.md`). A task that only a program can do, such
-//! as a look into a run, has a name there and stands in `probes`. Code that is not about papers is
-//! in `whyloss-study`.
+//! A paper is a directory: networks as scenario files, and a TOML file with an entry for each table
+//! and figure. An entry defines the runs, the results to show, the paper's statements and the rules
+//! that decide them ([`Paper`]; `docs/guides/papers.md`). Tasks that need a program, such as
+//! inspecting a run, are in `probes` and have names there. Code that is not about papers is in
+//! `whyloss-study`.
 //!
 //! ```
 //! for experiment in whyloss_papers::all() {
@@ -30,7 +30,7 @@ pub use form::{FILE, Paper, PaperError, Printed};
 use whyloss_study::Experiment;
 use whyloss_study::report::summary::Why;
 
-/// A file, as it was when this was compiled.
+/// Includes a file at compile time.
 macro_rules! files {
     ($paper:literal, [$($file:literal),* $(,)?]) => {
         ($paper, &[$(($file, include_str!(concat!("../papers/", $paper, "/", $file)))),*])
@@ -101,7 +101,7 @@ static FILES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// A file of a paper; empty if there is none.
+/// Returns a file of a paper; empty if there is none.
 fn file(paper: &str, name: &str) -> &'static str {
     let files = FILES.iter().filter(|(of, _)| *of == paper);
     let mut files = files.flat_map(|(_, files)| *files);
@@ -126,13 +126,13 @@ static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
 static EXPERIMENTS: LazyLock<Vec<Experiment>> =
     LazyLock::new(|| PAPERS.iter().flat_map(Paper::experiments).collect());
 
-/// Papers of the user's own.
+/// Papers that the user opened.
 static OPENED: Mutex<Vec<&'static Paper>> = Mutex::new(Vec::new());
 
-/// Opens the paper in a folder, checks all of it, and gives its experiments.
+/// Opens the paper in a directory, checks all of it, and returns its experiments.
 ///
 /// # Errors
-/// As [`Paper::open`].
+/// Returns the errors of [`Paper::open`].
 pub fn open(folder: &Path) -> Result<Vec<&'static Experiment>, PaperError> {
     let paper = Paper::open(folder)?;
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,51 +142,52 @@ pub fn open(folder: &Path) -> Result<Vec<&'static Experiment>, PaperError> {
     Ok(paper.experiments().map(kept).collect())
 }
 
-/// Every paper that is known, the user's own last.
+/// Returns every known paper, the user's own last.
 fn known() -> impl Iterator<Item = &'static Paper> {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     PAPERS.iter().chain(opened.clone())
 }
 
-/// Every experiment, in the order of presentation.
+/// Returns every experiment, in the order of presentation.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
     EXPERIMENTS.iter()
 }
 
-/// The papers, in the order of presentation.
+/// Returns the papers, in the order of presentation.
 pub fn papers() -> impl Iterator<Item = &'static Paper> {
     PAPERS.iter()
 }
 
-/// The paper that experiments of this name belong to.
+/// Returns the paper with this id; `None` for an unknown id.
 pub fn paper(id: &str) -> Option<&'static Paper> {
     known().find(|paper| paper.id() == id)
 }
 
-/// The citation of a paper, by the name that its experiments begin with.
+/// Returns the citation of the paper with this id; `None` for an unknown id.
 pub fn citation(id: &str) -> Option<&'static str> {
     Some(paper(id)?.citation())
 }
 
-/// How many experiments a paper has.
+/// Returns the number of experiments of a paper.
 pub fn experiments(paper: &str) -> usize {
     self::paper(paper).map_or(0, |paper| paper.figures().count())
 }
 
-/// A figure as plans for `whyloss sweep`, its own first. `None` if there is no such figure.
+/// Returns a figure as plans for `whyloss sweep`, its own plan first; `None` for an unknown id.
 ///
 /// # Errors
-/// If no plan can say what it runs.
+/// Returns an error if the figure is a program, which no plan can describe.
 pub fn plans(id: &str) -> Option<Result<Vec<Printed>, PaperError>> {
     known().find_map(|paper| paper.plans(id))
 }
 
-/// The experiment of this id.
+/// Returns the experiment with this id; `None` for an unknown id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().find(|experiment| experiment.id == id)
 }
 
-/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.
+/// Returns why a cell (`row, column`) or a claim (its id) of an experiment fails; `None` if the
+/// cause is not known.
 pub fn reason(experiment: &str, what: &str) -> Option<Why> {
     known().find_map(|paper| paper.reason(experiment, what))
 }

@@ -5,17 +5,17 @@
 //! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms, independent losses ── d
 //! ```
 //!
-//! Limits, in every row of a variant: within 10 % for ns-2's own Reno, NewReno, SACK and Vegas;
-//! within 15 % for Reno, Westwood+ and Veno under its `Agent/TCP/Linux`, which is Linux 2.6.22;
-//! none for its CUBIC, which is older than RFC 9438 and counts acknowledgements, where ours counts
+//! Limits in every row of a variant: within 10 % for the Reno, NewReno, SACK and Vegas of ns-2.
+//! Within 15 % for Reno, Westwood+ and Veno under `Agent/TCP/Linux`, which is Linux 2.6.22. CUBIC
+//! has no limit, because that of ns-2 is older than RFC 9438 and counts acknowledgements instead of
 //! bytes.
 //!
-//! Of Linux's rules one decides: it counts bytes ([`Growth::PerByte`]), so that delayed
-//! acknowledgements do not halve its pace. With [`Growth::PerAck`] our Reno is 20 to 34 % below
-//! `linux-reno` from a loss rate of 1 % up; with ns-2's switch for it off (`sysctl_tcp_abc`) the
-//! two agree within 3 %. What is left: bytes acknowledged during a recovery count there, and let
-//! the window grow by a segment once it is over, which RFC 3465 does not ask for and Westwood+ at
-//! 10 Mbit/s and 1 % feels most; and rate halving.
+//! One of Linux's rules matters most: it counts bytes ([`Growth::PerByte`]), so delayed
+//! acknowledgements do not halve its growth. With [`Growth::PerAck`], our Reno is 20 to 34 % below
+//! `linux-reno` from a loss rate of 1 % up. Without ns-2's switch for it (`sysctl_tcp_abc`), the
+//! two agree within 3 %. Two differences remain: rate halving, and bytes acknowledged during a
+//! recovery, which grow the window by a segment afterwards. RFC 3465 does not ask for the latter;
+//! it affects Westwood+ at 10 Mbit/s and 1 % most.
 
 use rayon::prelude::*;
 use whyloss::congestion::{
@@ -32,16 +32,16 @@ use whyloss_study::statistics::jain;
 use crate::build::{node, simplex};
 
 const FIGURES: &str = include_str!("../tests/data/ns2-path.csv");
-/// As many as behind ns-2's means.
+/// The number of seeds, as in ns-2's means.
 const SEEDS: u64 = 20;
-/// How far Jain's index may be off: less than that of ns-2's Vegas deviates between seeds.
+/// The limit for Jain's index, below its deviation between seeds with ns-2's Vegas.
 const JAIN: f64 = 0.03;
-/// Bytes of a segment.
+/// The size of a segment, in bytes.
 const SEGMENT: u32 = 1460;
-/// The script's `window_`.
+/// The limit on the window in packets, `window_` in the script.
 const WINDOW: u32 = 10_000;
 
-/// One row of ns-2's figures.
+/// One row of ns-2's results.
 struct Row {
     variant: String,
     rate: Rate,
@@ -73,7 +73,7 @@ fn rows() -> Vec<Row> {
     FIGURES.lines().skip(1).map(parse).collect()
 }
 
-/// A variant's connection, and the bytes of its full segments with their headers.
+/// Returns a variant's TCP options, and the size of its full segments in bytes with headers.
 fn connection(variant: &str) -> Option<(tcp::Options, u32)> {
     let ns2 = |recovery| tcp::Options::ns2(recovery, SEGMENT, WINDOW);
     let options = match variant {
@@ -86,7 +86,8 @@ fn connection(variant: &str) -> Option<(tcp::Options, u32)> {
     Some((options, SEGMENT + 40))
 }
 
-/// `Agent/TCP/Linux` with this module. Its segments have ten bytes of options.
+/// Returns the options of `Agent/TCP/Linux` with this module, whose segments have ten bytes of TCP
+/// options.
 fn linux(module: &str) -> Option<(tcp::Options, u32)> {
     let kind = match module {
         "reno" => ControllerKind::default(),
@@ -120,7 +121,7 @@ fn linux(module: &str) -> Option<(tcp::Options, u32)> {
     Some((options, SEGMENT + 50))
 }
 
-/// How far a variant's goodput may be off, as a share of ns-2's.
+/// Returns the allowed difference of a variant's goodput, as a share of ns-2's.
 fn limit(variant: &str) -> f64 {
     match variant {
         "Reno" | "Newreno" | "Sack1" | "Vegas" => 0.10,
@@ -129,7 +130,7 @@ fn limit(variant: &str) -> f64 {
     }
 }
 
-/// ns-2's `queue-limit`, which counts one more than may wait here.
+/// Converts ns-2's `queue-limit`, which counts one packet more than may wait here.
 fn queue(packets: u32) -> QueueSpec {
     QueueSpec {
         limit: Limit::Packets(packets - 1),
@@ -193,7 +194,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
     net
 }
 
-/// Goodput of all flows in bit/s and Jain's index over them, as means over seeds.
+/// Returns the goodput of all flows in bit/s and Jain's index over them, as means over seeds.
 fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
     let scenario = scenario(row, options, packet_size);
     let runs: Vec<(f64, f64)> = (1..=SEEDS)
@@ -256,7 +257,8 @@ fn goodput_is_that_of_ns2() {
     );
 }
 
-/// A link from `a` to `b`, and its reverse with the same rate, delay and queue, without errors.
+/// Adds a link from `a` to `b`, and one back with the same rate, delay and queue but without
+/// errors.
 fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
     let back = LinkSpec {
         channel: ChannelSpec::None,

@@ -1,4 +1,4 @@
-//! The same networks in ns-2 2.35: our throughput against the figures kept in
+//! Compares our throughput with that of ns-2 2.35 on the same networks, from
 //! `tests/data/ns2-wireless.csv`.
 //!
 //! Limits: within 4 points for TFRC, 6 for TCP, in every row.
@@ -8,10 +8,11 @@ use whyloss_sim::Scenario;
 const FIGURES: &str = include_str!("../tests/data/ns2-wireless.csv");
 const LAST_HOP: &str = include_str!("../papers/cen/networks/wlh.toml");
 const BACKBONE: &str = include_str!("../papers/cen/networks/wb.toml");
-/// Four times as many as behind ns-2's means, so that most of the noise left is theirs.
+/// The number of seeds: four times that of ns-2's means, so that most of the remaining noise is
+/// ns-2's.
 const SEEDS: u64 = 20;
 
-/// One row of ns-2's figures.
+/// One row of ns-2's results.
 struct Row {
     last_hop: bool,
     flows: u64,
@@ -41,7 +42,7 @@ fn rows() -> Vec<Row> {
     FIGURES.lines().skip(1).map(parse).collect()
 }
 
-/// The scenario without a warm-up, and its bottleneck's rate in kbit/s.
+/// Returns the scenario without warm-up, and the rate of its bottleneck in kbit/s.
 fn scenario(row: &Row) -> (Scenario, u64) {
     let n = row.flows;
     let (text, shared, own, rate, bottleneck) = if row.last_hop {
@@ -92,8 +93,8 @@ fn scenario(row: &Row) -> (Scenario, u64) {
     (scenario, bottleneck)
 }
 
-/// Throughput and congestion loss in ns-2's terms: packets of 762 bytes, whatever headers they have
-/// on the wire.
+/// Returns throughput in per cent of the bottleneck's rate, and congestion losses in per cent of
+/// received packets. Like ns-2, it counts 762 bytes per packet, whatever its headers are here.
 fn measure(row: &Row) -> (f64, f64) {
     let (scenario, bottleneck) = scenario(row);
     let (mut throughput, mut congestion) = (0.0, 0.0);

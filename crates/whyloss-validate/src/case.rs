@@ -16,7 +16,7 @@ pub(crate) struct Case {
     pub(crate) kind: &'static str,
     /// The name of the case, such as `path of 2 Mbit/s, loss 1 %`.
     pub(crate) name: String,
-    /// The network.
+    /// The network and its flows.
     pub(crate) scenario: Scenario,
     /// The peer's name for the flows' stack.
     pub(crate) stack: String,
@@ -27,26 +27,26 @@ pub(crate) struct Case {
     /// The links that limit, by index: their drops count, and goodput is a share of the first one's
     /// rate.
     pub(crate) bottlenecks: Vec<usize>,
-    /// How far goodput may be off.
+    /// The margin within which goodput must agree.
     pub(crate) goodput: Margin,
-    /// Metrics besides goodput.
+    /// The metrics besides goodput.
     pub(crate) also: Vec<Also>,
-    /// Replications on either side.
+    /// The number of replications on either side.
     pub(crate) seeds: u64,
 }
 
 /// A metric besides goodput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Also {
-    /// Packets dropped at the bottlenecks.
+    /// The share of packets dropped at the bottlenecks.
     Drops,
-    /// Packets marked there.
+    /// The share of packets marked at the bottlenecks.
     Marks,
     /// Jain's index over the flows.
     Jain,
-    /// Goodput of the first flow alone.
+    /// The goodput of the first flow alone.
     FirstFlow,
-    /// How long packets wait at the bottlenecks before they are sent.
+    /// The time that packets wait at the bottlenecks before they are sent.
     Wait,
 }
 
@@ -61,22 +61,22 @@ pub(crate) struct Metric {
 /// The results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// Packets that arrived for the first time, as the sender knows (TCP) or all that arrived
-    /// (TFRC), per flow.
+    /// The packets of each flow that arrived: for TCP, each once and as far as the sender knows;
+    /// for TFRC, all.
     pub(crate) packets: Vec<f64>,
-    /// Packets offered to the bottlenecks.
+    /// The number of packets offered to the bottlenecks.
     pub(crate) offered: f64,
-    /// Packets that their queues dropped.
+    /// The number of packets that the bottlenecks' queues dropped.
     pub(crate) dropped: f64,
-    /// Packets that they marked.
+    /// The number of packets that the bottlenecks marked.
     pub(crate) marked: f64,
-    /// How long the packets that left waited there on average, in seconds, summed over the
+    /// The mean time that the packets which left waited there, in seconds, summed over the
     /// bottlenecks; NaN if the peer does not say.
     pub(crate) wait: f64,
 }
 
 impl Case {
-    /// Returns the text that picks it: its kind and name.
+    /// Returns kind and name, the text that `--only` searches.
     pub(crate) fn label(&self) -> String {
         format!("{}, {}", self.kind, self.name)
     }
@@ -140,10 +140,10 @@ impl Case {
         [percent(sum)].into_iter().chain(also).collect()
     }
 
-    /// One run of ours.
+    /// Runs Whyloss once.
     ///
     /// # Errors
-    /// Why the engine has no result.
+    /// Returns the reason why the engine has no result.
     pub(crate) fn run(&self, seed: u64) -> Result<Observed, RunError> {
         let mut seen = Seen {
             scenario: &self.scenario,
@@ -181,14 +181,14 @@ impl Case {
     }
 }
 
-/// Counts that a run does not keep by itself.
+/// Counts that a run keeps only on request.
 struct Seen<'a> {
     scenario: &'a Scenario,
-    /// Segments that each flow's sender knew to have arrived when measuring began, …
+    /// The number of acknowledged segments of each flow when measuring began.
     before: Vec<u64>,
-    /// … and knows at last.
+    /// The number of acknowledged segments of each flow at the end.
     acknowledged: Vec<u64>,
-    /// How long the packets that left each link had waited, and their number.
+    /// The total waiting time of the packets that left each link, and their number.
     waits: Vec<(Duration, u64)>,
 }
 
@@ -234,8 +234,8 @@ mod tests {
         cases.swap_remove(index.expect("in the grid"))
     }
 
-    /// A window of one packet has nobody wait; one of a thousand has packets wait at the first link
-    /// for more than CoDel's target.
+    /// With a window of one packet, no packet waits. With a window of a thousand, packets wait at
+    /// the first link for more than CoDel's target.
     #[test]
     fn waits_are_without_transmission_and_delay() {
         let mut case = under_codel();

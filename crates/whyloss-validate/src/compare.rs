@@ -1,4 +1,4 @@
-//! Runs cases on both sides, and puts their numbers beside each other.
+//! Runs cases on both sides and compares their numbers.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +12,7 @@ use crate::peers::PeerError;
 use crate::row::{Failure, Row};
 use crate::suite::Suite;
 
-/// Why a case has no result.
+/// Explains why a case has no result.
 #[derive(Debug, thiserror::Error)]
 enum CaseError {
     #[error(transparent)]
@@ -21,10 +21,10 @@ enum CaseError {
     Ours(#[from] RunError),
 }
 
-/// Ours and theirs of some seeds; nothing if they were not run any more.
+/// The results of Whyloss and of the peer for some seeds; `None` if they were not run.
 type Runs = Option<Result<(Vec<Observed>, Vec<Observed>), CaseError>>;
 
-/// Every case beside a peer, which is given `together` seeds at a time.
+/// Compares every case with a peer, which runs `together` seeds at a time.
 pub(crate) fn compare(
     suite: Suite,
     cases: &[Case],
@@ -96,7 +96,7 @@ fn both(
     Ok((ours?, theirs(case, seeds)?))
 }
 
-/// A row per metric, from the values of each run.
+/// Returns a row per metric from the values of each run.
 fn rows_of(suite: Suite, case: &Case, ours: &[Vec<f64>], theirs: &[Vec<f64>]) -> Vec<Row> {
     let column = |runs: &[Vec<f64>], index: usize| {
         let values: Vec<f64> = runs.iter().map(|run| run[index]).collect();

@@ -12,8 +12,9 @@
 //! undecided    I straddles an end: more replications would tell
 //! ```
 //!
-//! Two means that differ significantly are equivalent if the difference is surely below the margin,
-//! and two that do not are no more than undecided if it may be above.
+//! Two means that differ significantly are still equivalent if the difference is surely below the
+//! margin. Two that do not differ significantly are only undecided if the difference may be above
+//! it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use whyloss_study::statistics;
@@ -21,19 +22,19 @@ use whyloss_study::statistics;
 /// The level of each of the two tests.
 pub const LEVEL: f64 = 0.05;
 
-/// A mean and what is known of its error.
+/// A mean with the deviation and size of its sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The mean.
+    /// The mean of the sample.
     pub mean: f64,
-    /// The sample's standard deviation; 0 of what is known exactly.
+    /// The sample's standard deviation; 0 for an exact value.
     pub deviation: f64,
-    /// How many values; 0 of a closed form.
+    /// The number of values in the sample; 0 for a value that is known exactly.
     pub count: usize,
 }
 
 impl Estimate {
-    /// Estimates from these values; `None` of fewer than two.
+    /// Returns the estimate from these values; `None` for fewer than two.
     pub fn of(values: &[f64]) -> Option<Self> {
         Some(Self {
             mean: statistics::mean(values)?,
@@ -42,7 +43,7 @@ impl Estimate {
         })
     }
 
-    /// A value known exactly.
+    /// Returns the estimate of a value that is known exactly.
     pub const fn exact(mean: f64) -> Self {
         Self {
             mean,
@@ -51,13 +52,14 @@ impl Estimate {
         }
     }
 
-    /// Half the width of the 95 % confidence interval of the mean; `None` of a closed form.
+    /// Returns half the width of the 95 % confidence interval of the mean; `None` for an exact
+    /// value.
     pub fn half_width(&self) -> Option<f64> {
         let t = statistics::two_sided_quantile(0.95, self.count.checked_sub(1)?)?;
         Some(t * libm::sqrt(self.variance()))
     }
 
-    /// Variance of the mean.
+    /// Returns the variance of the mean.
     fn variance(&self) -> f64 {
         match self.count {
             0 => 0.0,
@@ -69,16 +71,16 @@ impl Estimate {
 /// The relation of two means, for a margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The difference is surely within the margin.
+    /// The difference is within the margin, with 95 % confidence on either side.
     Equivalent,
-    /// The difference is surely beyond the margin.
+    /// The difference is beyond the margin: the interval lies outside.
     Different,
-    /// The difference may be within the margin or beyond.
+    /// The interval contains an end of the margin; more replications would decide.
     Undecided,
 }
 
 impl Verdict {
-    /// In a word.
+    /// Returns the verdict as a word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Equivalent => "equivalent",
@@ -91,14 +93,14 @@ impl Verdict {
 /// A difference of means and half the width of its 90 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Ours − theirs.
+    /// The mean of ours minus the mean of theirs.
     pub mean: f64,
-    /// Half the width of the interval.
+    /// Half the width of the 90 % interval.
     pub half_width: f64,
 }
 
 impl Difference {
-    /// Takes the difference of `ours` from `theirs`.
+    /// Returns the difference `ours` − `theirs` with its 90 % interval.
     pub fn between(ours: &Estimate, theirs: &Estimate) -> Self {
         let (a, b) = (ours.variance(), theirs.variance());
         let share = |variance: f64, count: usize| {
@@ -118,7 +120,7 @@ impl Difference {
         }
     }
 
-    /// Returns the verdict under this margin.
+    /// Returns the verdict under this margin, which has the unit of the means.
     pub fn verdict(&self, margin: f64) -> Verdict {
         let distance = self.mean.abs();
         if distance + self.half_width <= margin {
@@ -126,7 +128,7 @@ impl Difference {
         } else if distance - self.half_width > margin {
             Verdict::Different
         } else {
-            // Also of what is not a number.
+            // Also if the difference is NaN.
             Verdict::Undecided
         }
     }

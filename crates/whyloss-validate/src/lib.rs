@@ -1,8 +1,8 @@
-//! Whyloss beside other simulators and closed forms.
+//! Comparison of Whyloss with other simulators and closed forms.
 //!
-//! [`validate`] runs the same networks here and in the peers found on the machine, and lays the
-//! means beside each other. Each row is *equivalent*, *different* or *undecided* by two one-sided
-//! tests under a margin that was fixed beforehand: see [`equivalence`] and [`margin`].
+//! [`validate`] runs the same networks here and in the peers found on the machine, and compares the
+//! means. Two one-sided tests with a margin fixed in advance call each row *equivalent*,
+//! *different* or *undecided*: see [`equivalence`] and [`margin`].
 //!
 //! ```
 //! use whyloss_validate::equivalence::{Difference, Estimate};
@@ -14,8 +14,7 @@
 //! assert_eq!(difference.verdict(0.05 * theirs.mean).name(), "equivalent");
 //! ```
 //!
-//! A peer that is not there is named in [`Report::missing`], one that fails in
-//! [`Report::failures`].
+//! [`Report::missing`] lists peers that are not installed, [`Report::failures`] those that fail.
 #![forbid(unsafe_code)]
 
 mod case;
@@ -45,21 +44,21 @@ use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 pub use row::{Failure, Row};
 pub use suite::Suite;
 
-/// The cases to compare.
+/// Describes what to compare, and how thoroughly.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// With what.
+    /// The suites to compare with.
     pub suites: Vec<Suite>,
-    /// A few cases that take seconds, in the place of all.
+    /// Whether to run a few cases that take seconds instead of all.
     pub quick: bool,
-    /// Of the cases beside ns-2 and ns-3 those with this in `KIND, CASE`; empty: all.
+    /// The text that `KIND, CASE` must contain in cases beside ns-2 and ns-3; empty for all.
     pub only: String,
-    /// Where scripts and compiled programs for the peers are kept.
+    /// The directory for scripts and compiled programs of the peers.
     pub cache: PathBuf,
 }
 
 impl Plan {
-    /// The wanted cases beside ns-2 and ns-3, each once, as `KIND, CASE`.
+    /// Returns the chosen cases beside ns-2 and ns-3, each once, as `KIND, CASE`.
     pub fn cases(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for suite in &self.suites {
@@ -78,30 +77,30 @@ impl Plan {
         names
     }
 
-    /// The cases that are wanted.
+    /// Returns the selected cases.
     fn of(&self, mut cases: Vec<case::Case>) -> Vec<case::Case> {
         cases.retain(|case| case.label().contains(&self.only));
         cases
     }
 }
 
-/// The results.
+/// The results of all comparisons.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Every comparison, in the order of presentation.
     pub rows: Vec<Row>,
-    /// How far single packets agree.
+    /// The agreement of single packets.
     pub traces: Vec<traces::Trace>,
-    /// Cases without a result.
+    /// The cases without a result.
     pub failures: Vec<Failure>,
-    /// Peers that are not there.
+    /// The peers that are not installed.
     pub missing: Vec<Missing>,
-    /// Whether it was stopped before everything had run; what had not is left out.
+    /// Whether the run was stopped early; unfinished cases are left out.
     pub stopped: bool,
 }
 
 impl Report {
-    /// Rows that differ without a known reason.
+    /// Returns the rows that differ without a known reason.
     pub fn unexplained(&self) -> impl Iterator<Item = &Row> {
         self.rows
             .iter()
@@ -114,11 +113,11 @@ impl Report {
     }
 }
 
-/// Runs the plan, in parallel on the caller's rayon pool. `progress` hears of every run; when
-/// `stop` turns true no further run starts.
+/// Runs the plan in parallel on the caller's rayon pool. Calls `progress` after every run; once
+/// `stop` is true, no further run starts.
 ///
 /// # Errors
-/// [`PeerError::Cache`] if nothing can be written into the cache.
+/// Returns [`PeerError::Cache`] if the cache is not writable.
 pub fn validate(
     plan: &Plan,
     progress: &dyn Progress,

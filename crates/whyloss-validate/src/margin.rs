@@ -1,53 +1,53 @@
-//! How far apart two means may lie and still be called equivalent: fixed before the first
-//! comparison was run, and not widened since.
+//! The margins within which two means are equivalent. They were fixed before the first comparison
+//! and have not been widened since.
 //!
-//! | margin | what for | why |
+//! | margin | metric | reason |
 //! |---|---|---|
-//! | 1 % | closed forms that hold exactly | only our own noise is between; an error in a formula shows as more |
-//! | 2 % | RED's drop rate, RFC 5348's equation under constant loss | exact but for the averages they are fed with, which fluctuate |
-//! | 10 % | Mathis et al. under periodic loss | its authors leave out what a round trip adds to the period |
-//! | 20 % | PFTK under independent losses | its model loses the rest of a round after the first loss; its authors report errors of this order |
-//! | 5 % | goodput beside ns-2's own agents | below what the papers read off their figures, and what ns-2 itself moves by when its clock starts at another phase |
-//! | 10 % | goodput beside Linux's modules in ns-2, and beside ns-3 | other implementations: what the RFCs leave open (rate halving, counting bytes, proportional rate reduction) is theirs to choose |
-//! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops go with the square of the throughput: twice its margin; and one packet in a thousand matters to nobody |
-//! | 10 % | goodput of one flow among others | what one loses the others gain, so twice the margin of all |
+//! | 1 % | closed forms that hold exactly | the only difference is noise of our own; a wrong formula would differ by more |
+//! | 2 % | RED's drop rate, RFC 5348's equation under constant loss | they are exact, but take averages that fluctuate |
+//! | 10 % | Mathis et al. under periodic loss | it leaves out the time that a round trip adds to the period |
+//! | 20 % | PFTK under independent losses | it assumes that the rest of a round is lost after the first loss; its authors report errors of this order |
+//! | 5 % | goodput beside ns-2's own agents | less than the precision of figures in papers, and than the change in ns-2 if its clock starts at another phase |
+//! | 10 % | goodput beside Linux's modules in ns-2, and beside ns-3 | they choose differently where RFCs leave a choice (rate halving, byte counting, proportional rate reduction) |
+//! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops depend on the square of the throughput, so twice its margin; one packet in a thousand is negligible |
+//! | 10 % | goodput of one flow among others | one flow's loss is the others' gain, so twice the margin for all flows |
 //! | 0.03 | Jain's index | less than ns-2's Vegas deviates between seeds |
-//! | 10 %, at least 1 ms | how long packets wait on average under a queue that controls its delay | the margin of the drops that bring it about; and 1 ms is less than a packet takes over the links compared |
+//! | 10 %, at least 1 ms | mean waiting time in a queue that controls its delay | drops cause the delay, so their margin applies; 1 ms is less than a packet takes on the compared links |
 
-/// How far apart two means may lie.
+/// The largest difference between two means that counts as equivalent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Margin {
-    /// A share of theirs.
+    /// A share of the peer's value, such as 0.1 for 10 %.
     Relative(f64),
-    /// A number of the metric's unit.
+    /// A value in the metric's unit.
     Absolute(f64),
-    /// The larger of a number and a share of theirs.
+    /// The larger of a value in the metric's unit and a share of the peer's value.
     Larger(f64, f64),
 }
 
 impl Margin {
-    /// A closed form that holds exactly.
+    /// The margin for a closed form that holds exactly.
     pub const EXACT: Self = Self::Relative(0.01);
-    /// A closed form fed with averages.
+    /// The margin for a closed form that is evaluated with averages.
     pub const AVERAGED: Self = Self::Relative(0.02);
-    /// Mathis et al.
+    /// The margin for the throughput formula by Mathis et al. (1997).
     pub const MATHIS: Self = Self::Relative(0.10);
-    /// Padhye et al.
+    /// The margin for the throughput formula by Padhye et al. (1998).
     pub const PFTK: Self = Self::Relative(0.20);
-    /// Goodput beside an implementation that ours follows.
+    /// The margin for goodput compared with an implementation that ours follows.
     pub const SAME: Self = Self::Relative(0.05);
-    /// Goodput beside one that it does not.
+    /// The margin for goodput compared with an implementation that ours does not follow.
     pub const OTHER: Self = Self::Relative(0.10);
-    /// Drops at a queue, in per cent of what it is offered.
+    /// The margin for drops at a queue, in percent of the offered packets.
     pub const DROPS: Self = Self::Larger(0.1, 0.10);
-    /// Goodput of one flow among others.
+    /// The margin for the goodput of one flow among others.
     pub const ONE_OF_SEVERAL: Self = Self::Relative(0.10);
-    /// How long packets wait, in ms.
+    /// The margin for the mean waiting time, in ms.
     pub const WAIT: Self = Self::Larger(1.0, 0.10);
-    /// Jain's index.
+    /// The margin for Jain's index.
     pub const JAIN: Self = Self::Absolute(0.03);
 
-    /// In the metric's unit, beside this value of theirs.
+    /// Returns the margin in the metric's unit, given the peer's value.
     pub fn beside(self, theirs: f64) -> f64 {
         match self {
             Self::Relative(share) => share * theirs.abs(),

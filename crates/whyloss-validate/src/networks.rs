@@ -15,23 +15,23 @@
 //! of the run.
 //!
 //! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's
-//! transmission time. Where they do, packets reach a full queue at the very moment a place becomes
-//! free, and which of the two simultaneous events comes first decides who loses (phase effects;
-//! Floyd and Jacobson 1992): here the departure, in ns-2 what was scheduled first.
+//! transmission time. Otherwise packets reach a full queue at the moment when a place becomes free,
+//! and the order of the two simultaneous events decides which flow loses (phase effects; Floyd and
+//! Jacobson 1992). Here the departure comes first, in ns-2 the event scheduled first.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
 
-/// A network without flows' stacks.
+/// A network without the stacks of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Topology {
-    /// Wireless last hop.
+    /// The wireless last hop of Cen et al.
     Wlh,
-    /// Wireless backbone.
+    /// The wireless backbone of Cen et al.
     Wb,
-    /// A wired link of this rate, and a wireless one.
+    /// A wired link with this rate, then a wireless one.
     Path(Rate),
     /// Four flows with four round trips over one link.
     Dumbbell,
@@ -39,18 +39,18 @@ pub(crate) enum Topology {
     ParkingLot,
 }
 
-/// Who is refused at the bottleneck.
+/// The queue discipline of the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bottleneck {
     DropTail,
     Red,
-    /// The same, and it marks; not gentle, since simulators differ in whether the gentle branch
+    /// RED that marks. It is not gentle, because simulators differ in whether the gentle branch
     /// marks or drops.
     Marks,
-    /// Like the next three as its RFC has it, with room for 1,000 packets, so that nobody else
-    /// decides.
+    /// CoDel as in RFC 8289. Like the next three, it has room for 1,000 packets, so that only the
+    /// discipline drops.
     Codel,
-    /// The same, and it marks.
+    /// CoDel that marks.
     CodelMarks,
     FqCodel,
     Pie,
@@ -70,12 +70,12 @@ impl Bottleneck {
         }
     }
 
-    /// Whether it marks.
+    /// Returns whether the queue marks packets.
     pub(crate) fn marks(self) -> bool {
         matches!(self, Self::Marks | Self::CodelMarks)
     }
 
-    /// Whether it controls its delay.
+    /// Returns whether the discipline controls the queueing delay.
     pub(crate) fn controls_delay(self) -> bool {
         matches!(
             self,
@@ -83,7 +83,7 @@ impl Bottleneck {
         )
     }
 
-    /// The queue, with room for so many packets if it is DropTail.
+    /// Returns the queue. A DropTail queue has room for so many packets.
     fn queue(self, packets: u32) -> QueueSpec {
         let ecn = self.marks();
         let codel = CodelSpec {
@@ -117,7 +117,7 @@ pub(crate) struct Network {
     pub(crate) bottlenecks: Vec<usize>,
 }
 
-/// From sources to the first router, in µs.
+/// The delays from the sources to the first router, in µs.
 const ACCESS: [i64; 4] = [1_300, 4_100, 7_700, 10_900];
 
 const RED: RedSpec = RedSpec {
@@ -145,7 +145,7 @@ impl Topology {
         }
     }
 
-    /// Bytes of a full packet on the wire.
+    /// Returns the size of a full packet on the wire, in bytes.
     pub(crate) fn packet(self) -> u32 {
         match self {
             Self::Wlh | Self::Wb => 762,
@@ -153,7 +153,7 @@ impl Topology {
         }
     }
 
-    /// How long a run takes.
+    /// Returns the simulated time of a run, in seconds.
     fn seconds(self) -> i64 {
         match self {
             Self::Wlh | Self::Wb | Self::Path(_) => 200,
@@ -161,7 +161,7 @@ impl Topology {
         }
     }
 
-    /// The network with flows of this transport.
+    /// Returns the network with flows of this transport.
     pub(crate) fn network(
         self,
         transport: &Transport,
@@ -255,7 +255,7 @@ impl Topology {
     }
 }
 
-/// A link of so many kbit/s and µs, with the queue of Cen et al.
+/// Returns a link with this rate in kbit/s and delay in µs, with the queue of Cen et al.
 fn wired(kbps: u64, micros: i64) -> LinkSpec {
     let link = LinkSpec {
         rate: Rate::from_kbps(kbps),
@@ -301,13 +301,13 @@ impl Build<'_> {
         self.simplex(b, a, link.clone());
     }
 
-    /// A link with room for so many packets, under the discipline; answers its index.
+    /// Adds a bottleneck with room for so many packets, and returns its index.
     fn bottleneck(&mut self, from: usize, to: usize, link: LinkSpec, packets: u32) -> usize {
         let queue = self.discipline.queue(packets);
         self.simplex(from, to, LinkSpec { queue, ..link })
     }
 
-    /// A link that loses packets on the way there; answers the index of that direction.
+    /// Adds a link that loses packets towards `to`, and returns the index of that direction.
     fn wireless(&mut self, from: usize, to: usize, link: LinkSpec) -> usize {
         let back = link.clone();
         let there = self.simplex(

@@ -19,14 +19,14 @@ use crate::networks::{Bottleneck, Topology};
 
 /// `window_`: the receiver's window, and where slow start ends.
 const WINDOW: u32 = 1000;
-/// Replications.
+/// The number of replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// From here on ns-2's Linux Westwood+ is not asked over the path of 2 Mbit/s, where its window
-/// grows without bound and some runs do not end.
+/// The loss rate from which ns-2's Linux Westwood+ is left out over the path of 2 Mbit/s. Its
+/// window grows there without bound, and some runs do not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
-/// A stack: its name here and there.
+/// A stack, with its name in Whyloss and in ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stack {
     pub(crate) name: &'static str,
@@ -49,12 +49,12 @@ const fn stack(name: &'static str, theirs: &'static str) -> Stack {
 }
 
 impl Stack {
-    /// Whether it is one of Linux's modules in `Agent/TCP/Linux`.
+    /// Returns whether ns-2 runs it as a Linux module in `Agent/TCP/Linux`.
     pub(crate) fn is_linux(self) -> bool {
         self.theirs.starts_with("linux")
     }
 
-    /// Ours, with full packets of this size on the wire.
+    /// Returns the stack in Whyloss, with full packets of `packet` bytes on the wire.
     pub(crate) fn transport(self, packet: u32, delayed_ack: bool) -> Transport {
         let ns2 = |recovery| tcp::Options::ns2(recovery, packet - 40, WINDOW);
         let options = match self.theirs {
@@ -98,7 +98,7 @@ impl Stack {
     }
 }
 
-/// `Agent/TCP/Linux`, which has no SYN.
+/// Returns the options of `Agent/TCP/Linux`, which sends no SYN.
 fn linux(packet: u32, kind: ControllerKind, growth: Growth) -> tcp::Options {
     tcp::Options {
         initial_window: 2,
@@ -119,10 +119,10 @@ fn linux(packet: u32, kind: ControllerKind, growth: Growth) -> tcp::Options {
     }
 }
 
-/// Losses on the wireless links.
+/// The losses on the wireless links.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Loss {
-    /// Independent.
+    /// Losses are independent, with this rate.
     Rate(f64),
     /// 7.8 % in bursts: after a lost packet the next is lost with probability 0.25.
     Bursts,
@@ -169,7 +169,7 @@ struct Point {
     delayed_ack: bool,
 }
 
-/// Every case, or a few that take seconds.
+/// Returns every case, or with `quick` a few that take seconds.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let points = if quick { few() } else { all() };
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };

@@ -1,11 +1,11 @@
 //! Cases beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with selective
 //! acknowledgements. Time stamps are off in ns-3: see `peers/ns3.cc`.
 //!
-//! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up
-//! to 200 ms, and count what their congestion avoidance counts: ns-3's NewReno and all that it
-//! lends its growth count acknowledgements, its LinuxReno bytes. ns-3's RED sits above the device,
-//! where one more packet waits; `peers/ns3.cc` takes that one off its thresholds and its limit.
-//! Under its CoDel, FQ-CoDel and PIE no packet waits in the device.
+//! Both sides have an initial window of ten, a minimum timeout of 1 s, and acknowledgements delayed
+//! by up to 200 ms. Both use the same unit of congestion avoidance: ns-3's NewReno and controllers
+//! with its growth count acknowledgements, and its LinuxReno counts bytes. ns-3's RED sits above
+//! the device, where one more packet waits; `peers/ns3.cc` takes that packet off its thresholds and
+//! its limit. Under its CoDel, FQ-CoDel and PIE no packet waits in the device.
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{
@@ -23,13 +23,14 @@ use crate::networks::{Bottleneck, Topology};
 
 /// The receiver's window, in packets.
 const WINDOW: u32 = 1000;
-/// Replications: a run of ns-3 takes a second.
+/// The number of replications. A run of ns-3 takes about a second.
 const SEEDS: u64 = 12;
 const QUICK_SEEDS: u64 = 6;
 /// Headers of a full packet in bytes: PPP, IP, TCP. The payload is that of ns-2's full packets.
 const HEADERS: u32 = 2 + 20 + 20;
 
-/// A stack: its name here and there, our controller, and what congestion avoidance counts.
+/// A stack: its name in Whyloss and in ns-3, our controller, and the unit in which the window grows
+/// in congestion avoidance.
 type Stack = (&'static str, &'static str, ControllerKind, Growth);
 
 const STACKS: [Stack; 8] = [
@@ -66,16 +67,16 @@ const STACKS: [Stack; 8] = [
 /// Stacks that are compared under RED that marks.
 const MARKED: [&str; 2] = ["NewReno", "CUBIC"];
 
-/// The stack under queues that control their delay: ns-3's NewReno made to cut its window when and
-/// as RFC 6675 says, so that what differs are the queues.
+/// The stack for queues that control their delay: ns-3's NewReno, changed to cut its window as RFC
+/// 6675 says, so that only the queues differ.
 const RFC6675: &str = "NewReno, RFC 6675";
-/// From then on such queues are measured: the first slow start, which differs, is over
+/// The time at which measurement of such queues begins, after the first slow start, which differs
 /// (`docs/evidence/validation.md`).
 const SETTLED: Time = Time::from_nanos(10_000_000_000);
 
 const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);
 
-/// Every case, or a few that take seconds.
+/// Returns every case, or with `quick` a few that take seconds.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
     use Bottleneck::{Codel, CodelMarks, DropTail, FqCodel, Marks, Pie, Red};
     let slow = Topology::Path(Rate::from_mbps(2));

@@ -1,4 +1,4 @@
-//! Why what differs differs: `reasons.toml`.
+//! The known reasons for differences, from `reasons.toml`.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ struct Reason {
     suites: Vec<String>,
     #[serde(default)]
     kind: String,
-    /// Words that the case has in it.
+    /// The text that the case's name contains.
     #[serde(default)]
     case: String,
     #[serde(default)]
@@ -27,14 +27,14 @@ struct File {
     reason: Vec<Reason>,
 }
 
-/// A test reads it.
+/// The parsed file; empty if it is invalid, which a test excludes.
 static REASONS: LazyLock<Vec<Reason>> = LazyLock::new(|| read().unwrap_or_default().reason);
 
 fn read() -> Result<File, toml::de::Error> {
     toml::from_str(include_str!("reasons.toml"))
 }
 
-/// Why a row (or, of [`Suite::Traces`], a trace) is not equivalent, if that is known.
+/// Returns why a row (or, of [`Suite::Traces`], a trace) is not equivalent, if that is known.
 pub(crate) fn reason(suite: Suite, kind: &str, case: &str, metric: &str) -> Option<&'static str> {
     let fits = |reason: &&Reason| {
         reason.suites.iter().any(|of| of == suite.id())

@@ -1,34 +1,34 @@
-//! One comparison: what was measured on either side, and what it says.
+//! One comparison: the measurements of both sides and the verdict.
 
 use crate::case::Metric;
 use crate::equivalence::{Difference, Estimate, Verdict};
 use crate::reasons::reason;
 use crate::suite::Suite;
 
-/// One comparison.
+/// The result of one comparison with a formula or another simulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// With what.
+    /// The suite of the comparison.
     pub suite: Suite,
-    /// The subject: a protocol, or the name of a law.
+    /// The subject: a protocol, or the name of a formula.
     pub kind: &'static str,
-    /// Where.
+    /// The network and its parameters, in words.
     pub case: String,
-    /// Which number.
+    /// The name of the metric.
     pub metric: &'static str,
-    /// The quantity's unit; may be empty.
+    /// The unit of the metric; may be empty.
     pub unit: &'static str,
-    /// The value of Whyloss.
+    /// The value that Whyloss measures.
     pub ours: Estimate,
     /// The value of the peer or of the formula.
     pub theirs: Estimate,
-    /// Ours − theirs.
+    /// The difference, ours − theirs.
     pub difference: Difference,
-    /// The equivalence margin, in the unit.
+    /// The equivalence margin, in the unit of the metric.
     pub margin: f64,
-    /// The verdict under the margin.
+    /// The verdict: whether the two values agree within the margin.
     pub verdict: Verdict,
-    /// Why they differ, where that is known; only of rows that are not equivalent.
+    /// The known reason for the difference; `None` for equivalent rows, or if no reason is known.
     pub reason: Option<&'static str>,
 }
 
@@ -64,10 +64,10 @@ impl Row {
 /// A case without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Beside what.
+    /// The suite of the case.
     pub suite: Suite,
-    /// The case that failed.
+    /// The name of the case that failed.
     pub case: String,
-    /// The reason.
+    /// The reason for the failure, as text for the user.
     pub why: String,
 }

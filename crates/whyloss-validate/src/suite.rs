@@ -1,22 +1,22 @@
-//! Peers and laws to compare with.
+//! The peers and formulas to compare with.
 
-/// A peer or a set of laws.
+/// Names a peer or a set of formulas to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
-    /// Formulas.
+    /// Closed-form results.
     ClosedForms,
-    /// ns-2.
+    /// ns-2's TFRC and TCP.
     Ns2,
     /// The send times of single packets in ns-2.
     Traces,
-    /// ns-3 as Debian packages it.
+    /// ns-3 from Debian's package.
     Ns3,
-    /// ns-3 as a Python package.
+    /// ns-3 from the Python package `ns3`.
     Ns3Wheel,
 }
 
 impl Suite {
-    /// All of them, in the order of presentation.
+    /// Lists every suite, in the order of presentation.
     pub const ALL: [Self; 5] = [
         Self::ClosedForms,
         Self::Ns2,
@@ -25,7 +25,7 @@ impl Suite {
         Self::Ns3Wheel,
     ];
 
-    /// Returns its name in the command.
+    /// Returns the suite's name in the command.
     pub fn id(self) -> &'static str {
         match self {
             Self::ClosedForms => "closed-forms",
@@ -36,7 +36,7 @@ impl Suite {
         }
     }
 
-    /// A heading.
+    /// Returns the suite's heading in reports.
     pub fn title(self) -> &'static str {
         match self {
             Self::ClosedForms => "Closed forms",

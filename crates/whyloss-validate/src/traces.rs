@@ -7,14 +7,14 @@
 //! ```
 //!
 //! The last link loses the packets in `LOST`, by their number in the order of departure: alone, in
-//! pairs, in bursts, and a retransmission. TCP's timers tick in microseconds on both sides, so that
-//! the random phase of ns-2's clock is none. TFRC's last link has 256 kbit/s. The way back is fast,
-//! since ns-2's acknowledgements with SACK blocks are longer than ours.
+//! pairs, in bursts, and a retransmission. TCP's timers tick in microseconds on both sides, which
+//! removes the random phase of ns-2's clock. TFRC's last link has 256 kbit/s. The return path is
+//! fast, because ns-2's acknowledgements with SACK blocks are longer than ours.
 //!
-//! Times count from the first packet that answers an acknowledgement: what leaves before is ns-2's
-//! SYN, which has 40 bytes where ours is a full packet, or begins the connection without the
-//! headers that all others have. Linux's acknowledgements are not delayed, since in ns-2 the first
-//! always leaves at once, and then pairs differ.
+//! Times count from the first packet that answers an acknowledgement. Packets
+//! before it differ: the SYN has 40 bytes in ns-2 and the size of a full packet here, and the first
+//! packets lack headers that later ones have. Acknowledgements for Linux's modules are not delayed:
+//! in ns-2 the first one always leaves at once, which would shift all later pairs.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,56 +36,58 @@ use crate::reasons::reason;
 use crate::row::Failure;
 use crate::suite::Suite;
 
-/// Packets compared.
+/// The number of packets to compare.
 pub const PACKETS: usize = 1000;
-/// How far apart the times of the same packet may lie: ns-2's are floating point.
+/// The allowed difference between the times of the same packet, in seconds; ns-2's times are
+/// floating point.
 pub const TOLERANCE: f64 = 1e-6;
 const LOST: [u64; 14] = [
     30, 90, 160, 161, 240, 241, 242, 330, 345, 480, 600, 601, 605, 800,
 ];
 const PACKET: u32 = 1500;
 const WINDOW: u32 = 1000;
-/// In Mbit/s.
+/// The rate of the return link, in Mbit/s.
 const BACK: u64 = 100_000;
 const SEED: u64 = 1;
 /// The link that loses packets, by index.
 const LOSSY: u64 = 1;
-/// The clock of TCP's retransmission timers, in seconds.
+/// The tick of TCP's retransmission timers, in seconds.
 const TICK: f64 = 1e-6;
 
-/// A packet that leaves within this many seconds of the first one answers nothing.
+/// The time in seconds after the first packet within which no packet can be a reaction to an
+/// acknowledgement.
 const BEGINNING: f64 = 0.01;
 
-/// A packet that left: when, in seconds since the first one that answers an acknowledgement, and
-/// its number.
+/// A packet that left, with its number and its time since the first packet that answers an
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// Seconds.
+    /// The time at which the packet left, in seconds.
     pub at: f64,
-    /// Number.
+    /// The number of the packet.
     pub sequence: u64,
 }
 
-/// How far two senders agree.
+/// The agreement of two senders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The subject: a protocol.
+    /// The protocol whose packets are compared.
     pub kind: &'static str,
-    /// Packets compared.
+    /// The number of packets compared.
     pub compared: usize,
-    /// How many agree before the first that does not.
+    /// The number of packets before the first that differs.
     pub agree: usize,
-    /// How many agree in all, place by place.
+    /// The number of positions at which both senders' packets agree.
     pub alike: usize,
-    /// The largest difference between the times of those, in seconds.
+    /// The largest difference between the times of agreeing packets, in seconds.
     pub largest: f64,
-    /// The first that does not: ours and theirs.
+    /// The first packets that differ, ours and theirs; `None` if all agree.
     pub first: Option<(Option<Sent>, Option<Sent>)>,
-    /// Why, where that is known.
+    /// The known reason for the difference; `None` if there is none.
     pub reason: Option<&'static str>,
 }
 
-/// Compares every stack.
+/// Compares the packets of every stack with those of ns-2.
 pub(crate) fn compare(
     ns2: &Ns2,
     progress: &dyn Progress,
@@ -135,7 +137,7 @@ fn trace(ns2: &Ns2, stack: Stack) -> Result<Trace, Failure> {
     Ok(first_divergence(stack.name, &ours.0, &theirs))
 }
 
-/// Lays two lists of times and numbers beside each other.
+/// Finds the first difference between two lists of times and packet numbers.
 fn first_divergence(kind: &'static str, ours: &[(f64, u64)], theirs: &[(f64, u64)]) -> Trace {
     let relative = |sent: &[(f64, u64)]| {
         let begun = sent.first().map_or(0.0, |first| first.0) + BEGINNING;
@@ -167,7 +169,7 @@ fn first_divergence(kind: &'static str, ours: &[(f64, u64)], theirs: &[(f64, u64
     }
 }
 
-/// When and what the source offers to the first link.
+/// The time in seconds and the number of each packet that the source offers to the first link.
 struct Packets(Vec<(f64, u64)>);
 
 impl Watch for Packets {
@@ -201,7 +203,7 @@ fn case(stack: Stack) -> Case {
         to,
         link,
     };
-    // A recording is played from a random place: it is turned so that this place is its beginning.
+    // A recording starts at a random place, so it is rotated to start at its first packet.
     let mut lost = vec![false; 100_000];
     let begin = Streams::new(SEED)
         .stream("channel", LOSSY)
@@ -215,8 +217,8 @@ fn case(stack: Stack) -> Case {
             pattern,
             next: NextTrial::Same,
         });
-    // TFRC begins with three packets in R, each due at the very moment of a report, unless they
-    // queue: which of the two comes first would decide.
+    // TFRC begins with three packets in R. Without a queue, each is due at the moment of a report,
+    // and the order of these two events would decide.
     let slow = if stack.name == "TFRC" {
         Rate::from_kbps(256)
     } else {

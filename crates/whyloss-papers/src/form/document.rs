@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::{Spanned, Table};
 
-/// A text that knows where it stands.
+/// A text with its position in the file.
 pub(crate) type Text = Spanned<String>;
 
-/// The file.
+/// The content of a paper's file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
     pub(crate) id: Text,
     pub(crate) citation: String,
-    /// Replications, unless a figure has its own.
+    /// The default number of replications of a figure.
     pub(crate) seeds: u64,
-    /// Of every interval.
+    /// The confidence level of all intervals; `None` for 0.95.
     pub(crate) confidence: Option<f64>,
-    /// How evidence writes lines: `short`, or with intervals.
+    /// The format of lines in evidence, `short` or `merged`; `None` for lines with intervals.
     pub(crate) evidence: Option<Text>,
-    /// What a cell is scored as, by its unit; `*` stands for any other.
+    /// The metric under which a cell is scored, by the cell's unit. `*` stands for any other unit.
     #[serde(default)]
     pub(crate) score: BTreeMap<String, String>,
     #[serde(default)]
@@ -31,12 +31,12 @@ pub(crate) struct Document {
     pub(crate) axis: BTreeMap<String, AxisSpec>,
     #[serde(default)]
     pub(crate) over: BTreeMap<String, Vec<Item>>,
-    /// Tables that figures share: see [`Figure::like`].
+    /// Tables of keys that several figures share; see [`Figure::like`].
     #[serde(default)]
     pub(crate) like: BTreeMap<String, Figure>,
     #[serde(default)]
     pub(crate) figure: Vec<Figure>,
-    /// Reasons that hold for every figure.
+    /// Reasons for differences that hold for every figure.
     #[serde(default)]
     pub(crate) reason: BTreeMap<String, Reason>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct MetricSpec {
     pub(crate) unit: String,
     #[serde(default)]
     pub(crate) log: bool,
-    /// See `whyloss_study::metric`.
+    /// The expression of the metric, in the language of `whyloss_study::metric`.
     pub(crate) of: Text,
 }
 
@@ -57,23 +57,23 @@ pub(crate) struct MetricSpec {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LineSpec {
-    /// As figures call it.
+    /// The name that figures show.
     pub(crate) name: String,
-    /// Keys of the scenario.
+    /// The scenario keys that the line sets.
     #[serde(default)]
     pub(crate) set: Table,
-    /// Keys of each of the figure's flows.
+    /// The keys that it sets in each flow of the figure.
     #[serde(default)]
     pub(crate) flow: Table,
-    /// A change that no key of a scenario makes, by name.
+    /// The name of a change that no scenario key can express.
     pub(crate) adjust: Option<Text>,
-    /// It is no run of its own, but looks at that of another line …
+    /// The line whose runs this one shows; `None` if it has runs of its own.
     pub(crate) of: Option<Text>,
-    /// … at the flows whose names begin so.
+    /// The prefix of the names of the flows that are measured; `None` for those of the figure.
     pub(crate) flows: Option<String>,
-    /// The network that it runs over, if not the figure's.
+    /// The network; `None` for that of the figure.
     pub(crate) network: Option<Text>,
-    /// Metrics that it is read in instead of others.
+    /// Metrics of the figure, each with the metric that this line is measured in instead.
     #[serde(default)]
     pub(crate) instead: BTreeMap<String, Text>,
 }
@@ -85,23 +85,24 @@ pub(crate) struct AxisSpec {
     #[serde(default)]
     pub(crate) log: bool,
     pub(crate) x: Vec<f64>,
-    /// Keys of the scenario; `{x}`, `{x/100}` and `{x*8}` stand for the place.
+    /// The scenario keys to set. In values, `{x}`, `{x/100}` and `{x*8}` stand for the place on the
+    /// axis.
     #[serde(default)]
     pub(crate) set: Table,
     #[serde(default)]
     pub(crate) flow: Table,
-    /// The same with a value for each place.
+    /// Scenario keys, each with one value per place on the axis.
     #[serde(default)]
     pub(crate) each: BTreeMap<String, Vec<toml::Value>>,
-    /// A network for each place.
+    /// One network per place on the axis.
     pub(crate) networks: Option<Vec<Text>>,
 }
 
-/// One item of a dimension: of the topologies, say, or of the readings of a paper.
+/// One item of a dimension, such as a topology or a reading of the paper.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
-    /// The name in expressions.
+    /// The item's name in expressions.
     #[serde(default)]
     pub(crate) id: String,
     pub(crate) name: String,
@@ -111,21 +112,21 @@ pub(crate) struct Item {
     #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) adjust: Option<Text>,
-    /// A value for each place of the axis.
+    /// Scenario keys, each with one value per place on the axis.
     #[serde(default)]
     pub(crate) each: BTreeMap<String, Vec<toml::Value>>,
-    /// Keys of the flows of one line alone, by its name.
+    /// The keys of the flows of single lines, by the line's name.
     #[serde(default)]
     pub(crate) line: BTreeMap<String, Table>,
-    /// Where it stands on an axis of its dimension (`across`).
+    /// The item's place on the x axis when `across` makes an axis of its dimension.
     pub(crate) x: Option<f64>,
-    /// The same for the runs of one plan alone, by its name; `own` is the figure's.
+    /// The keys for the runs of single plans, by the plan's name. `own` is the figure's own plan.
     #[serde(default)]
     pub(crate) on: BTreeMap<String, Table>,
-    /// Metrics that lines are read in instead of others.
+    /// Metrics, each with the metric that lines are measured in instead.
     #[serde(default)]
     pub(crate) instead: BTreeMap<String, Text>,
-    /// Texts that templates have: `{rate.letter}`.
+    /// Texts that fill templates such as `{rate.letter}`.
     #[serde(default)]
     pub(crate) text: BTreeMap<String, String>,
 }
@@ -135,39 +136,39 @@ pub(crate) struct Item {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Figure {
     pub(crate) id: Option<Text>,
-    /// Title in a few words.
+    /// A short title.
     pub(crate) title: Option<String>,
-    /// The title of its outcome.
+    /// The title of the outcome; `None` for `title`.
     pub(crate) heading: Option<String>,
-    /// Where in the paper it stands.
+    /// Where the paper has it, such as a page.
     pub(crate) at: Option<String>,
-    /// Tables of `like` that say what this one does not; the first comes first.
+    /// The tables of `like` that supply missing keys. Earlier ones take precedence.
     pub(crate) like: Option<Vec<Text>>,
     pub(crate) seeds: Option<u64>,
-    /// A probe of ours instead of the rest, by name.
+    /// The name of a program that replaces the other keys.
     pub(crate) program: Option<Text>,
-    /// A file in `networks`.
+    /// The name of the network's file in `networks`.
     pub(crate) network: Option<Text>,
-    /// The network's flows that lines are about.
+    /// The names of the network's flows that the lines set and measure.
     pub(crate) flows: Option<Vec<String>>,
     pub(crate) set: Table,
     pub(crate) flow: Table,
     pub(crate) axis: Option<Text>,
-    /// Some of the axis's places.
+    /// The places of the axis that the figure uses; `None` for all.
     pub(crate) x: Option<Vec<f64>>,
     pub(crate) lines: Option<Vec<Text>>,
-    /// Names that expressions have for lines.
+    /// Names of lines for use in expressions.
     pub(crate) alias: Option<BTreeMap<String, String>>,
-    /// Names for several lines, as arguments of functions.
+    /// Names of lists of lines for use as arguments of functions.
     pub(crate) group: Option<BTreeMap<String, Vec<String>>>,
     pub(crate) over: Option<Vec<Text>>,
     pub(crate) probe: Option<Text>,
     pub(crate) until: Option<Until>,
-    /// Further runs, under names.
+    /// Further runs, by name.
     pub(crate) plan: Option<BTreeMap<String, PlanSpec>>,
-    /// How the evidence of claims calls a line that was read in a metric: `{metric} of {line}`.
+    /// The name of a measured line in the evidence of claims, such as `{metric} of {line}`.
     pub(crate) called: Option<String>,
-    /// The metric of lines that name none.
+    /// The metric of lines that expressions give without one.
     pub(crate) metric: Option<Text>,
     #[serde(rename = "let")]
     pub(crate) lets: Option<BTreeMap<String, Let>>,
@@ -178,13 +179,13 @@ pub(crate) struct Figure {
     pub(crate) picture: Option<Vec<Picture>>,
     pub(crate) stated: Option<Vec<Stated>>,
     pub(crate) claim: Option<Vec<Claim>>,
-    /// Dimensions over which all claims are repeated.
+    /// The dimensions over which all claims are repeated.
     pub(crate) each_claim: Option<Vec<Text>>,
     pub(crate) notes: Option<Vec<String>>,
     pub(crate) reason: Option<BTreeMap<String, Reason>>,
 }
 
-/// Runs beside a figure's own. The figure supplies the keys that it leaves out.
+/// Further runs of a figure. The figure supplies missing keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanSpec {
@@ -199,20 +200,20 @@ pub(crate) struct PlanSpec {
     pub(crate) probe: Option<Text>,
 }
 
-/// Replicate until a metric is precise.
+/// The precision of a metric at which replication stops.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Until {
     pub(crate) metric: Text,
-    /// Half of the interval, as a share of the mean.
+    /// The half-width of the interval, as a share of the mean.
     pub(crate) within: f64,
     pub(crate) most: u64,
-    /// How notes call a place, such as `{topology}, {queue}`.
+    /// The template for a place in notes, such as `{topology}, {queue}`.
     #[serde(default)]
     pub(crate) place: String,
 }
 
-/// A line that is made of others.
+/// A line computed from others.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Let {
@@ -220,49 +221,51 @@ pub(crate) struct Let {
     pub(crate) name: Option<String>,
     pub(crate) unit: Option<String>,
     pub(crate) look: Option<Text>,
-    /// Without intervals.
+    /// Whether the line is drawn without intervals.
     #[serde(default)]
     pub(crate) bare: bool,
 }
 
-/// Cells: every point of some lines, or those at some places.
+/// The cells of a row: every point of some lines, or the points at some places.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "its keys in a paper's file")]
 pub(crate) struct Row {
     pub(crate) row: String,
-    /// Lines, with `;` between.
+    /// Expressions of lines, separated by `;`. Alternatively, `metric` or `metrics` is given.
     pub(crate) of: Option<Text>,
-    /// Every line in this metric, or in each of several, which a template calls `{metric}` …
+    /// The metric in which every line is shown, or several, whose name a template has as
+    /// `{metric}`.
     pub(crate) metric: Option<Text>,
     pub(crate) metrics: Option<Vec<Text>>,
-    /// … or these of them alone, by id or group …
+    /// With `metric` or `metrics`: the lines to show, by id or group; `None` for all.
     pub(crate) lines: Option<Vec<String>>,
-    /// … of this plan.
+    /// With `metric` or `metrics`: the plan of the lines.
     pub(crate) plan: Option<Text>,
     pub(crate) at: Option<Vec<f64>>,
-    /// Whether cells at some places say where they are.
+    /// Whether the columns of cells at given places show the place.
     pub(crate) placed: bool,
     pub(crate) column: Option<String>,
     pub(crate) each: Option<Vec<Text>>,
-    /// Rows that are repeated together.
+    /// The rows of a group that `at` and `each` repeat together.
     pub(crate) rows: Option<Vec<Row>>,
-    /// Numbers, or texts of what is selected: `{row.printed}`.
+    /// The paper's numbers, or templates for texts of the selected items, such as `{row.printed}`.
     pub(crate) paper: Vec<Number>,
-    /// How far from the paper's a value may lie: the larger of a number and a share of the paper's.
+    /// The accepted difference from the paper's value: the larger of this number and `share` of
+    /// that value.
     pub(crate) tolerance: Option<f64>,
     pub(crate) share: Option<f64>,
-    /// Which of the paper's values, from 0, are shown and no target.
+    /// The indices from 0 of the paper's values that are shown but not scored.
     pub(crate) shown: Vec<usize>,
     /// Whether a constant was fitted to the paper's values.
     pub(crate) fitted: bool,
-    /// Scores if every loss is called congestion, and if each is called by its cause: a line or a
-    /// number.
+    /// The score if every loss is called congestion, and the score if each loss is called by its
+    /// true cause: a line or a number.
     pub(crate) unaware: Option<Text>,
     pub(crate) oracle: Option<Text>,
 }
 
-/// A number, or a text that is filled to be one.
+/// A number, or a template that becomes one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Number {
@@ -277,21 +280,21 @@ pub(crate) struct Panel {
     pub(crate) title: String,
     pub(crate) of: Option<Text>,
     pub(crate) metric: Option<Text>,
-    /// Some of the lines, by id or group.
+    /// The lines to draw, by id or group; `None` for all.
     pub(crate) lines: Option<Vec<String>>,
     pub(crate) plan: Option<Text>,
-    /// The labels of the axes, if not those of axis and metric.
+    /// The axis labels; `None` for those of axis and metric.
     pub(crate) x: Option<String>,
     pub(crate) log_x: bool,
     pub(crate) y: Option<String>,
     pub(crate) log: bool,
     pub(crate) each: Option<Vec<Text>>,
-    /// Lines that are dashed.
+    /// The ids of the dashed lines.
     pub(crate) dashed: Vec<String>,
     pub(crate) bare: bool,
-    /// Whether lines go on where nothing was measured.
+    /// Whether lines connect across places without a measurement.
     pub(crate) measured: bool,
-    /// Curves that a probe drew over time in the first run of lines, instead.
+    /// Curves of a probe over time, which replace lines.
     pub(crate) tracks: Vec<Track>,
 }
 
@@ -304,23 +307,23 @@ pub(crate) struct Track {
     pub(crate) name: String,
     #[serde(default)]
     pub(crate) dashed: bool,
-    /// Above this it is not drawn.
+    /// The highest value that is drawn.
     pub(crate) below: Option<f64>,
-    /// Where it was run; the place of a table if it is left out.
+    /// The place on the axis whose first run has the curve; `None` if there is no axis.
     pub(crate) x: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Picture {
-    /// The suffix of the figure's name in the name of its file.
+    /// The suffix of the picture's file name, after the figure's id.
     pub(crate) suffix: String,
     pub(crate) caption: String,
     pub(crate) each: Option<Vec<Text>>,
     pub(crate) panels: Vec<Panel>,
 }
 
-/// A number of the paper, beside the cell that it belongs to.
+/// The paper's number for one cell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stated {
@@ -338,26 +341,27 @@ pub(crate) struct Claim {
     pub(crate) id: String,
     pub(crate) text: String,
     pub(crate) holds: Text,
-    /// The lines compared, if `holds` does not tell.
+    /// The lines to show as evidence, if `holds` does not name them.
     pub(crate) of: Option<Text>,
-    /// The evidence in other words.
+    /// A text that replaces the evidence.
     pub(crate) evidence: Option<Text>,
     pub(crate) weight: Option<Text>,
     pub(crate) each: Option<Vec<Text>>,
-    /// Items of a dimension at which alone it is made: `medium=shared`.
+    /// The items of a dimension to which the claim is restricted, such as `medium=shared`.
     pub(crate) only: Option<Text>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
-    /// `ours`, `open` or `paper`.
+    /// Where the cause of the difference lies: `ours`, `open` or `paper`.
     pub(crate) whose: Text,
     pub(crate) why: String,
 }
 
 impl Figure {
-    /// Returns this one's keys, and those of `other` where it is silent.
+    /// Returns this figure with missing keys taken from `other`. Tables and lists such as `set` and
+    /// `notes` are joined.
     pub(crate) fn or(&self, other: &Self) -> Self {
         macro_rules! merged {
             ($($key:ident),+) => {
@@ -395,7 +399,7 @@ fn both<T: Clone>(
     all
 }
 
-/// The figure's own come first.
+/// Joins two lists, the figure's own items first.
 fn joined<T: Clone>(own: Option<&Vec<T>>, others: Option<&Vec<T>>) -> Vec<T> {
     let mut all = own.cloned().unwrap_or_default();
     all.extend(others.cloned().unwrap_or_default());

@@ -9,14 +9,14 @@ use whyloss_study::TomlFault;
 
 use super::document::Text;
 
-/// Something wrong, before it is shown in its context.
+/// An error without its context.
 #[derive(Debug)]
 pub(crate) struct Fault {
     span: Option<Range<usize>>,
     message: String,
 }
 
-/// A fault at a text.
+/// Returns a fault at a text.
 pub(crate) fn fault(at: &Text, message: impl Into<String>) -> Fault {
     Fault {
         span: Some(at.span()),
@@ -25,7 +25,7 @@ pub(crate) fn fault(at: &Text, message: impl Into<String>) -> Fault {
 }
 
 impl Fault {
-    /// A fault of the file.
+    /// Returns a fault of the file as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self {
             span: None,
@@ -33,7 +33,7 @@ impl Fault {
         }
     }
 
-    /// A network with keys set is no scenario.
+    /// Returns the fault of a network that the set keys made invalid.
     pub(crate) fn of_network(at: &Text, place: &str, error: &ScenarioError) -> Self {
         Self {
             span: Some(at.span()),
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// The same, noticed so many bytes into a text.
+    /// Returns the fault moved by some bytes into its text.
     pub(crate) fn shifted(mut self, bytes: usize) -> Self {
         // A quotation mark comes first.
         self.span = self
@@ -66,7 +66,7 @@ impl Fault {
 #[derive(Debug)]
 pub struct PaperError {
     file: String,
-    /// At a place, or in all of it.
+    /// The fault at a place, or a message about the file as a whole.
     what: Result<TomlFault, String>,
 }
 
@@ -78,7 +78,7 @@ impl PaperError {
         }
     }
 
-    /// TOML that is none, or has a key that nothing knows.
+    /// Returns the error of a file that is not TOML, or has an unknown key.
     pub(crate) fn of_toml(file: &str, text: &str, error: &toml::de::Error) -> Self {
         Self {
             file: file.to_owned(),

@@ -1,5 +1,4 @@
-//! A paper as data: its networks as scenario files, its figures and tables as entries of a TOML
-//! file.
+//! A paper as data: networks as scenario files, and figures and tables as entries of a TOML file.
 //!
 //! ```text
 //! PAPER/paper.toml           metrics, lines, axes, and an entry for each figure
@@ -36,12 +35,12 @@ use self::plan::Scenarios;
 pub use self::print::Printed;
 pub(crate) use self::scope::{Writing, short};
 
-/// Most bytes of a file.
+/// The maximum size of a file in bytes.
 const MOST_BYTES: u64 = 4_000_000;
-/// The file that says what a paper has.
+/// The name of a paper's main file.
 pub const FILE: &str = "paper.toml";
 
-/// A scenario file, and what it calls its links and flows.
+/// A scenario file with the names of its links and flows.
 #[derive(Debug)]
 pub(crate) struct Network {
     text: String,
@@ -69,7 +68,8 @@ impl Network {
         }
     }
 
-    /// `link.core-*.rate` is that of every link whose name begins with `core-`.
+    /// Returns the keys for which a key with `*` stands: `link.core-*.rate` is the rate of every
+    /// link whose name starts with `core-`.
     fn expanded(&self, key: &str) -> Vec<String> {
         let mut steps = key.splitn(3, '.');
         let (what, name, rest) = (steps.next(), steps.next(), steps.next());
@@ -82,7 +82,7 @@ impl Network {
         names.map(|name| format!("{what}.{name}.{rest}")).collect()
     }
 
-    /// Names of links or flows.
+    /// Returns the names of the links or flows, as `what` says.
     fn names(&self, what: &str) -> impl Iterator<Item = &str> {
         let names = if what == "link" {
             &self.links
@@ -93,7 +93,7 @@ impl Network {
     }
 }
 
-/// A paper.
+/// A paper, read from its directory.
 #[derive(Debug)]
 pub struct Paper {
     file: String,
@@ -102,22 +102,22 @@ pub struct Paper {
     figures: Vec<Figure>,
     metrics: BTreeMap<String, Metric>,
     networks: BTreeMap<String, Network>,
-    /// Scenarios that were read.
+    /// The scenarios read so far.
     scenarios: Mutex<Scenarios>,
-    /// How evidence is written.
+    /// The format of evidence.
     notation: Writing,
-    /// Where the networks' own files are looked up.
+    /// The directory in which the files of networks are looked up.
     directory: String,
 }
 
-/// A file of a paper, by its name in the paper's folder.
+/// A function that returns the text of a paper's file by the file's name.
 pub(crate) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 impl Paper {
-    /// Reads the paper in a folder, and checks everything that can be checked before anything runs.
+    /// Reads the paper in a directory, and checks everything that can be checked before a run.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its file, its line and its key.
+    /// Returns the first fault, with its file, its line and its key.
     pub fn open(folder: &Path) -> Result<&'static Self, PaperError> {
         let read = |name: &str| {
             let path = folder.join(name);
@@ -139,7 +139,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// Reads a paper's files; `directory` names them in messages.
+    /// Reads a paper's files. `directory` is the name of the paper in messages.
     pub(crate) fn read(directory: &str, read: Read<'_>) -> Result<Self, PaperError> {
         let file = format!("{directory}/{FILE}");
         let text = read(FILE).map_err(|message| PaperError::whole(&file, message))?;
@@ -215,7 +215,7 @@ impl Paper {
         Ok(())
     }
 
-    /// A figure with what the tables that it is like say.
+    /// Returns a figure with the keys of the tables in `like` added.
     fn whole(&self, figure: &Figure, depth: usize) -> Result<Figure, Fault> {
         let mut whole = figure.clone();
         for like in figure.like.iter().flatten() {
@@ -228,7 +228,7 @@ impl Paper {
         Ok(whole)
     }
 
-    /// The fault in its context.
+    /// Adds the file and the line to a fault.
     fn show(&self, fault: Fault) -> PaperError {
         fault.show(&self.file, &self.text)
     }
@@ -238,12 +238,12 @@ impl Paper {
         self.document.id.get_ref()
     }
 
-    /// Its citation.
+    /// Returns the citation of the paper.
     pub fn citation(&'static self) -> &'static str {
         &self.document.citation
     }
 
-    /// Its tables and figures: id, title and number of replications.
+    /// Returns the id, title and number of replications of each table and figure.
     pub fn figures(&'static self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         self.figures.iter().map(|figure| {
             let id = figure.id.as_ref().map_or("", |id| id.get_ref());
@@ -261,7 +261,7 @@ impl Paper {
         self.figures.iter().find(is)
     }
 
-    /// Its experiments.
+    /// Returns the experiments of the paper.
     pub fn experiments(&'static self) -> impl Iterator<Item = Experiment> {
         self.figures().map(move |(id, title, seeds)| Experiment {
             id,
@@ -273,7 +273,8 @@ impl Paper {
         })
     }
 
-    /// Every reason: the figure, unless it is for all, and the claim or cell.
+    /// Returns every reason with its figure, or `None` if it holds for all figures, and with its
+    /// claim or cell.
     #[cfg(test)]
     pub(crate) fn reasons(&'static self) -> Vec<(Option<&'static str>, &'static str)> {
         let all = self
@@ -289,10 +290,10 @@ impl Paper {
         all.chain(self.figures.iter().flat_map(of_figure)).collect()
     }
 
-    /// Runs one of them.
+    /// Runs the experiment `id`.
     ///
     /// # Errors
-    /// As [`Context::each`]; if the file turns out to be wrong.
+    /// Returns the errors of [`Context::each`], and those of the file that show only in a run.
     pub fn run(&'static self, id: &str, context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         let Some(figure) = self.figure(id) else {
             return Ok(Outcome::new(id, id, 0));
@@ -303,7 +304,7 @@ impl Paper {
     /// Reads every scenario and every expression of every figure, without running anything.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first fault.
     pub fn check(&'static self) -> Result<(), PaperError> {
         for figure in self
             .figures
@@ -317,9 +318,9 @@ impl Paper {
         Ok(())
     }
 
-    /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is
-    /// known. A reason of a claim holds for each of its readings (`ELA-42b (shared)`) without a
-    /// reason of its own.
+    /// Returns why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause
+    /// is known. The reason for a claim also covers those of its readings (`ELA-42b (shared)`) that
+    /// have none of their own.
     pub fn reason(&'static self, experiment: &str, what: &str) -> Option<Why> {
         let figure = self.figure(experiment)?;
         let claim = what.split_once(" (").map(|(claim, _)| claim);
@@ -346,7 +347,7 @@ fn why(reason: &'static Reason) -> Why {
     }
 }
 
-/// Every network that a figure names.
+/// Returns every network that a figure names.
 fn names_of_networks<'a>(figure: &'a Figure, document: &'a Document) -> Vec<&'a Text> {
     let mut names: Vec<&Text> = figure.network.iter().collect();
     let mut over: Vec<&Text> = figure.over.iter().flatten().collect();
@@ -380,7 +381,7 @@ pub(crate) fn find<'a, T>(
     find_at(table, name.get_ref(), name, what)
 }
 
-/// Finds the entry of a table whose name stands in this text.
+/// Finds the entry of a table with this name. An error points to the text `at`.
 pub(crate) fn find_at<'a, T>(
     table: &'a BTreeMap<String, T>,
     name: &str,

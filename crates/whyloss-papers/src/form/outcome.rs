@@ -1,4 +1,4 @@
-//! From runs to an outcome: cells, pictures, claims and notes.
+//! Turns runs into an outcome: cells, figures, claims and notes.
 
 use core::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use super::{Paper, find};
 use crate::probes;
 
 impl Paper {
-    /// Runs a figure.
+    /// Runs a figure and returns its results.
     pub(crate) fn outcome(
         &'static self,
         figure: &'static Figure,
@@ -31,7 +31,7 @@ impl Paper {
         self.told(figure, &parts).map_err(failed)
     }
 
-    /// Renders the results of a figure's runs.
+    /// Returns the outcome of a figure's runs: cells, pictures, claims and notes.
     pub(crate) fn told(
         &'static self,
         figure: &'static Figure,
@@ -110,7 +110,7 @@ impl Paper {
         Ok(outcome)
     }
 
-    /// The cells of a row, at `place` if its group is repeated over places.
+    /// Adds the cells of a row; `place` is given if its group is repeated over places.
     fn row(
         &'static self,
         row: &'static Row,
@@ -200,8 +200,8 @@ impl Paper {
         Ok(())
     }
 
-    /// Metric under which a cell in this unit is scored; `{metric}` stands for the metric's own
-    /// name.
+    /// Returns the metric under which a cell with this unit is scored. `{metric}` in the file
+    /// stands for the cell's own metric.
     fn score(&'static self, unit: &str, metric: &'static str) -> &'static str {
         let score = &self.document.score;
         match score
@@ -214,7 +214,7 @@ impl Paper {
         }
     }
 
-    /// The lines that a row or a panel is about, and where.
+    /// Returns the lines of a row or panel, and the scope in which they were evaluated.
     fn lines<'p>(
         plan: Option<&'static Text>,
         of: Option<&'static Text>,
@@ -312,8 +312,8 @@ impl Paper {
         })
     }
 
-    /// Where a metric was not measured to the paper's precision, and how many replications were
-    /// run.
+    /// Returns a note on the places where the metric did not reach the paper's precision, and on
+    /// the number of replications; empty if the figure asks for no precision.
     fn precision(
         &'static self,
         figure: &'static Figure,
@@ -391,7 +391,7 @@ fn names(each: Option<&Vec<Text>>) -> Vec<&str> {
         .collect()
 }
 
-/// Puts a number of the paper beside its cell.
+/// Adds the paper's number to its cell.
 fn beside(stated: &Stated, cells: &mut [Cell]) -> Result<(), Fault> {
     let is = |cell: &&mut Cell| {
         let same = match (cell.x, stated.x) {
@@ -459,8 +459,8 @@ fn decimals(text: &str, at: &Text) -> Result<usize, Fault> {
     text.trim().parse().map_err(|_| fault(at, message()))
 }
 
-/// A text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to four
-/// digits or so, `{a}` a line as evidence has it, `{a|each 3}` its means to three decimals,
+/// Returns a text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to
+/// four digits or so, `{a}` a line as evidence has it, `{a|each 3}` its means to three decimals,
 /// `{a|values}` to four digits or so and without places.
 fn worded(template: &'static Text, scope: &Scope<'_>) -> Result<String, Fault> {
     let filled = scope.filled(template.get_ref());

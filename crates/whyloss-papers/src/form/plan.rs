@@ -1,4 +1,4 @@
-//! From a figure to scenarios, and to their runs.
+//! Turns a figure into scenarios and their runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::probes::{self, Probe, Probed};
 /// One item of each dimension, by the dimension's name.
 pub(crate) type Selection = Vec<(&'static str, &'static Item)>;
 
-/// The part of a run that is kept.
+/// The results that are kept of a run.
 #[derive(Debug)]
 pub(crate) struct Observation {
     measurement: Measurement,
@@ -37,19 +37,19 @@ impl Observation {
     }
 }
 
-/// A scenario that was read, and its number among the paper's: equal scenarios have the same.
+/// A parsed scenario with its number in the paper; equal scenarios share a number.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(super) scenario: Scenario,
     pub(super) number: usize,
 }
 
-/// The scenarios of a paper, each once.
+/// All distinct scenarios of a paper.
 #[derive(Debug, Default)]
 pub(super) struct Scenarios {
-    /// By network and keys.
+    /// The scenarios by network and set keys.
     named: HashMap<String, Arc<Ready>>,
-    /// By the scenario itself, written out.
+    /// The scenarios by their full text.
     written: HashMap<String, Arc<Ready>>,
 }
 
@@ -65,31 +65,31 @@ impl Scenarios {
     }
 }
 
-/// Something to run.
+/// A run to make.
 pub(crate) struct Job {
     pub(super) ready: Arc<Ready>,
-    /// The network, and the keys set in it.
+    /// The name of the network, and the keys set in it.
     pub(super) network: &'static str,
     pub(super) set: Vec<(String, String)>,
-    /// Whether only a program can make the scenario.
+    /// Whether a program makes the scenario, so that no file can express it.
     pub(super) special: bool,
     probe: Option<&'static Probe>,
     delays: bool,
 }
 
-/// The runs of one combination.
+/// The runs of one combination of a plan and dimension items.
 pub(crate) struct Part<R = Runs<Observation>> {
-    /// The plan's name; empty for the figure's own.
+    /// The plan's name; empty for the figure's own plan.
     pub(crate) plan: &'static str,
     pub(crate) selection: Selection,
-    /// Ids and specifications of its lines.
+    /// The ids and specifications of its lines.
     pub(crate) lines: Vec<(&'static Text, &'static LineSpec)>,
     pub(crate) axis: Option<&'static AxisSpec>,
     pub(crate) runs: R,
 }
 
 impl Paper {
-    /// Every combination of a figure, with the plan of its runs.
+    /// Returns every combination of a figure with its jobs.
     pub(crate) fn parts(
         &'static self,
         figure: &'static Figure,
@@ -115,7 +115,8 @@ impl Paper {
         Ok(parts)
     }
 
-    /// Every combination of these dimensions; the first turns slowest.
+    /// Returns every combination of the items of these dimensions. The first dimension varies
+    /// slowest.
     pub(crate) fn selections(
         &'static self,
         over: impl IntoIterator<Item = &'static Text>,
@@ -136,7 +137,7 @@ impl Paper {
         Ok(all)
     }
 
-    /// The items of a dimension, or some of them: `level=medium,low`.
+    /// Returns all items of a dimension, or the selected ones, as in `level=medium,low`.
     pub(crate) fn items(
         &'static self,
         name: &'static Text,
@@ -286,8 +287,8 @@ impl Paper {
         })
     }
 
-    /// A network with keys set. Figures share many, and reading one costs as much as a short run of
-    /// it.
+    /// Returns the scenario of a network with keys set, from the cache if possible: reading one
+    /// takes as long as a short run.
     fn scenario(
         &self,
         network: &Text,
@@ -317,7 +318,7 @@ impl Paper {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The scenarios of one plan of a figure, written out.
+    /// Returns every scenario of a figure's plan as text.
     #[cfg(test)]
     pub(crate) fn scenarios(
         &'static self,
@@ -336,7 +337,7 @@ impl Paper {
             .collect()
     }
 
-    /// Runs what a figure needs.
+    /// Runs all jobs of a figure, and returns its combinations with their results.
     pub(crate) fn measured(
         &'static self,
         figure: &'static Figure,
@@ -377,7 +378,7 @@ impl Paper {
             .collect())
     }
 
-    /// The same parts with no run in them.
+    /// Returns the combinations of a figure without running them.
     pub(crate) fn unrun(&'static self, figure: &'static Figure) -> Result<Vec<Part>, Fault> {
         let parts = self.parts(figure)?.into_iter().map(Part::taken);
         Ok(parts
@@ -391,7 +392,7 @@ impl Paper {
 }
 
 impl<R> Part<R> {
-    /// Whether a line of this id was run.
+    /// Returns whether the combination has a line with this id.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.lines.iter().any(|(line, _)| line.get_ref() == id)
     }
@@ -471,10 +472,10 @@ impl Job {
     }
 }
 
-/// The plan of a figure that has no plan of its own.
+/// The plan of the figure itself, which adds no keys.
 static OWN: LazyLock<PlanSpec> = LazyLock::new(PlanSpec::default);
 
-/// Keys of a scenario and their values, in order.
+/// Scenario keys with their values, in the order in which they are set.
 pub(super) struct Sets<'a> {
     pub(super) network: Option<&'a Network>,
     pub(super) flows: &'a [String],
@@ -504,8 +505,8 @@ impl Sets<'_> {
     }
 }
 
-/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a
-/// number.
+/// Replaces `{x}`, `{x/100}` and `{x*8}` in a value by the place. A text that consists only of one
+/// of these becomes a number.
 fn filled(value: &Value, x: f64) -> Value {
     match value {
         Value::String(text) => {
@@ -531,7 +532,7 @@ fn filled(value: &Value, x: f64) -> Value {
     }
 }
 
-/// What is made of a place: `*88/8192` is 88 times as much, then over 8192.
+/// Computes a value from a place: `*88/8192` multiplies by 88, then divides by 8192.
 fn made(how: &str, x: f64) -> Option<f64> {
     let Some(op) = how.chars().next() else {
         return Some(x);
@@ -548,7 +549,7 @@ fn made(how: &str, x: f64) -> Option<f64> {
     }
 }
 
-/// A text with the place in it, and the last number that was put there.
+/// Replaces the place in a text. Returns the text and the last number inserted.
 fn placed(text: &str, x: f64) -> (String, Option<f64>) {
     let (mut done, mut rest, mut last) = (String::new(), text, None);
     while let Some((before, after)) = rest.split_once("{x") {

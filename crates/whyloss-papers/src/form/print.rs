@@ -1,5 +1,5 @@
-//! A figure as plans that `whyloss sweep` runs: the same networks, the same keys, and axes for the
-//! lines, x, and each dimension.
+//! Writes a figure as plans for `whyloss sweep`, with the same networks and keys, and with axes for
+//! the lines, x, and each dimension.
 
 use core::fmt::Write as _;
 use std::collections::{BTreeSet, HashMap};
@@ -13,22 +13,22 @@ use super::document::Figure;
 use super::error::{Fault, PaperError};
 use super::plan::{Job, Part};
 
-/// A plan of a figure.
+/// A plan of a figure for `whyloss sweep`.
 #[derive(Debug)]
 pub struct Printed {
-    /// Its file: the figure's id, and the plan's name if it is not the figure's own.
+    /// The file name: the figure's id, and the plan's name if it is not the figure's own plan.
     pub file: String,
-    /// The parts that it leaves out, and the plan.
+    /// The text of the plan, after a comment on the parts that it leaves out.
     pub text: String,
-    /// The plan.
+    /// The plan that the text describes.
     pub plan: Plan,
 }
 
 impl Paper {
-    /// The plans of a figure, its own first; `None` if there is no such figure.
+    /// Returns the plans of a figure, its own first; `None` if the figure does not exist.
     ///
     /// # Errors
-    /// If it is a program.
+    /// Returns an error if the figure is a program, which no plan can describe.
     pub fn plans(&'static self, id: &str) -> Option<Result<Vec<Printed>, PaperError>> {
         let figure = self.figure(id)?;
         Some(self.printed(figure, id).map_err(|fault| self.show(fault)))
@@ -56,7 +56,7 @@ impl Paper {
         Ok(plans)
     }
 
-    /// One plan; `None` if only a program makes its scenarios.
+    /// Returns one plan; `None` if only a program makes its scenarios.
     fn one(
         &'static self,
         figure: &'static Figure,
@@ -150,7 +150,7 @@ impl Paper {
         }))
     }
 
-    /// The metrics that a figure names, each of every flow that some line looks at.
+    /// Returns the metrics of a figure, each with the flows that its lines measure.
     fn columns(
         &self,
         figure: &Figure,
@@ -178,7 +178,7 @@ impl Paper {
         columns
     }
 
-    /// The metrics that a figure names.
+    /// Returns the metrics that a figure names.
     fn used(&self, figure: &Figure) -> BTreeSet<&str> {
         let lines = figure.lines.iter().flatten();
         let lines = lines.filter_map(|id| self.document.line.get(id.get_ref()));
@@ -202,7 +202,7 @@ impl Paper {
     }
 }
 
-/// The settings of a run: a key that is set again replaces the keys below it.
+/// Returns the settings of a run as a table. Setting a key again replaces the keys below it.
 fn table(set: &[(String, String)]) -> Table {
     let mut table = Table::new();
     for (key, text) in set {
@@ -213,7 +213,7 @@ fn table(set: &[(String, String)]) -> Table {
     table
 }
 
-/// A value as `--set` has it.
+/// Parses a value as `--set` does.
 fn value(text: &str) -> Value {
     let read = toml::from_str::<Table>(&format!("of = {text}"));
     let read = read.ok().and_then(|mut table| table.remove("of"));

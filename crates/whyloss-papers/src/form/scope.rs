@@ -26,8 +26,8 @@
 //! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
-//! What is compared is the evidence: each line that a number is taken of, or that is compared, in
-//! the order of the text. Of a mean that does not exist nothing holds.
+//! The evidence consists of each line that is compared or reduced to a number, in the order of the
+//! text. No comparison holds for a missing mean.
 
 mod between;
 mod chance;
@@ -49,13 +49,13 @@ use super::{Metric, Paper};
 /// The value of an expression.
 enum Value {
     Number(f64),
-    /// A line, and whether it was computed of others place by place.
+    /// A line, and whether it was computed from other lines at each place.
     Line(Box<Line>, bool),
-    /// Whether something holds, place by place.
+    /// Whether a comparison holds, at each place.
     Holds(Vec<(f64, bool)>),
 }
 
-/// Where an expression is looked at.
+/// The context in which an expression is evaluated.
 pub(crate) struct Scope<'p> {
     pub(crate) paper: &'static Paper,
     pub(crate) figure: &'static Figure,
@@ -63,13 +63,13 @@ pub(crate) struct Scope<'p> {
     pub(crate) at: Selection,
     plan: &'static str,
     evidence: RefCell<Evidence>,
-    /// How deep within definitions.
+    /// The depth of nested definitions.
     depth: usize,
-    /// Whether it is about a claim, whose evidence has names of its own.
+    /// Whether the expression belongs to a claim, in whose evidence lines have other names.
     claiming: bool,
 }
 
-/// How deep definitions may be nested.
+/// The maximum nesting depth of definitions.
 const DEEPEST: usize = 16;
 const FUNCTIONS: &str = "gain over less improvement max min abs next prev average at half peak trough highest \
     lowest spread slope r2 correlation least greatest every any count most above rises falls \
@@ -90,7 +90,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The same within a selection, which takes the place of what it has of those dimensions.
+    /// Returns this scope with the selected items in place of its own items of their dimensions.
     pub(crate) fn within(&self, selection: &Selection) -> Self {
         let mut at: Selection = self.at.clone();
         at.retain(|(dimension, _)| selection.iter().all(|(other, _)| other != dimension));
@@ -102,7 +102,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The same in a plan.
+    /// Returns this scope in another plan.
     pub(crate) fn of_plan(&self, plan: &'static str) -> Self {
         Self {
             plan,
@@ -112,8 +112,8 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The scope for each combination of these dimensions, of which the figure may have some items
-    /// alone.
+    /// Returns a scope for each combination of these dimensions, restricted to the items that the
+    /// figure uses.
     pub(crate) fn each(&self, dimensions: Option<&'static Vec<Text>>) -> Result<Vec<Self>, Fault> {
         let some = |name: &'static Text| {
             let mut over = self.figure.over.iter().flatten();
@@ -128,7 +128,8 @@ impl<'p> Scope<'p> {
             .collect())
     }
 
-    /// Whether this is at one of these items: `medium=own,shared`.
+    /// Returns whether the scope's item is one of these, as in `medium=own,shared`; `true` if none
+    /// are given.
     pub(crate) fn is_at(&self, items: Option<&'static Text>) -> Result<bool, Fault> {
         let Some(items) = items else {
             return Ok(true);
@@ -141,13 +142,14 @@ impl<'p> Scope<'p> {
             .any(|(of, item)| *of == dimension && is(item)))
     }
 
-    /// The same for a claim.
+    /// Returns this scope for a claim.
     pub(crate) fn claiming(mut self) -> Self {
         self.claiming = true;
         self
     }
 
-    /// A text with the names of what is selected: `{topology}`, `{rate.letter}`.
+    /// Fills the names of the selected items into a template, as in `{topology}` and
+    /// `{rate.letter}`.
     pub(crate) fn filled(&self, text: &str) -> String {
         self.at
             .iter()
@@ -159,7 +161,7 @@ impl<'p> Scope<'p> {
             })
     }
 
-    /// The combination that is looked at: that of the selection, and of other dimensions the first.
+    /// Returns the selected combination. A dimension without a selected item takes its first.
     pub(crate) fn part(&self, at: &Text) -> Result<&'p Part, Fault> {
         let of_plan = || self.parts.iter().filter(|part| part.plan == self.plan);
         let fits = |part: &&Part| {
@@ -172,7 +174,7 @@ impl<'p> Scope<'p> {
         found.ok_or_else(|| fault(at, "nothing was run for this"))
     }
 
-    /// Lines with `;` between.
+    /// Returns the lines of the expressions in a text, separated by `;`.
     pub(crate) fn lines(&self, text: &'static Text) -> Result<Vec<Line>, Fault> {
         let mut lines = Vec::new();
         let mut from = 0;
@@ -186,7 +188,7 @@ impl<'p> Scope<'p> {
         Ok(lines)
     }
 
-    /// A line, which `text` has from a byte on.
+    /// Evaluates an expression to a line. `of` is the part of `text` that starts at byte `from`.
     pub(crate) fn line(&self, of: &str, text: &'static Text, from: usize) -> Result<Line, Fault> {
         match self.value(&parsed(of, text, from)?, text)? {
             Value::Line(line, _) => Ok(*line),
@@ -198,7 +200,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A number.
+    /// Evaluates an expression to a number.
     pub(crate) fn number(&self, of: &str, text: &'static Text) -> Result<f64, Fault> {
         match self.value(&parsed(of, text, 0)?, text)? {
             Value::Number(number) => Ok(number),
@@ -210,7 +212,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Whether it holds, and the evidence.
+    /// Returns whether the claim holds, with its evidence.
     pub(crate) fn holds(&self, text: &'static Text) -> Result<(bool, String), Fault> {
         self.evidence.take();
         let value = self.value(&parsed(text.get_ref(), text, 0)?, text)?;
@@ -225,14 +227,14 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Notes that a line was looked at.
+    /// Adds a line to the evidence, unless it was computed.
     fn seen(&self, line: &Line, computed: bool) {
         if !computed && self.depth == 0 {
             self.evidence.borrow_mut().line(line);
         }
     }
 
-    /// Lines that were looked at, as evidence.
+    /// Formats lines as evidence.
     pub(crate) fn evidence(&self, lines: &[Line]) -> String {
         let mut evidence = Evidence::default();
         for line in lines {
@@ -459,7 +461,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A number of two, or place by place a line.
+    /// Applies a function to two numbers, or to lines at each place.
     fn paired(
         &self,
         of: &impl Fn(f64, f64) -> f64,
@@ -488,7 +490,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A line by its name, or a definition.
+    /// Returns the value of a name: a line, or a definition of the figure's `let`.
     fn named(&self, name: &str, text: &'static Text) -> Result<Value, Fault> {
         if let Some((chosen, rest)) = name.split_once(':') {
             return self.chosen(chosen, text)?.named(rest, text);
@@ -538,7 +540,7 @@ impl<'p> Scope<'p> {
         Ok(Value::Line(Box::new(line), false))
     }
 
-    /// A metric by its name, or the figure's.
+    /// Returns a metric by its name, or the metric of the figure.
     pub(crate) fn metric(&self, name: Option<&str>, text: &Text) -> Result<&'static Metric, Fault> {
         let own = self
             .figure
@@ -557,7 +559,7 @@ impl<'p> Scope<'p> {
         })
     }
 
-    /// Reads a line off the runs.
+    /// Measures a line in a metric from its runs.
     fn read(
         &self,
         part: &Part,
@@ -579,7 +581,7 @@ impl<'p> Scope<'p> {
         Ok(part.runs.read_off(of, (id, &line.name), &metric.unit, read))
     }
 
-    /// The axis of the part.
+    /// Returns the x axis of the selected combination.
     pub(crate) fn axis(&self, at: &Text) -> Result<Option<&'static AxisSpec>, Fault> {
         Ok(self.part(at)?.axis)
     }
@@ -662,7 +664,7 @@ fn functions() -> impl Iterator<Item = &'static str> + Clone {
     FUNCTIONS.split_whitespace()
 }
 
-/// A function of one number.
+/// Returns the function of one number that has this name.
 fn unary(name: &str) -> Option<fn(f64) -> f64> {
     Some(match name {
         "abs" => f64::abs,
@@ -674,7 +676,7 @@ fn unary(name: &str) -> Option<fn(f64) -> f64> {
     })
 }
 
-/// An expression that a text has from a byte on.
+/// Parses the expression that starts at a byte of a text.
 fn parsed(of: &str, text: &Text, from: usize) -> Result<Expr, Fault> {
     Expr::parse(of).map_err(|error| fault(text, error.message).shifted(from + error.at))
 }

@@ -1,4 +1,4 @@
-//! A paper of one's own: what is wrong with it is told with line, key and the nearest name.
+//! A user's own paper: faults are reported with their line, their key and the nearest name.
 
 use std::sync::atomic::AtomicBool;
 

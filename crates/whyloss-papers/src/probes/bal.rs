@@ -20,43 +20,44 @@ use whyloss_study::statistics::mean;
 
 use super::{Probed, Track};
 
-/// Between samples.
+/// The time between samples.
 const STEP: Duration = Duration::from_millis(100);
-/// Samples in a second.
+/// The number of samples in a second.
 const PER_SECOND: f64 = 10.0;
-/// Near what is available.
+/// The relative error below which an estimate counts as near the available bandwidth.
 const NEAR: f64 = 0.2;
-/// Points of a drawn estimate are means of so many seconds.
+/// The interval in seconds over which drawn estimates are averaged.
 const DRAWN: f64 = 0.5;
-/// The beginning of a connection, s.
+/// The length of the beginning of a connection, in seconds.
 const BEGINNING: f64 = 10.0;
-/// Bytes of a packet.
+/// The size of a packet, in bytes.
 const PACKET: f64 = 1000.0;
 
-/// The sender's state, as it was at a multiple of [`STEP`].
+/// The sender's state at a multiple of [`STEP`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     cwnd: u64,
     ssthresh: u64,
-    /// Mbit/s; NaN if there is none.
+    /// The estimate in Mbit/s; NaN if there is none.
     estimate: f64,
 }
 
 #[derive(Debug, Default)]
 struct Trace {
-    /// From 0 on, every tenth of a second.
+    /// The samples, one every tenth of a second from 0 on.
     samples: Vec<Sample>,
-    /// When its retransmission timer expired, s.
+    /// The times at which the retransmission timer expired, in s.
     timeouts: Vec<f64>,
-    /// When queues refused its packets, s.
+    /// The times at which queues refused packets of the flow, in s.
     drops: Vec<f64>,
-    /// When cwnd first reached ssthresh, s, and ssthresh then, bytes.
+    /// The time in s at which cwnd first reached ssthresh, and ssthresh then in bytes.
     slow_start_left: Option<(f64, u64)>,
     last: Sample,
 }
 
 impl Trace {
-    /// Mean estimate over the samples in `from..to` seconds; NaN if there is none.
+    /// Returns the mean estimate over the samples in `from..to` seconds, in Mbit/s; NaN without a
+    /// sample.
     fn mean_estimate(&self, from: f64, to: f64) -> f64 {
         let (from, to) = ((from * PER_SECOND) as usize, (to * PER_SECOND) as usize);
         let to = to.min(self.samples.len());
@@ -71,7 +72,7 @@ impl Trace {
             .collect()
     }
 
-    /// The mean estimate of every so many seconds, at the middle of each.
+    /// Returns the mean estimate of each interval of so many seconds, at its middle.
     fn averages(&self) -> Track {
         let chunk = (DRAWN * PER_SECOND) as usize;
         let averages = self.samples.chunks(chunk).enumerate().map(|(index, part)| {
@@ -81,7 +82,7 @@ impl Trace {
         averages.filter(|(_, mean)| mean.is_finite()).collect()
     }
 
-    /// Fills in the samples up to `at`, which all find the last state.
+    /// Adds the samples up to `at`, all with the last known state.
     fn sample_to(&mut self, at: Time) {
         let due = at.as_nanos() / STEP.as_nanos() as u64;
         while (self.samples.len() as u64) < due {
@@ -124,10 +125,10 @@ impl Watch for Trace {
     }
 }
 
-/// The rate that a link of so many Mbit/s has left beside a source that changes its rate.
+/// The rate that a variable-rate source leaves free on a link.
 struct Available {
     capacity: f64,
-    /// Seconds, and Mbit/s from then on.
+    /// The changes of the rate: time in s, and the rate from then on in Mbit/s.
     changes: Vec<(f64, f64)>,
     end: f64,
 }
@@ -199,7 +200,7 @@ impl Available {
     }
 }
 
-/// The intervals over which estimates are averaged, s.
+/// The intervals over which estimates are averaged: name, start and end in seconds.
 const ESTIMATES: [(&str, f64, f64); 8] = [
     ("estimate.30-50", 30.0, 50.0),
     ("estimate.55-75", 55.0, 75.0),

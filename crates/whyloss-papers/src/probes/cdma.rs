@@ -1,5 +1,5 @@
-//! Table 1 and Fig. 8: the CDMA radio, and how well the stand-in channel fits what the paper says
-//! of it.
+//! Table 1 and Fig. 8: the CDMA radio, and how well the substitute channel fits the paper's
+//! description.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -18,7 +18,7 @@ const TRIALS: u64 = 100;
 /// Slots of one trial (CEN-25).
 const SLOTS: usize = Parameters::CEN_SLOTS;
 
-/// How much the radio loses (Table 1).
+/// The loss level of the radio (Table 1).
 #[derive(Clone, Copy, Debug)]
 enum Level {
     High,
@@ -37,7 +37,7 @@ impl Level {
         }
     }
 
-    /// The packet loss rate of Table 1.
+    /// Returns the packet loss rate in Table 1 of the paper.
     fn loss(self) -> f64 {
         match self {
             Self::High => 0.078,
@@ -46,10 +46,10 @@ impl Level {
         }
     }
 
-    /// The radio. The readings taken first (`Parameters::cen`, fixed before anything was run) lose
-    /// 74 % of packets at the high level, so they cannot be the authors'. Of the readings that the
-    /// example `cdma_readings` tries, this one comes nearest to Table 1's high level and to what
-    /// Section 6.4 says of Fig. 8: E_b/N₀ holds on each path, and the code has memory 4.
+    /// Returns the radio. The readings taken first (`Parameters::cen`, fixed before anything was
+    /// run) lose 74 % of packets at the high level, so they cannot be the authors'. Of the readings
+    /// that the example `cdma_readings` tries, this one comes nearest to Table 1's high level and
+    /// to what Section 6.4 says of Fig. 8: E_b/N₀ holds on each path, and the code has memory 4.
     fn radio(self) -> Parameters {
         let level = match self {
             Self::High => RadioLevel::High,
@@ -63,7 +63,7 @@ impl Level {
         }
     }
 
-    /// Table 1's bit error rate.
+    /// Returns the bit error rate in Table 1 of the paper.
     fn bit_error_rate(self) -> f64 {
         match self {
             Self::High => 8.7e-5,
@@ -78,7 +78,7 @@ impl Level {
     }
 }
 
-/// The trials of the radio at one level, one per seed.
+/// Returns the trials of the radio at one level, one per seed.
 fn trials(context: &Context<'_>, level: Level) -> Result<Vec<Arc<Trial>>, ExperimentError> {
     let key = |level: &Level| format!("radio {level:?}");
     let mut trials = context.each(&[level], key, |level, seed| {
@@ -88,7 +88,7 @@ fn trials(context: &Context<'_>, level: Level) -> Result<Vec<Arc<Trial>>, Experi
     Ok(trials.remove(0))
 }
 
-/// The trials of the stand-in, as many and as long.
+/// Returns the trials of the substitute channel, as many and as long as those of the radio.
 fn stand_in(level: Level, seeds: u64) -> Vec<Vec<bool>> {
     let trial = |seed| {
         let stand_in = ChannelSpec::BurstRenewal(BurstRenewal::cen(level.loss()));
@@ -101,7 +101,7 @@ fn stand_in(level: Level, seeds: u64) -> Vec<Vec<bool>> {
     (1..=seeds).map(trial).collect()
 }
 
-/// Lets the radio's trials at high loss happen wherever a channel loses packets.
+/// Replaces every lossy channel by the radio's trials at the high loss level.
 pub(super) fn replayed(scenario: &mut Scenario) {
     static PATTERN: LazyLock<ErrorPattern> = LazyLock::new(|| {
         let trials = (1..=TRIALS).map(|seed| Level::High.trial(seed).map(|trial| trial.lost));
@@ -119,7 +119,7 @@ pub(super) fn replayed(scenario: &mut Scenario) {
     }
 }
 
-/// `cen-table-1`.
+/// Runs `cen-table-1`.
 pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let mut cells = Vec::new();
     let mut seeds = 0;
@@ -195,8 +195,7 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         ))
 }
 
-/// Lengths of runs of one kind, and how often each occurs. Runs cut off by a trial's end do not
-/// count.
+/// Counts runs of one kind by length. Runs that a trial's end cuts off are left out.
 fn runs<'a>(trials: impl Iterator<Item = &'a [bool]>, kind: bool) -> BTreeMap<usize, usize> {
     let mut lengths = BTreeMap::new();
     for trial in trials {
@@ -211,7 +210,8 @@ fn runs<'a>(trials: impl Iterator<Item = &'a [bool]>, kind: bool) -> BTreeMap<us
     lengths
 }
 
-/// Shares of lengths in bins that start at the given lengths; the last bin has no end.
+/// Returns the share of lengths in each bin. `starts` are the lower bounds; the last bin has no
+/// upper bound.
 fn shares(lengths: &BTreeMap<usize, usize>, starts: &[usize]) -> Vec<f64> {
     let total: usize = lengths.values().sum();
     let bin = |index: usize| {
@@ -225,7 +225,7 @@ fn shares(lengths: &BTreeMap<usize, usize>, starts: &[usize]) -> Vec<f64> {
     (0..starts.len()).map(bin).collect()
 }
 
-/// Standard deviation over mean of lengths.
+/// Returns the coefficient of variation of lengths: standard deviation over mean.
 fn variation(lengths: &BTreeMap<usize, usize>) -> f64 {
     let count: usize = lengths.values().sum();
     let sum = |value: &dyn Fn(f64) -> f64| {
@@ -238,7 +238,7 @@ fn variation(lengths: &BTreeMap<usize, usize>) -> f64 {
     sum(&|length| (length - mean).powi(2)).sqrt() / mean
 }
 
-/// `cen-fig-8`.
+/// Runs `cen-fig-8`.
 pub(super) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let trials = trials(context, Level::High)?;
     let seeds = trials.len() as u64;

@@ -10,9 +10,10 @@ use super::Probed;
 #[derive(Debug, Default)]
 struct Probe {
     from: Time,
-    /// Arrivals at flows with a hybrid, and sums over them.
+    /// The sums over all arrivals at flows with a hybrid.
     all: Sums,
-    /// Arrivals at which T_narr shows the link underutilised: T_narr ≥ 1.5, where ZBS uses Spike.
+    /// The sums over arrivals at which T_narr shows the link underutilised: T_narr ≥ 1.5, where ZBS
+    /// uses Spike.
     underutilised: Sums,
 }
 
@@ -54,12 +55,12 @@ impl Watch for Probe {
     }
 }
 
-/// The mean of something over arrivals; NaN if there are none.
+/// Returns the mean over arrivals; NaN if there are none.
 fn per_arrival(sums: &Sums, sum: f64) -> f64 {
     sum / sums.arrivals as f64
 }
 
-/// Runs a scenario, and sums over the arrivals of its flows.
+/// Runs a scenario, and sums over the arrivals at its flows.
 pub(super) fn hybrids(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
     let mut probe = Probe {
         from: scenario.measure_from,

@@ -1,4 +1,4 @@
-//! Notes which packet was the first to be lost (ELA-39).
+//! Records the first lost packet (ELA-39).
 
 use whyloss_link::Fate;
 use whyloss_sim::{Event, Measurement, RunError, Scenario, Simulation, Watch};
@@ -19,7 +19,7 @@ impl Watch for FirstLoss {
     }
 }
 
-/// The number of the first packet that was lost, as `first`.
+/// Returns the number of the first lost packet as `first`.
 pub(super) fn first_loss(
     scenario: &Scenario,
     seed: u64,

@@ -1,16 +1,16 @@
-//! Counts the queue that a packet meets at the bottleneck: Martignon and Fratta's predictor
-//! estimates it, this probe sees it from outside.
+//! Counts the queue that a packet finds at the bottleneck, which Martignon and Fratta's predictor
+//! estimates.
 //!
-//! Independent losses strike whatever packet comes, so a wireless loss meets a queue as often as
-//! any packet does. A predictor that calls it congestion whenever β segments wait cannot have a
-//! smaller Mw than that share (`queued`).
+//! Independent losses hit any packet, so a wireless loss finds a queue as often as any packet does.
+//! A predictor that answers congestion whenever β segments wait cannot have an Mw below that share
+//! (`queued`).
 
 use whyloss::Time;
 use whyloss_sim::{Event, Measurement, RunError, Scenario, Watch};
 
 use super::Probed;
 
-/// β: as many segments waiting are congestion (MAR-1).
+/// β: the number of waiting segments that means congestion (MAR-1).
 const BETA: usize = 3;
 
 /// Counts packets of the first flow at the first link.
@@ -39,7 +39,7 @@ impl Watch for Queue {
     }
 }
 
-/// The share of the first flow's packets that find at least β waiting at the first link.
+/// Returns the share of the first flow's packets that find at least β waiting at the first link.
 pub(super) fn queue(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
     let mut probe = Queue {
         from: scenario.measure_from,

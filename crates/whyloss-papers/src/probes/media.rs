@@ -1,8 +1,7 @@
 //! Frames that reach a viewer and a listener: an extension, since the paper measures packets, not
 //! frames.
 //!
-//! A stream of its own for each protocol over the network of Section 5.2, each with a wireless link
-//! of its own:
+//! Each protocol has its own stream and its own wireless link, on the network of Section 5.2:
 //!
 //! | | packets | frames | rate |
 //! |---|---|---|---|
@@ -14,12 +13,11 @@
 //! damaged  with errors outside the first 40 bytes, under a checksum that covers no more (UDP-Lite, IFTP-W, IFTPV-W)
 //! ```
 //!
-//! The limits to compare with are those of ELA-31: codecs bear 2 % of loss (video), about 1 %
-//! (audio).
+//! The limits are those of ELA-31: codecs tolerate 2 % loss (video) and about 1 % (audio).
 //!
-//! A sender without retransmission throws a frame away that has waited for 40 ms: it would hold up
-//! those behind it. TCP cannot. UDP's packets leave as they are produced. Frames count from 20 s
-//! on, when windows have settled.
+//! A sender without retransmission drops a frame that has waited for 40 ms and would delay those
+//! behind it; TCP cannot. UDP sends packets as they are produced. Frames count from 20 s on, when
+//! windows have settled.
 
 use whyloss_sim::{FrameCounts, Needs, Scenario};
 
@@ -30,15 +28,15 @@ use whyloss_study::{
 
 use crate::form::{Writing, short};
 
-/// A media stream, and what is shown of it.
+/// A media stream, and how the figure shows it.
 struct Medium {
     id: &'static str,
     title: &'static str,
     /// The scenario, with a flow for each protocol.
     network: &'static str,
-    /// The loss that its codec bears (ELA-31).
+    /// The share of lost frames at which the codec still works (ELA-31).
     bears: f64,
-    /// The bit error rates at which playout delays are compared.
+    /// The two bit error rates at which playout delays are compared.
     at: [f64; 2],
 }
 
@@ -46,14 +44,14 @@ struct Medium {
 const PLAYOUTS: [i64; 12] = [
     125, 150, 175, 200, 250, 300, 400, 600, 1_000, 2_000, 5_000, 10_000,
 ];
-/// The one that cells and the figure over the bit error rate have: a path's latency and room for a
-/// frame that waits.
+/// The index of the playout delay for cells and for the figure over the bit error rate: the path's
+/// latency plus a waiting frame.
 const USUAL: usize = 3;
-/// Bit error rates: the paper's, and one between each two.
+/// The bit error rates: those of the paper, and one between any two of them.
 const RATES: [f64; 9] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7];
-/// Bit error rates as an axis.
+/// The axis of bit error rates.
 const BER: Axis = Axis::log("bit error rate");
-/// The flows, and which of them have a checksum of 40 bytes.
+/// The flows with their names. Those of `COVERED` have a checksum of only 40 bytes of each packet.
 const PROTOCOLS: [(&str, &str); 8] = [
     ("udp", "UDP"),
     ("udp-lite", "UDP-Lite"),
@@ -93,7 +91,7 @@ pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
 /// The counts of a protocol's frames in one run, for each playout delay.
 type Frames = Vec<FrameCounts>;
 
-/// A share of the frames.
+/// A function from frame counts to a share of the frames.
 type Share = fn(&FrameCounts) -> Option<f64>;
 
 const SHARES: [(&str, Share); 4] = [
@@ -155,7 +153,7 @@ impl Medium {
         scenario.map_err(|error| ExperimentError::Failed(Box::new(error)))
     }
 
-    /// These lines and the codec's limit.
+    /// Returns a panel of these lines and the codec's limit.
     fn panel(&self, title: &str, lines: &Lines, xs: &[f64]) -> Panel {
         let enough = 100.0 * (1.0 - self.bears);
         let ends = [xs.first(), xs.last()].into_iter().flatten();
@@ -250,14 +248,14 @@ impl Medium {
     }
 }
 
-/// A share of the frames over the bit error rate, for the usual playout delay.
+/// Returns a share of the frames over the bit error rate, at the usual playout delay.
 fn shares(runs: &Runs<Frames>, share: Share) -> Lines {
     runs.lines(("share of frames", "%"), |frames| {
         share(&frames[USUAL]).map(|share| 100.0 * share)
     })
 }
 
-/// A row for each of the paper's bit error rates and each share, a column for each protocol.
+/// Returns a row for each bit error rate of the paper and each share, with a column per protocol.
 fn cells(runs: &Runs<Frames>) -> Vec<Cell> {
     let rows = RATES
         .into_iter()

@@ -36,7 +36,7 @@ const SHOWN: (Time, Time) = (
     Time::from_nanos(52_000_000_000),
 );
 
-/// Counts of all forward senders together.
+/// The counts of all forward senders together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     events: f64,
@@ -51,7 +51,7 @@ struct Counts {
     raised: f64,
 }
 
-/// Runs a scenario with everything that is to be known of its forward senders.
+/// Runs a scenario and records its forward senders.
 pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
     let mut probe = Senders::new(scenario);
     let mut measured = whyloss_sim::Simulation::new(scenario, seed)
@@ -68,15 +68,15 @@ pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Pr
 struct Senders {
     from: Time,
     end: Time,
-    /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a
-    /// forward flow's.
+    /// The flow whose acknowledgements arrive over each link; [`usize::MAX`] if the link is not the
+    /// last hop of a forward flow's acknowledgements.
     last_hop_of: Vec<usize>,
     watched: Vec<Watched>,
     shortest: Duration,
-    /// Bytes of a segment.
+    /// The size of a segment, in bytes.
     segment: f64,
     counts: Counts,
-    /// Arrivals of the first sender's acknowledgements in the two seconds.
+    /// The arrival times of the first sender's acknowledgements in the two seconds.
     arrivals: Vec<Time>,
 }
 
@@ -87,10 +87,11 @@ struct Watched {
     window: u64,
     at: Time,
     window_seconds: f64,
-    /// Where the round ends, and the window at its start in bytes.
+    /// The segment at which the round ends.
     round_ends: u64,
+    /// The window at the start of the round, in bytes.
     round_window: u64,
-    /// A loss was found in this round.
+    /// Whether a loss was found in this round.
     lossy: bool,
     last_ack: Option<Time>,
     intervals: u64,
@@ -232,7 +233,7 @@ impl Senders {
 }
 
 impl Watched {
-    /// Adds up the window until `now`.
+    /// Adds the integral of the window until `now`.
     fn settle(&mut self, from: Time, now: Time, segment: f64) {
         let since = self.at.max(from);
         if now > since {

@@ -1,5 +1,5 @@
-//! Tasks that no scenario file and no expression can describe, under names for papers' files:
-//! probes into runs, adjustments of scenarios, and experiments that are programs.
+//! Named tasks that scenario files and expressions cannot describe: probes into runs, adjustments
+//! of scenarios, and experiments that are programs.
 
 mod bal;
 mod cdma;
@@ -23,30 +23,30 @@ use whyloss_sim::host::tcp::{Dialect, Options};
 
 use crate::form::{Fault, Text, fault};
 
-/// A line over time: seconds, and a value.
+/// A curve over time: points of seconds and a value.
 pub(crate) type Track = Vec<(f64, f64)>;
 
-/// The findings of a probe in a run.
+/// The result of a probe for one run.
 #[derive(Debug, Default)]
 pub(crate) struct Probed {
-    /// Numbers, which metrics call `probe.NAME`; NaN where there is none.
+    /// Named values, `probe.NAME` in metrics; NaN if a value does not exist.
     pub(crate) values: Vec<(&'static str, f64)>,
-    /// Curves over time for panels, of the first seed alone.
+    /// Named curves over time, shown for the first seed only.
     pub(crate) tracks: Vec<(&'static str, Track)>,
 }
 
 impl Probed {
-    /// The track of this name.
+    /// Returns the curve with this name.
     pub(crate) fn track(&self, name: &str) -> Option<&[(f64, f64)]> {
         let found = self.tracks.iter().find(|(known, _)| *known == name);
         found.map(|(_, track)| track.as_slice())
     }
 }
 
-/// Runs a scenario under a seed, and looks into it.
+/// Runs a scenario with a seed and inspects it.
 type Run = fn(&Scenario, u64) -> Result<(Measurement, Probed), RunError>;
 
-/// A probe by its name.
+/// A probe with its name.
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) id: &'static str,
@@ -76,7 +76,7 @@ static PROBES: [Probe; 5] = [
     },
 ];
 
-/// A change of a scenario by its name.
+/// A function that changes a scenario.
 type Adjust = fn(&mut Scenario);
 
 static ADJUSTMENTS: [(&str, Adjust); 15] = [
@@ -165,7 +165,7 @@ static ADJUSTMENTS: [(&str, Adjust); 15] = [
     }),
 ];
 
-/// Gives every Westwood this filter.
+/// Sets the filter of every Westwood flow.
 fn westwood(scenario: &mut Scenario, spec: WestwoodSpec) {
     each_tcp(scenario, |options| {
         if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
@@ -182,7 +182,7 @@ fn each_tcp(scenario: &mut Scenario, mut change: impl FnMut(&mut Options)) {
     }
 }
 
-/// Changes what ideal classifiers look up.
+/// Changes which packets the ideal classifiers look up.
 fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
     for flow in &mut scenario.flows {
         if let Transport::Tcp {
@@ -195,10 +195,11 @@ fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
     }
 }
 
-/// An experiment that is a program.
+/// A function that makes an experiment's outcome.
 pub(crate) type Program = fn(&Context<'_>) -> Result<Outcome, ExperimentError>;
 
-/// The radio is no network, and frames are no packets.
+/// Experiments that no paper file can express: the radio is not a network, and frames are not
+/// packets.
 const PROGRAMS: &[(&str, Program)] = &[
     ("cen-table-1", cdma::table_1),
     ("cen-fig-8", cdma::fig_8),
@@ -224,17 +225,17 @@ fn named<'a, T>(
         })
 }
 
-/// The probe of this name.
+/// Returns the probe with this name.
 pub(crate) fn find(name: &Text) -> Result<&'static Probe, Fault> {
     named(&PROBES, |probe| probe.id, name, "probe")
 }
 
-/// The adjustment of this name.
+/// Returns the adjustment with this name.
 pub(crate) fn adjust(name: &Text) -> Result<Adjust, Fault> {
     named(&ADJUSTMENTS, |of| of.0, name, "adjustment").map(|of| of.1)
 }
 
-/// The program of this name.
+/// Returns the program with this name.
 pub(crate) fn program(name: &Text) -> Result<Program, Fault> {
     named(PROGRAMS, |of| of.0, name, "program").map(|of| of.1)
 }

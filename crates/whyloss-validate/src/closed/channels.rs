@@ -17,7 +17,7 @@ use crate::case::Metric;
 use crate::margin::Margin;
 
 const PACKET: u32 = 1000;
-/// Between packets.
+/// The time between packets.
 const SPACING: Duration = Duration::from_millis(1);
 
 pub(super) fn laws(quick: bool) -> Vec<Law> {
@@ -118,7 +118,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// Share of packets with a damaged bit among their first so many bytes.
+/// Returns the share of packets, in [0, 1], with a damaged bit among their first so many bytes.
 fn damaged(rate: f64, covered: u32, packets: u64, seed: u64) -> f64 {
     let spec = ChannelSpec::BitErrors { rate };
     let mut channel = spec.build(Streams::new(seed).stream("channel", 0));
@@ -129,7 +129,7 @@ fn damaged(rate: f64, covered: u32, packets: u64, seed: u64) -> f64 {
     dropped.count() as f64 / packets as f64
 }
 
-/// Share of packets lost and mean length of a run of losses.
+/// Returns the share of lost packets and the mean length of a run of losses.
 fn measure(spec: &ChannelSpec, packets: u64, seed: u64) -> (f64, f64) {
     let mut channel = spec.build(Streams::new(seed).stream("channel", 0));
     let (mut lost, mut bursts, mut before) = (0u64, 0u64, false);

@@ -1,6 +1,6 @@
-//! Laws as formulas: queues, channels, RED, and the throughput of TCP and TFRC.
+//! Closed forms for queues, channels, RED, and the throughput of TCP and TFRC.
 //!
-//! | law | measured on | holds |
+//! | formula | measured on | holds |
 //! |---|---|---|
 //! | M/D/1, M/M/1 waiting times | a link offered a Poisson process | exactly |
 //! | loss rates and burst lengths | channels asked about packets | exactly |
@@ -24,23 +24,23 @@ use crate::equivalence::Estimate;
 use crate::row::{Failure, Row};
 use crate::suite::Suite;
 
-/// A law to be held to.
+/// A formula to compare with.
 pub(crate) struct Law {
-    /// The comparison's name.
+    /// The name of the comparison.
     kind: &'static str,
-    /// Where.
+    /// The network and its parameters.
     case: String,
-    /// The metric, and its margin.
+    /// The metric and its margin.
     metric: Metric,
-    /// Measures one replication, and evaluates the law: for the same replication where the law
-    /// needs other measurements.
+    /// Measures one replication and evaluates the formula, with measurements of the same
+    /// replication where the formula needs some.
     measure: Measure,
 }
 
-/// Measured and predicted with this seed.
+/// Returns the measured and the predicted value with a seed.
 type Measure = Box<dyn Fn(u64) -> Result<(f64, f64), String> + Sync + Send>;
 
-/// Every law at every point, or those that take less than a second.
+/// Returns every formula at every point, or only those that take less than a second.
 fn laws(quick: bool) -> Vec<Law> {
     let mut laws = queues::laws(quick);
     laws.extend(channels::laws(quick));
@@ -49,7 +49,7 @@ fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// Holds Whyloss to every law.
+/// Compares Whyloss with every formula.
 pub(crate) fn compare(
     quick: bool,
     progress: &dyn Progress,

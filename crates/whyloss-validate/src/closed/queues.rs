@@ -21,10 +21,10 @@ use crate::case::Metric;
 use crate::margin::Margin;
 
 const RATE: Rate = Rate::from_mbps(10);
-/// Mean bytes of a packet.
+/// The mean size of a packet, in bytes.
 const SIZE: f64 = 10_000.0;
 
-/// How sizes are distributed.
+/// The distribution of packet sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sizes {
     Constant,
@@ -64,8 +64,8 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// The same through the simulator: packets of a Poisson source, from their sending to their
-/// arrival, less the time they would take alone. In ms.
+/// Returns the mean waiting time in the simulator and by the formula, in ms. The packets of a
+/// Poisson source are timed from sending to arrival, less the time that they take alone.
 fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
     let from = Time::ZERO + Duration::from_secs(seconds / 10);
     let rate = Rate::from_bps(libm::round(load * RATE.as_bps() as f64) as u64);
@@ -122,7 +122,7 @@ fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
     Ok((1e3 * waits.sum / waits.count as f64, 1e3 * law))
 }
 
-/// The time that packets wait.
+/// Sums the time that packets wait.
 struct Waits {
     from: Time,
     sum: f64,
@@ -140,7 +140,7 @@ impl Watch for Waits {
     }
 }
 
-/// Measured and predicted, in ms.
+/// Returns the measured and the predicted mean waiting time, in ms.
 fn wait(sizes: Sizes, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let spec = LinkSpec {
         rate: RATE,

@@ -7,9 +7,9 @@
 //! wait      nothing is dropped before 1/p_b, then uniform over 1/p_b … 2/p_b − 1: mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
 //! ```
 //!
-//! A link is offered ρ times what it can send, as a Poisson process; its mean queue settles where
-//! RED drops the rest, 1 − 1/ρ, and stays far from both thresholds. The formula is given the mean
-//! of what arrivals find waiting, which is the mean of avg.
+//! A link is offered ρ times its capacity as a Poisson process. Its mean queue settles where RED
+//! drops the share 1 − 1/ρ, far from both thresholds. The formula is given the mean of what
+//! arrivals find waiting, which is the mean of avg.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
@@ -44,7 +44,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     points.into_iter().map(law).collect()
 }
 
-/// Measured, and predicted from the mean queue, in per cent.
+/// Returns the measured drop rate and the one predicted from the mean queue, in per cent.
 fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let red = RedSpec {
         min: Some(MIN),

@@ -1,5 +1,5 @@
-//! Laws of throughput: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu, Towsley and Kurose
-//! (1998), RFC 5348.
+//! Formulas for throughput: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu, Towsley and
+//! Kurose (1998), RFC 5348.
 //!
 //! ```text
 //! Mathis   packets/s = √(3/(2·b)) / (R·√p)                             periodic losses, b packets per acknowledgement
@@ -7,12 +7,12 @@
 //! TFRC     the equation of RFC 5348, 3.1, with t_RTO = 4·R
 //! ```
 //!
-//! One flow over a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100
-//! ms. Sent packets count, as in the models: retransmissions too, after the first 50 s.
+//! One flow uses a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100
+//! ms. As in the models, all sent packets count after the first 50 s, retransmissions included.
 //!
 //! Mathis holds where a window is much larger than one and losses come one by one: 1/p packets
 //! between them, up to 1 %. PFTK with independent losses holds where rounds are long enough for its
-//! bursts to matter little. Reno, whom it models, sees independent losses from 0.3 % (a window of
+//! bursts to matter little. Reno, which it models, sees independent losses from 0.3 % (a window of
 //! 20) to 3 % (a window of 6, where half of the losses end in a timeout).
 
 use whyloss::congestion::{ControllerKind, Decrease, Growth};
@@ -29,9 +29,9 @@ use crate::case::Metric;
 use crate::margin::Margin;
 
 const PACKET: u32 = 1500;
-/// R, in seconds.
+/// The round-trip time R, in seconds.
 const RTT: f64 = 0.1;
-/// The retransmission timeout of a steady round trip: the least one, in seconds.
+/// The retransmission timeout in seconds, which is at its minimum because the round trip is steady.
 const TIMEOUT: f64 = 1.0;
 const FROM: i64 = 50;
 
@@ -108,7 +108,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// Loses every so-manyth packet.
+/// Returns a channel that loses one packet in every `every`.
 fn periodic(every: usize) -> ChannelSpec {
     let mut period = vec![false; every];
     period[every - 1] = true;
@@ -118,7 +118,7 @@ fn periodic(every: usize) -> ChannelSpec {
     })
 }
 
-/// Reno's window that grows by acknowledgements, as the laws have it.
+/// Reno's window that grows by acknowledgements, as in the formulas.
 fn reno(recovery: Recovery, delayed: bool) -> Transport {
     let mut options = tcp::Options {
         recovery,
@@ -136,7 +136,7 @@ fn reno(recovery: Recovery, delayed: bool) -> Transport {
     }
 }
 
-/// Packets sent per second.
+/// Returns the number of packets sent per second.
 fn sent(
     channel: &ChannelSpec,
     transport: &Transport,

@@ -1,4 +1,4 @@
-//! A case in the words that the scripts in `peers/` read, and their answers.
+//! Writes a case in the syntax of the scripts in `peers/`, and reads their answers.
 
 use core::fmt::Write;
 
@@ -11,24 +11,24 @@ use crate::case::{Case, Observed};
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::Transport;
 
-/// Packets that a queue without limit holds in a peer.
+/// The queue limit in packets that stands for "no limit" in a peer.
 const UNLIMITED: u32 = 1_000_000;
 
-/// A peer's task in a case.
+/// A request to a peer: a case, its seeds and options.
 pub(crate) struct Asked<'a> {
     pub(crate) case: &'a Case,
-    /// A run of each.
+    /// The seeds, one run each.
     pub(crate) seeds: &'a [u64],
-    /// The clock of TCP's retransmission timers in seconds, if not the peer's own.
+    /// The tick of TCP's retransmission timers in seconds; `None` for the peer's own.
     pub(crate) tick: Option<f64>,
-    /// Packets lost on the last link of the route, by their number, in the place of its channel.
+    /// The numbers of the packets that the last link of the route loses, in place of its channel.
     pub(crate) lost: &'a [u64],
-    /// A link whose packets are listed.
+    /// The index of the link whose packets are listed.
     pub(crate) traced: Option<usize>,
 }
 
 impl<'a> Asked<'a> {
-    /// Runs with these seeds.
+    /// Returns a request for a run with each of these seeds.
     pub(crate) fn runs(case: &'a Case, seeds: &'a [u64]) -> Self {
         Self {
             case,
@@ -39,10 +39,10 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// In the scripts' words.
+    /// Returns the request in the format of the peers' scripts.
     ///
     /// # Errors
-    /// If the case has what no script knows.
+    /// Returns an error if the case has a feature that no script supports.
     pub(crate) fn description(&self) -> Result<String, PeerError> {
         let (case, net) = (self.case, &self.case.scenario);
         let mut text = "seed".to_owned();
@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
     /// Returns the results of each run, from the peer's answer. Peers also talk of other things.
     ///
     /// # Errors
-    /// If the answer is not of the form that the scripts state.
+    /// Returns an error if the answer is not of the form that the scripts state.
     pub(crate) fn observed(&self, answer: &str) -> Result<Vec<Observed>, PeerError> {
         let mut runs = Vec::new();
         let mut lines = Vec::new();
@@ -168,18 +168,19 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Nodes and links of a network, in the scripts' words.
+/// Returns the nodes and links of a network in the syntax of the scripts.
 ///
 /// # Errors
-/// If a queue or channel is one that no script knows.
+/// Returns an error if no script knows a queue or channel of the network.
 pub fn links(net: &Scenario) -> Result<String, PeerError> {
     links_with(net, queue, |_, link| channel(&link.channel))
 }
 
-/// The same with other words for queues and channels, the latter by the link's number.
+/// Returns what [`links`] does with other texts for queues and channels; `channel` also gets the
+/// link's number.
 ///
 /// # Errors
-/// Those of `queue` and `channel`.
+/// Returns the errors of `queue` and `channel`.
 pub fn links_with(
     net: &Scenario,
     queue: impl Fn(&LinkSpec) -> Result<String, PeerError>,
@@ -202,13 +203,14 @@ pub fn links_with(
     Ok(text)
 }
 
-/// The link that leads to a flow's sink; every sink has one.
+/// Returns the index of the link that leads to a flow's sink. Every sink has one.
 fn last_link(case: &Case, flow: usize) -> Option<usize> {
     let sink = case.scenario.flows.get(flow)?.sink;
     case.scenario.links.iter().position(|link| link.to == sink)
 }
 
-/// A queue: how much may wait beside the packet in transmission, and who is refused.
+/// Describes a queue: its limit, which does not count the packet in transmission, and its
+/// discipline.
 fn queue(link: &LinkSpec) -> Result<String, PeerError> {
     let limit = match link.queue.limit {
         Limit::Packets(limit) => limit,

@@ -1,4 +1,4 @@
-//! Other simulators on this machine: whether they are there, and running them.
+//! Finds and runs other simulators on this machine.
 //!
 //! | peer | found as | where from |
 //! |---|---|---|
@@ -6,10 +6,10 @@
 //! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
 //! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
 //!
-//! The files in `peers/`, embedded here, drive them in a comparison. They read a network, in words
-//! of ours, from standard input, and answer with counts. Others may run scripts of their own in
-//! ns-2 ([`Ns2::script`]), our program for ns-3 ([`Ns3::command`]), and any command under a time
-//! limit ([`run`]).
+//! The files in `peers/`, embedded here, drive them in a comparison. They read a description of a
+//! network from standard input and answer with counts. Other code may run its own scripts in ns-2
+//! ([`Ns2::script`]), the program for ns-3 ([`Ns3::command`]), and any command under a time limit
+//! ([`run`]).
 
 pub(crate) mod description;
 pub(crate) mod ns2;
@@ -30,16 +30,16 @@ pub use process::run;
 /// A simulator to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// ns-2 as `ns`.
+    /// ns-2, found as the command `ns`.
     Ns2,
-    /// ns-3 as Debian packages it.
+    /// ns-3 from Debian's package.
     Ns3,
-    /// ns-3 as a Python package.
+    /// ns-3 from the Python package `ns3`.
     Ns3Wheel,
 }
 
 impl Peer {
-    /// Names the simulator.
+    /// Returns the simulator's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns-2",
@@ -48,7 +48,7 @@ impl Peer {
         }
     }
 
-    /// The command that installs it.
+    /// Returns the command that installs the simulator.
     pub fn install(self) -> &'static str {
         match self {
             Self::Ns2 => "apt-get install ns2",
@@ -58,58 +58,58 @@ impl Peer {
     }
 }
 
-/// A peer that was looked for in vain.
+/// A simulator that this machine cannot run, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// Which one.
+    /// The simulator that was run.
     pub peer: Peer,
     /// The missing or failing part.
     pub why: String,
 }
 
-/// Why a peer gave no result.
+/// The error of a simulator that gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     /// The simulator could not be started.
     #[error("`{name}` does not start: {source}")]
     Start {
-        /// The command.
+        /// The command that was run.
         name: String,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The simulator did not end in time.
     #[error("`{name}` took longer than {seconds} s and was stopped")]
     TooLong {
-        /// The command.
+        /// The command that was run.
         name: String,
-        /// How long it had.
+        /// The time limit, in seconds.
         seconds: u64,
     },
     /// The simulator failed or crashed.
     #[error("`{name}` failed ({status}): {words}")]
     Failed {
-        /// The command.
+        /// The command that was run.
         name: String,
-        /// How it ended: a code or a signal.
+        /// The exit code or signal.
         status: ExitStatus,
-        /// Its last message.
+        /// The last message of the simulator.
         words: String,
     },
-    /// The simulator answered something else than it was asked for.
+    /// The simulator's answer has an unexpected form.
     #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
-        /// The expected answer.
+        /// The expected form of the answer, in words.
         expected: &'static str,
-        /// The beginning of what was said.
+        /// The beginning of the answer.
         found: String,
     },
-    /// A script or program could not be put into the cache.
+    /// A script or program could not be written into the cache.
     #[error("cannot write `{}`: {source}", path.display())]
     Cache {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The case has what no script of ours can describe.
@@ -118,7 +118,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// An answer other than expected.
+    /// Returns the error of an answer with an unexpected form.
     pub fn nonsense(expected: &'static str, found: &str) -> Self {
         Self::Nonsense {
             expected,
@@ -127,11 +127,11 @@ impl PeerError {
     }
 }
 
-/// Makes the directory in which scripts and compiled programs are kept, and gives its full path,
-/// since peers run elsewhere.
+/// Creates the directory for scripts and compiled programs, and returns its absolute path, because
+/// peers run in another directory.
 ///
 /// # Errors
-/// [`PeerError::Cache`] if it cannot be made.
+/// Returns [`PeerError::Cache`] if the directory cannot be created.
 pub fn cache(directory: &Path) -> Result<PathBuf, PeerError> {
     let made = fs::create_dir_all(directory).and_then(|()| fs::canonicalize(directory));
     made.map_err(|source| PeerError::Cache {
@@ -140,8 +140,8 @@ pub fn cache(directory: &Path) -> Result<PathBuf, PeerError> {
     })
 }
 
-/// A name in the cache that no other thread and no other process has, for what is renamed once it
-/// is whole.
+/// Returns a name in the cache that no other thread or process uses, for a file that is renamed
+/// when it is complete.
 fn unfinished(cache: &Path, name: &str) -> PathBuf {
     static BEGUN: AtomicU64 = AtomicU64::new(0);
     let (process, turn) = (std::process::id(), BEGUN.fetch_add(1, Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! ns-2 2.35, and its side of a comparison: one process per run.
+//! Runs ns-2 2.35 for a comparison, one process per run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,21 +9,22 @@ use super::{Missing, Peer, PeerError, keep, process};
 use crate::case::Observed;
 
 const SCRIPT: &str = include_str!("../../peers/ns2.tcl");
-/// A run takes a second at most; agents that run away take for ever.
+/// The time limit of a run. A run takes at most a second, but an agent that runs away never ends.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// ns-2 on this machine.
+/// An ns-2 on this machine.
 #[derive(Clone, Debug)]
 pub struct Ns2 {
-    /// Where scripts are kept, and where it runs and leaves its trace for a moment.
+    /// The directory for scripts, in which ns-2 runs and briefly leaves its trace.
     directory: PathBuf,
 }
 
 impl Ns2 {
-    /// Looks for it. `cache` is what [`cache`](super::cache) gives.
+    /// Looks for ns-2. `cache` is the path from [`cache`](super::cache).
     ///
     /// # Errors
-    /// The outer one if the cache cannot be written; the inner one if there is no ns-2.
+    /// Returns an outer error if the cache cannot be written, and an inner error if ns-2 is
+    /// missing.
     pub fn find(cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
         let probe = keep(
             cache,
@@ -43,10 +44,10 @@ impl Ns2 {
         Ok(Err(Missing { peer, why }))
     }
 
-    /// A script to be run, which is put into the cache under this name.
+    /// Writes a script into the cache under `name`, and returns the command that runs it.
     ///
     /// # Errors
-    /// [`PeerError::Cache`] if it cannot be written.
+    /// Returns [`PeerError::Cache`] if the script cannot be written.
     pub fn script(&self, name: &str, text: &str) -> Result<Command, PeerError> {
         let mut command = Command::new("ns");
         command.arg(keep(&self.directory, name, text)?);
@@ -54,20 +55,20 @@ impl Ns2 {
         Ok(command)
     }
 
-    /// The results of one run.
+    /// Returns the results of one run.
     ///
     /// # Errors
-    /// If ns-2 fails or answers something else.
+    /// Returns an error if ns-2 fails or answers something else.
     pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Observed, PeerError> {
         let answer = self.answer(asked)?;
         let mut runs = asked.observed(&answer)?;
         runs.pop().ok_or(PeerError::Unknown("no run"))
     }
 
-    /// Time in seconds and number of each packet offered to the traced link.
+    /// Returns the time in seconds and the number of each packet offered to the traced link.
     ///
     /// # Errors
-    /// If ns-2 fails or answers something else.
+    /// Returns an error if ns-2 fails or answers something else.
     pub(crate) fn trace(&self, asked: &Asked<'_>) -> Result<Vec<(f64, u64)>, PeerError> {
         let answer = self.answer(asked)?;
         let sent = answer.lines().filter_map(|line| line.strip_prefix("sent "));

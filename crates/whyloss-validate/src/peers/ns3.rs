@@ -1,4 +1,5 @@
-//! ns-3: a program of ours, compiled against it once and kept, several runs per process.
+//! Runs ns-3 for a comparison: a program that is compiled once and kept, with several runs per
+//! process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,9 @@ use super::{Missing, Peer, PeerError, keep, process, unfinished};
 use crate::case::Observed;
 
 const SOURCE: &str = include_str!("../../peers/ns3.cc");
-/// Takes seconds on an idle machine.
+/// The time limit of compiling, which takes seconds on an idle machine.
 const COMPILE: Duration = Duration::from_mins(5);
-/// Some seconds of CPU per run.
+/// The longest time of a run; a run takes some seconds.
 const LIMIT: Duration = Duration::from_mins(5);
 const PROBE: Duration = Duration::from_mins(1);
 const MODULES: [&str; 6] = [
@@ -23,32 +24,33 @@ const MODULES: [&str; 6] = [
     "applications",
     "traffic-control",
 ];
-/// Says where the package is, without loading it.
+/// A Python program that prints where the package `ns3` is, without importing it.
 const WHEEL: &str = "import importlib.util as u; s = u.find_spec('ns3'); \
                      print(*(s.submodule_search_locations if s else []))";
 
-/// An ns-3 on this machine, and our program for it.
+/// An ns-3 on this machine, with the compiled program for it.
 #[derive(Clone, Debug)]
 pub struct Ns3 {
     program: PathBuf,
 }
 
-/// Where headers and libraries are.
+/// The directories of headers and libraries.
 struct Place {
-    /// Holds `ns3/core-module.h`.
+    /// The directory that holds `ns3/core-module.h`.
     headers: PathBuf,
-    /// Directory of the libraries, if the linker does not know it.
+    /// The directory of the libraries, if the linker does not know it.
     libraries: Option<PathBuf>,
-    /// Libraries' names up to the module's: `ns3-`, `ns3.44-`.
+    /// The prefix of the libraries' names: `ns3-`, `ns3.44-`.
     prefix: String,
 }
 
 impl Ns3 {
-    /// Looks for `peer`, and compiles our program for it unless that has been done before. `cache`
-    /// is what [`cache`](super::cache) gives.
+    /// Looks for `peer`, and compiles the program for it unless the cache has it. `cache` is the
+    /// path from [`cache`](super::cache).
     ///
     /// # Errors
-    /// The outer one if the cache cannot be written; the inner one if there is no such ns-3.
+    /// Returns an outer error if the cache cannot be written, and an inner error if this ns-3 is
+    /// missing.
     pub fn find(peer: Peer, cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
         let missing = |why| Ok(Err(Missing { peer, why }));
         let place = match peer {
@@ -75,7 +77,7 @@ impl Ns3 {
         Ok(Ok(Self { program }))
     }
 
-    /// Our program: `peers/ns3.cc` says what it reads and answers.
+    /// Returns the command that runs the program; `peers/ns3.cc` documents its input and output.
     pub fn command(&self) -> Command {
         Command::new(&self.program)
     }
@@ -83,14 +85,14 @@ impl Ns3 {
     /// Returns the results of the runs.
     ///
     /// # Errors
-    /// If ns-3 fails or answers something else.
+    /// Returns an error if ns-3 fails or answers something else.
     pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Vec<Observed>, PeerError> {
         let answer = process::run(&mut self.command(), &asked.description()?, LIMIT)?;
         asked.observed(&answer)
     }
 }
 
-/// Where a distribution puts it.
+/// Returns where the system's package manager installed ns-3.
 fn packaged() -> Result<Place, String> {
     let headers = PathBuf::from("/usr/include");
     if !headers.join("ns3/core-module.h").exists() {
@@ -103,7 +105,7 @@ fn packaged() -> Result<Place, String> {
     })
 }
 
-/// Where Python has it.
+/// Returns where Python has the package `ns3`.
 fn wheel() -> Result<Place, String> {
     let found = process::run(Command::new("python3").args(["-c", WHEEL]), "", PROBE)
         .map_err(|error| error.to_string())?;
@@ -160,7 +162,7 @@ fn fingerprint(place: &Place) -> u64 {
     })
 }
 
-/// Empty where Debian's tools are not.
+/// Returns the version of Debian's package; empty where Debian's tools are missing.
 fn dpkg_version() -> String {
     let mut query = Command::new("dpkg-query");
     query.args(["--show", "libns3-dev"]);

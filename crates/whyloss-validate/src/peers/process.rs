@@ -1,5 +1,4 @@
-//! A peer's process: given its input, given so long, and its output or a sentence about what went
-//! wrong.
+//! Runs a peer's process with an input and a time limit.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,14 +8,14 @@ use std::time::Duration;
 
 use super::PeerError;
 
-/// Characters of a peer's complaint that are passed on.
+/// The maximum length of a peer's error message, in characters.
 const COMPLAINT: usize = 200;
 
-/// Runs a command with this input and gives its standard output. It is killed when it takes longer
-/// than `limit`.
+/// Runs a command with this input and returns its standard output. Kills the command when it takes
+/// longer than `limit`.
 ///
 /// # Errors
-/// If it does not start, does not end in time, or does not end well.
+/// Returns an error if the command does not start, does not end in time, or fails.
 pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String, PeerError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
@@ -65,7 +64,7 @@ pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String
     })
 }
 
-/// Reads to the end, then says so.
+/// Reads a stream to its end in a thread, and then sends a message.
 fn reader(
     from: Option<impl Read + Send + 'static>,
     done: mpsc::Sender<()>,
@@ -88,7 +87,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The beginning of a text, on one line.
+/// Returns the beginning of an error message, on one line.
 fn complaint(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(COMPLAINT).collect()
@@ -121,7 +120,7 @@ mod tests {
         assert!(failed.to_string().contains("no such thing"), "{failed}");
         let slow = shell("sleep 60", "").expect_err("too slow");
         assert!(slow.to_string().contains("longer"), "{slow}");
-        // More than a pipe holds, and nobody who reads it.
+        // More input than a pipe holds, and no reader.
         let deaf = shell("sleep 60", &"x".repeat(1 << 20)).expect_err("too slow");
         assert!(deaf.to_string().contains("longer"), "{deaf}");
         let crash = shell("kill -SEGV $$", "").expect_err("a crash");

@@ -1,4 +1,4 @@
-//! A report as one page that needs nothing else, in the manner of `reproduce`'s.
+//! Writes a report as one self-contained page, in the style of `reproduce`.
 //!
 //! Each suite has a picture of every difference in margins (inside ±1 is equivalent) and a table of
 //! its rows.
@@ -12,10 +12,10 @@ use crate::equivalence::Verdict;
 use crate::row::Row;
 use crate::suite::Suite;
 
-/// Differences are drawn up to so many margins.
+/// The largest difference that figures show, in margins.
 const FARTHEST: f64 = 4.0;
 
-/// The whole page.
+/// Returns the HTML page of a report.
 pub fn render(report: &Report) -> String {
     let mut page = Page::new("Whyloss: validated");
     summary(&mut page, report);
@@ -104,7 +104,7 @@ fn section(page: &mut Page, suite: Suite, rows: &[&Row]) {
     page.table(&table);
 }
 
-/// Every difference in margins, a panel per kind.
+/// Returns the figure of all differences in margins, with a panel per kind.
 fn differences(suite: Suite, rows: &[&Row]) -> Figure {
     let panels = rows
         .chunk_by(|a, b| a.kind == b.kind)

@@ -6,7 +6,7 @@ use super::{Score, metric, numbers, suites, trace, traces_caption};
 use crate::Report;
 use crate::suite::Suite;
 
-/// Scores, then every row. Ends with a newline.
+/// Returns the scores, then every row. Ends with a newline.
 pub fn render(report: &Report) -> String {
     let mut text = String::from(
         "| compared with | rows | equivalent | different | of them explained | undecided |\n\

@@ -1,7 +1,7 @@
 //! Reports for people: text for the terminal, Markdown for `docs/evidence/validation.md`, and a
 //! page.
 //!
-//! The same report gives the same bytes.
+//! Equal reports give equal bytes.
 
 pub mod html;
 pub mod markdown;
@@ -49,7 +49,7 @@ impl Score {
     }
 }
 
-/// The suites that have rows, with their rows.
+/// Returns the suites that have rows, with their rows.
 fn suites(report: &Report) -> impl Iterator<Item = (Suite, Vec<&Row>)> {
     Suite::ALL.into_iter().filter_map(|suite| {
         let rows: Vec<&Row> = report
@@ -61,7 +61,7 @@ fn suites(report: &Report) -> impl Iterator<Item = (Suite, Vec<&Row>)> {
     })
 }
 
-/// Decimals that show three digits of a margin.
+/// Returns the number of decimals that shows three digits of a margin.
 fn decimals(margin: f64) -> usize {
     [10.0, 1.0, 0.1, 0.01, 0.001]
         .iter()
@@ -69,7 +69,7 @@ fn decimals(margin: f64) -> usize {
         .map_or(5, |digits| digits + 1)
 }
 
-/// A mean with half its interval: `41.88 ±0.54`.
+/// Returns a mean with half its interval: `41.88 ±0.54`.
 fn estimate(estimate: &Estimate, decimals: usize) -> String {
     let mut text = format!("{:.decimals$}", estimate.mean);
     if let Some(half_width) = estimate.half_width() {
@@ -78,7 +78,7 @@ fn estimate(estimate: &Estimate, decimals: usize) -> String {
     text
 }
 
-/// A row's numbers as texts: ours, theirs, difference, margin.
+/// Returns a row's numbers as texts: ours, theirs, difference, margin.
 fn numbers(row: &Row) -> [String; 4] {
     let decimals = decimals(row.margin);
     [
@@ -92,7 +92,7 @@ fn numbers(row: &Row) -> [String; 4] {
     ]
 }
 
-/// A row's metric with its unit.
+/// Returns a row's metric with its unit.
 fn metric(row: &Row) -> String {
     match row.unit {
         "" => row.metric.to_owned(),

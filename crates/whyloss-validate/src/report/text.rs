@@ -8,11 +8,11 @@ use crate::equivalence::Verdict;
 use crate::row::Row;
 use crate::suite::Suite;
 
-/// Characters in a line of a reason.
+/// The number of characters in a line of a reason.
 const LINE: usize = 118;
 
-/// A table per suite, packets that diverge, what failed, what is missing, and a line that counts.
-/// Ends with a newline.
+/// Returns a table per suite, packets that diverge, what failed, what is missing, and a line that
+/// counts. Ends with a newline.
 pub fn render(report: &Report) -> String {
     let mut text = String::new();
     for (suite, rows) in suites(report) {
@@ -128,7 +128,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Words after `head`, further lines below the first word.
+/// Appends words after `head`, with later lines indented to the first word.
 fn wrapped(text: &mut String, head: &str, words: &str) {
     let indent = head.chars().count();
     let mut line = head.to_owned();

@@ -9,7 +9,7 @@ use super::super::error::{Fault, fault};
 use super::{Scope, Value};
 
 impl Scope<'_> {
-    /// Every line of the part in a metric, or some of them.
+    /// Returns the lines of the selected combination in a metric: all, or those in `some`.
     pub(crate) fn all(
         &self,
         text: &'static Text,
@@ -29,7 +29,7 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// The lines that the figure calls so together.
+    /// Returns the lines of a group; empty if there is no such group.
     fn group(&self, name: &str) -> &'static [String] {
         let groups = self.figure.group.as_ref();
         groups
@@ -37,7 +37,7 @@ impl Scope<'_> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Arguments, in which the name of a group stands for its lines: `high:base.mc`.
+    /// Replaces the name of each group in the arguments by its lines, as in `high:base.mc`.
     pub(super) fn arguments(&self, given: &[Expr]) -> Vec<Expr> {
         let lines = |of: &Expr| {
             let Expr::Name(name) = of else {
@@ -57,8 +57,8 @@ impl Scope<'_> {
         given.iter().flat_map(lines).collect()
     }
 
-    /// Score of a trivial answer: a number, or a line in the metric of its row. A line that
-    /// was not run says nothing.
+    /// Returns the score of a trivial answer: a number, or a line in the metric of the row. Returns
+    /// an empty line if that line was not run.
     pub(crate) fn null(
         &self,
         text: &'static Text,
@@ -79,7 +79,7 @@ impl Scope<'_> {
         }
     }
 
-    /// These lines here and in another scope.
+    /// Returns each line as evaluated in this scope and in the other.
     fn here_and(
         &self,
         other: &Self,
@@ -90,7 +90,7 @@ impl Scope<'_> {
         Ok(here.into_iter().zip(other.each_line(of, text)?).collect())
     }
 
-    /// Lines, by what makes them.
+    /// Evaluates each argument to a line; a group gives several.
     pub(super) fn each_line(&self, of: &[Expr], text: &'static Text) -> Result<Vec<Line>, Fault> {
         let lines = self.arguments(of);
         let line = |of: &Expr| match self.value(of, text)? {
@@ -100,7 +100,7 @@ impl Scope<'_> {
         lines.iter().map(line).collect()
     }
 
-    /// The seeds' values of a line in bins by those of another.
+    /// Returns the values of line `a` for all seeds, put into bins by the values of line `by`.
     pub(super) fn binned(
         &self,
         a: &Expr,
@@ -120,7 +120,7 @@ impl Scope<'_> {
         Ok(Value::Line(Box::new(a.binned(&by, &bounds)), false))
     }
 
-    /// The points of several lines, one after the other.
+    /// Joins the points of several lines into one line.
     pub(super) fn joined(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         let lines = self.each_line(of, text)?;
         let points = lines.iter().flat_map(Line::means);
@@ -132,8 +132,9 @@ impl Scope<'_> {
         Ok(Value::Line(Box::new(joined), true))
     }
 
-    /// How many pairs of lines whose means are `apart` in the other scope are the other way round
-    /// here, by `least`; NaN without such a pair.
+    /// Counts pairs of lines whose means differ by more than `apart` in the other scope, and by
+    /// more than `least` in the opposite direction here. Returns NaN if no pair differs that much
+    /// in the other scope.
     pub(super) fn turned(
         &self,
         other: &Self,
@@ -170,8 +171,8 @@ impl Scope<'_> {
         Ok(Value::Number(if pairs == 0 { f64::NAN } else { turned }))
     }
 
-    /// Whether the means of these lines are within so much of those in the other scope; two that do
-    /// not exist agree.
+    /// Returns whether each mean differs by at most `within` from that in the other scope. A mean
+    /// missing in both agrees.
     pub(super) fn agree(
         &self,
         other: &Self,
@@ -194,7 +195,7 @@ impl Scope<'_> {
         Ok(Value::Number(f64::from(u8::from(agree))))
     }
 
-    /// A line over the items of a dimension.
+    /// Returns a line with one point per item of a dimension.
     pub(super) fn across(
         &self,
         dimension: &str,

@@ -9,11 +9,11 @@ use super::super::document::Text;
 use super::super::error::{Fault, fault};
 use super::{Scope, Value};
 
-/// The confidence of all comparisons of a claim together.
+/// The confidence level of all comparisons of a claim together.
 const CONFIDENCE: f64 = 0.95;
 
 impl Scope<'_> {
-    /// Whether every mean of a difference reaches into ±`allowed` with its interval.
+    /// Returns whether at every place the interval of the difference overlaps ±`allowed`.
     pub(super) fn reaches(&self, difference: &Line, allowed: f64) -> bool {
         let half = |width: f64| if width.is_nan() { 0.0 } else { width };
         let (mut listed, mut holds) = (Vec::new(), true);
@@ -27,9 +27,9 @@ impl Scope<'_> {
         holds && !listed.is_empty()
     }
 
-    /// Whether counts are binomial: of k, n, p, and so on, at every place of k. Each is compared
-    /// with both tails, at 5 % over the number of comparisons (Clopper and Pearson's interval,
-    /// Bonferroni's correction).
+    /// Returns whether counts agree with a binomial distribution. The arguments are k, n and p, and
+    /// so on; each place of k is one comparison. Each has a two-sided test at 5 % over the number
+    /// of comparisons (Clopper and Pearson's interval, Bonferroni's correction).
     pub(super) fn binomial(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         let lines = self.each_line(of, text)?;
         let mut comparisons = Vec::new();
@@ -65,7 +65,7 @@ impl Scope<'_> {
     }
 }
 
-/// Twice the smaller tail of `hits` among `trials`; `None` without trials.
+/// Returns twice the smaller tail probability of `hits` among `trials`; `None` without trials.
 fn significance(hits: u64, trials: u64, probability: f64) -> Option<f64> {
     let law = Binomial::new(probability, trials).ok()?;
     let above = if hits == 0 { 1.0 } else { law.sf(hits - 1) };

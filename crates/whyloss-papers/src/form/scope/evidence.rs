@@ -1,4 +1,4 @@
-//! How the evidence of a claim is written.
+//! Formats the evidence of a claim.
 
 use whyloss_sim::scenario::suggest;
 use whyloss_study::{Line, Notation, report};
@@ -6,7 +6,7 @@ use whyloss_study::{Line, Notation, report};
 use super::super::document::Text;
 use super::super::error::{Fault, fault};
 
-/// How a paper's evidence writes lines.
+/// The format of lines in a paper's evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Writing {
     /// `Reno, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`
@@ -19,7 +19,7 @@ pub(crate) enum Writing {
 }
 
 impl Writing {
-    /// Reads what a paper's file says.
+    /// Reads the format from a paper's file.
     pub(crate) fn of(text: Option<&Text>) -> Result<Self, Fault> {
         let Some(text) = text else {
             return Ok(Self::Whole);
@@ -37,7 +37,7 @@ impl Writing {
         }
     }
 
-    /// How lines write themselves.
+    /// Returns the notation of single lines; `None` for the default one.
     pub(crate) fn of_lines(self) -> Option<Notation> {
         (self == Self::Short).then_some(Notation {
             place: |x| Self::Short.place(x) + ": ",
@@ -45,7 +45,7 @@ impl Writing {
         })
     }
 
-    /// A place on an axis.
+    /// Formats a place on an axis.
     pub(crate) fn place(self, x: f64) -> String {
         if self == Self::Short && x < 0.01 {
             format!("{x:e}")
@@ -55,7 +55,7 @@ impl Writing {
     }
 }
 
-/// Four significant digits or so.
+/// Formats a number with about four significant digits.
 pub(crate) fn short(value: f64) -> String {
     let decimals = match value.abs() {
         magnitude if magnitude >= 1000.0 => 0,
@@ -66,7 +66,7 @@ pub(crate) fn short(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// The lines looked at, in the order of the text.
+/// The lines of an expression, in the order of its text.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence(Vec<Entry>);
 
@@ -92,7 +92,7 @@ impl Evidence {
         }
     }
 
-    /// All of it, written so; `metrics` are the names of metrics that lines may be called after.
+    /// Formats all lines. `metrics` are the names of metrics by which lines may be grouped.
     pub(super) fn told<'a>(
         &self,
         writing: Writing,
@@ -114,7 +114,7 @@ impl Evidence {
         }
     }
 
-    /// Lines in a metric together: `metric of line` is one of the metric's.
+    /// Groups lines by metric: a line named `metric of line` belongs to its metric.
     fn merged<'a>(&self, metrics: &(impl Iterator<Item = &'a str> + Clone)) -> String {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for entry in &self.0 {
@@ -149,7 +149,7 @@ impl Evidence {
     }
 }
 
-/// The means of a line, with their places if there are several.
+/// Formats the means of a line, with their places if there are several.
 fn points(line: &Line) -> String {
     let means: Vec<_> = line.means().collect();
     if let [(_, mean)] = means[..] {
