@@ -12,32 +12,32 @@
 #include <stdint.h>
 
 /**
- * Number of this interface, which `init` compares.
+ * The number of this interface, which `init` compares.
  */
 #define WHYLOSS_ABI 1
 
 /**
- * Losses that one call tells at most.
+ * The highest number of losses that one call reports.
  */
 #define WHYLOSS_MOST_LOSSES 17
 
 /**
- * Time at which nothing is due.
+ * The time that stands for never.
  */
 #define WHYLOSS_NEVER UINT64_MAX
 
 /**
- * Packets that a scheme remembers by default.
+ * The number of packets that a scheme remembers by default.
  */
 #define WHYLOSS_DEFAULT_PACKETS (1 << 14)
 
 /**
- * Pacing rate of a scheme that paces by acknowledgements alone.
+ * The pacing rate of a scheme that sends as acknowledgements arrive.
  */
 #define WHYLOSS_UNPACED UINT64_MAX
 
 /**
- * Outcome of a call.
+ * The outcome of a call.
  */
 enum whyloss_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -45,7 +45,7 @@ enum whyloss_status
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * Done.
+   * The call succeeded.
    */
   WHYLOSS_STATUS_OK = 0,
   /**
@@ -73,15 +73,15 @@ enum whyloss_status
    */
   WHYLOSS_STATUS_RANGE = 6,
   /**
-   * The packet number or the time lies before one told earlier.
+   * The packet number or the time lies before an earlier one.
    */
   WHYLOSS_STATUS_ORDER = 7,
   /**
-   * There is no memory for so many packets.
+   * There is not enough memory for this number of packets.
    */
   WHYLOSS_STATUS_ALLOCATION = 8,
   /**
-   * The library failed; the object is of no use any more.
+   * The library failed; the object can no longer be used.
    */
   WHYLOSS_STATUS_BROKEN = 9,
 };
@@ -94,7 +94,7 @@ typedef int32_t whyloss_status;
 #endif // __cplusplus
 
 /**
- * Cause of a loss.
+ * The cause of a loss.
  */
 enum whyloss_cause
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -102,7 +102,7 @@ enum whyloss_cause
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * Not known.
+   * The cause is not known.
    */
   WHYLOSS_CAUSE_UNKNOWN = 0,
   /**
@@ -110,7 +110,7 @@ enum whyloss_cause
    */
   WHYLOSS_CAUSE_CONGESTION = 1,
   /**
-   * A channel damaged it.
+   * A channel damaged the packet.
    */
   WHYLOSS_CAUSE_WIRELESS = 2,
 };
@@ -123,7 +123,7 @@ typedef int32_t whyloss_cause;
 #endif // __cplusplus
 
 /**
- * The verdict on a packet's arrival.
+ * Says how an arriving packet was classed.
  */
 enum whyloss_seen
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -131,7 +131,7 @@ enum whyloss_seen
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * The first packet of all.
+   * The first packet of the stream.
    */
   WHYLOSS_SEEN_FIRST = 0,
   /**
@@ -139,11 +139,11 @@ enum whyloss_seen
    */
   WHYLOSS_SEEN_NEW = 1,
   /**
-   * A packet that was waited for: it was overtaken, not lost.
+   * A packet for which the tracker was waiting: it was reordered, not lost.
    */
   WHYLOSS_SEEN_LATE = 2,
   /**
-   * A packet that was given up, or is older than what is remembered.
+   * A packet that was already reported lost, or is older than the tracker remembers.
    */
   WHYLOSS_SEEN_TOO_LATE = 3,
   /**
@@ -151,11 +151,11 @@ enum whyloss_seen
    */
   WHYLOSS_SEEN_DUPLICATE = 4,
   /**
-   * A number out of nowhere. If the next one follows it, the sender has started anew.
+   * A number outside the expected range. If its successor follows, the sender has restarted.
    */
   WHYLOSS_SEEN_SUSPECT = 5,
   /**
-   * The sender has started anew: this is the second packet of the new count.
+   * The second packet since the sender restarted.
    */
   WHYLOSS_SEEN_RESTART = 6,
 };
@@ -168,7 +168,7 @@ typedef int32_t whyloss_seen;
 #endif // __cplusplus
 
 /**
- * How a loss was found.
+ * Says how a loss was found.
  */
 enum whyloss_found
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -176,7 +176,7 @@ enum whyloss_found
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * No loss has been found, or this one belongs to an event told before.
+   * No loss has been found, or the loss belongs to an earlier event.
    */
   WHYLOSS_FOUND_NONE = 0,
   /**
@@ -205,7 +205,7 @@ typedef int32_t whyloss_found;
 #endif // __cplusplus
 
 /**
- * Fate of a packet in a report.
+ * The fate of a packet in a report.
  */
 enum whyloss_fate
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -213,15 +213,15 @@ enum whyloss_fate
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /**
-   * It did not arrive.
+   * The packet did not arrive.
    */
   WHYLOSS_FATE_LOST = 0,
   /**
-   * It arrived, at the time that the report tells.
+   * The packet arrived at the reported time.
    */
   WHYLOSS_FATE_ARRIVED = 1,
   /**
-   * It arrived, at a time that is not known.
+   * The packet arrived at an unknown time.
    */
   WHYLOSS_FATE_ARRIVED_UNTIMED = 2,
 };
@@ -234,38 +234,38 @@ typedef int32_t whyloss_fate;
 #endif // __cplusplus
 
 /**
- * An estimator, in memory of the caller.
+ * An estimator in the caller's memory.
  */
 typedef struct whyloss_media whyloss_media;
 
 /**
- * A receiver's tracker of losses, in memory of the caller.
+ * A receiver's loss tracker in the caller's memory.
  */
 typedef struct whyloss_receiver whyloss_receiver;
 
 /**
- * A connection under a scheme, in memory of the caller.
+ * A connection under a scheme in the caller's memory.
  */
 typedef struct whyloss_scheme whyloss_scheme;
 
 /**
- * Options of `whyloss_media_init`.
+ * The options of `whyloss_media_init`.
  */
 typedef struct whyloss_media_options {
   /**
-   * `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`.
    */
   uint32_t abi;
   /**
-   * Bit/s to start at, 0 to 1e12 like the bounds.
+   * The initial bitrate, in bit/s, from 0 to 1e12 like the bounds.
    */
   double initial;
   /**
-   * The lowest bit/s to send at.
+   * The lowest bitrate, in bit/s.
    */
   double least;
   /**
-   * The highest bit/s to send at.
+   * The highest bitrate, in bit/s.
    */
   double most;
 } whyloss_media_options;
@@ -275,156 +275,157 @@ typedef struct whyloss_media_options {
  */
 typedef struct whyloss_media_report {
   /**
-   * Number of the packet, counted up by one in the order of departure.
+   * The number of the packet, one more for each packet in the order of departure.
    */
   uint64_t id;
   /**
-   * When it left, on the sender's clock, nanoseconds.
+   * The departure time on the sender's clock, in nanoseconds.
    */
   uint64_t departed_ns;
   /**
-   * When it arrived, on the receiver's clock, nanoseconds.
+   * The arrival time on the receiver's clock, in nanoseconds.
    */
   uint64_t received_ns;
   /**
-   * Bytes on the wire.
+   * The size on the wire, in bytes.
    */
   uint32_t bytes;
   /**
-   * One of `whyloss_fate`.
+   * The fate, a value of `whyloss_fate`.
    */
   int32_t fate;
   /**
-   * The two bits of ECN with which it arrived.
+   * The two ECN bits with which the packet arrived.
    */
   int32_t ecn;
   /**
-   * One of `whyloss_cause`, if the path knows why it was lost.
+   * The true cause of a loss, a value of `whyloss_cause`, if the path knows it.
    */
   int32_t cause;
 } whyloss_media_report;
 
 /**
- * State behind the bitrate, for logs. No decision should rest on it.
+ * The state behind the bitrate, for logs. Programs should not base decisions on it.
  */
 typedef struct whyloss_media_state {
   /**
-   * Bit/s to send at.
+   * The bitrate to send at, in bit/s.
    */
   double target;
   /**
-   * Queue of the latest round, seconds.
+   * The queueing delay of the latest round, in seconds.
    */
   double queue;
   /**
-   * Growth of the queue, seconds per second.
+   * The growth of the queueing delay, in seconds per second.
    */
   double trend;
   /**
-   * Capacity at the last congestion, bit/s; 0 before the first.
+   * The capacity at the last congestion, in bit/s; 0 before the first.
    */
   double capacity;
   /**
-   * Share of packets lost in the latest round.
+   * The share of packets lost in the latest round, in [0, 1].
    */
   double lost;
   /**
-   * Share of packets that a full queue refused.
+   * The share of packets that a full queue refused, in [0, 1].
    */
   double refused;
   /**
-   * Seconds from the first departure of the latest round to its report.
+   * The time from the first departure of the latest round to its report, in seconds.
    */
   double trip;
 } whyloss_media_state;
 
 /**
- * Options of `whyloss_receiver_init`.
+ * The options of `whyloss_receiver_init`.
  */
 typedef struct whyloss_receiver_options {
   /**
-   * `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`.
    */
   uint32_t abi;
   /**
-   * Bits of a sequence number, 2 to 64: RTP has 16.
+   * The width of sequence numbers in bits, 2 to 64; 16 for RTP.
    */
   uint32_t bits;
   /**
-   * Name of a receiver classifier, such as `"trees"`.
+   * The name of a receiver classifier, such as `"trees"`.
    */
   const char *name;
   /**
-   * Its parameters, such as `"upper=1.3"`, separated by commas. May be null.
+   * The parameters of the classifier, such as `"upper=1.3"`, separated by commas. May be null.
    */
   const char *parameters;
   /**
-   * Packets that may overtake a missing one before it counts as lost; 0: however many.
+   * The number of packets that may overtake a missing one before it counts as lost; 0 for no
+   * limit.
    */
   uint32_t wait_packets;
   /**
-   * Nanoseconds until a missing packet counts as lost; 0: however many. If both are 0, it
-   * counts at once.
+   * The time until a missing packet counts as lost, in nanoseconds; 0 for no limit. If both
+   * limits are 0, a missing packet counts as lost at once.
    */
   uint64_t wait_ns;
 } whyloss_receiver_options;
 
 /**
- * Lost packets in a row.
+ * A run of consecutive lost packets.
  */
 typedef struct whyloss_loss {
   /**
-   * Number of the first one, counted on past every wrap-around.
+   * The number of the first lost packet, extended past every wrap-around.
    */
   uint64_t first;
   /**
-   * How many packets in a row were lost.
+   * The number of consecutive lost packets.
    */
   uint64_t count;
   /**
-   * When the gap was revealed, on the receiver's clock, nanoseconds.
+   * The time at which the gap was revealed on the receiver's clock, in nanoseconds.
    */
   uint64_t revealed_ns;
   /**
-   * Why they were lost.
+   * The cause of the loss.
    */
   whyloss_cause cause;
 } whyloss_loss;
 
 /**
- * Options of `whyloss_scheme_init`.
+ * The options of `whyloss_scheme_init`.
  */
 typedef struct whyloss_scheme_options {
   /**
-   * `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`.
    */
   uint32_t abi;
   /**
-   * Bytes of a full packet, at least 1.
+   * The size of a full packet in bytes, at least 1.
    */
   uint32_t mtu;
   /**
-   * Name of a scheme (`"whyloss"`), or of a controller, a policy and a sender classifier
+   * The name of a scheme (`"whyloss"`), or of a controller, a policy and a sender classifier
    * (`"cubic/keep/trees"`).
    */
   const char *name;
   /**
-   * Parameters of these, such as `"percent=80"`, separated by commas. May be null.
+   * Their parameters, such as `"percent=80"`, separated by commas. May be null.
    */
   const char *parameters;
   /**
-   * Packets under way that the scheme remembers: 0 (16,384) to 262,144. With one more, it
-   * forgets the oldest. `init` allocates room for all of them.
+   * The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
+   * With one more, it forgets the oldest. `init` allocates room for all of them.
    */
   size_t packets;
 } whyloss_scheme_options;
 
 /**
- * Why packets were lost.
+ * The verdict on a loss event.
  */
 typedef struct whyloss_verdict {
   /**
-   * Cause; `UNKNOWN` exactly if `found` is `NONE`.
+   * The cause; `UNKNOWN` exactly if `found` is `NONE`.
    */
   whyloss_cause cause;
   /**
@@ -432,33 +433,33 @@ typedef struct whyloss_verdict {
    */
   whyloss_found found;
   /**
-   * Odds of congestion, p/(1 - p); NaN if the classifier weighs none.
+   * The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
    */
   double odds;
   /**
-   * When it was found, nanoseconds.
+   * The time at which the loss was found, in nanoseconds.
    */
   uint64_t at_ns;
 } whyloss_verdict;
 
 /**
- * How much may be sent, and how fast.
+ * The amount of data that may be sent, and the rate.
  */
 typedef struct whyloss_allowance {
   /**
-   * Bytes that may be under way, at least two packets.
+   * The bytes that may be in flight, at least two packets.
    */
   uint64_t window;
   /**
-   * Bytes that are under way: sent, not acknowledged, not lost.
+   * The bytes in flight: sent, not acknowledged, not lost.
    */
   uint64_t in_flight;
   /**
-   * Bit/s to pace packets at; `WHYLOSS_UNPACED`: send as acknowledgements arrive.
+   * The pacing rate, in bit/s; `WHYLOSS_UNPACED` means to send as acknowledgements arrive.
    */
   uint64_t pacing;
   /**
-   * Bytes that may leave at once when paced.
+   * The bytes that may leave at once when paced.
    */
   uint64_t quantum;
 } whyloss_allowance;
@@ -468,22 +469,22 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the number of the interface that the library has: `WHYLOSS_ABI` of its header.
+ * Returns the interface number of the library: `WHYLOSS_ABI` of its header.
  */
 uint32_t whyloss_abi(void);
 
 /**
- * Returns a sentence about a status, which is never freed.
+ * Returns a sentence that explains a status. The caller must not free it.
  */
 const char *whyloss_status_text(int32_t status);
 
 /**
- * Returns the bytes that an estimator takes, of memory as `malloc` returns it.
+ * Returns the size of an estimator in bytes. Its memory must be aligned as by `malloc`.
  */
 size_t whyloss_media_size(void);
 
 /**
- * Starts an estimator in `size` bytes at `media`, which hold no live object. If the status is
+ * Initialises an estimator in `size` bytes at `media`, which hold no live object. If the status is
  * not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_media_init(struct whyloss_media *media,
@@ -493,13 +494,14 @@ whyloss_status whyloss_media_init(struct whyloss_media *media,
                                   size_t room);
 
 /**
- * Frees what `init` allocated. The memory itself is the caller's, for another `init`.
+ * Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
+ * pass it to `init` again.
  */
 whyloss_status whyloss_media_drop(struct whyloss_media *media);
 
 /**
- * Takes `count` reports that came at `now_ns` on the sender's clock, in any order. A clock that
- * jumps costs a few rounds.
+ * Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
+ * jumps, the estimator needs a few rounds to recover.
  */
 whyloss_status whyloss_media_on_reports(struct whyloss_media *media,
                                         uint64_t now_ns,
@@ -507,34 +509,35 @@ whyloss_status whyloss_media_on_reports(struct whyloss_media *media,
                                         size_t count);
 
 /**
- * Tells that `now_ns` has come; lowers the target if a timeout was due.
+ * Handles the time `now_ns`: lowers the target if a timeout was due.
  */
 whyloss_status whyloss_media_on_timeout(struct whyloss_media *media, uint64_t now_ns);
 
 /**
- * Writes when `on_timeout` is due if no report comes before; `WHYLOSS_NEVER`: not at all.
+ * Writes the time at which `on_timeout` is due without a report, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_media_next_timeout(struct whyloss_media *media, uint64_t *due_ns);
 
 /**
- * Writes the bitrate to send at, and the state behind it.
+ * Writes the bitrate to send at and the state behind it.
  */
 whyloss_status whyloss_media_target(struct whyloss_media *media, struct whyloss_media_state *state);
 
 /**
- * Returns the bytes that a receiver takes, of memory as `malloc` returns it.
+ * Returns the size of a receiver in bytes. Its memory must be aligned as by `malloc`.
  */
 size_t whyloss_receiver_size(void);
 
 /**
- * Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes;
- * `RANGE` behind the last one, `MEMORY` if it does not fit. Sixty-four bytes hold any name.
+ * Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes.
+ * Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold
+ * any name.
  */
 whyloss_status whyloss_receiver_name(size_t index, char *name, size_t room);
 
 /**
- * Starts a receiver in `size` bytes at `receiver`, which hold no live object. If the status is
- * not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+ * Initialises a receiver in `size` bytes at `receiver`, which hold no live object. If the status
+ * is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_receiver_init(struct whyloss_receiver *receiver,
                                      size_t size,
@@ -548,9 +551,9 @@ whyloss_status whyloss_receiver_init(struct whyloss_receiver *receiver,
 whyloss_status whyloss_receiver_drop(struct whyloss_receiver *receiver);
 
 /**
- * A packet of `bytes` arrives, stamped by the sender's clock and the receiver's. Writes the
- * packets that count as lost now to `losses`, which has `room` for at least
- * `WHYLOSS_MOST_LOSSES`, and their number to `count`. `seen` may be null.
+ * Takes an arriving packet of `bytes` bytes, with stamps of the sender's and the receiver's
+ * clocks. Writes the losses that are certain now to `losses`, and their number to `count`.
+ * `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be null.
  */
 whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
                                           uint64_t number,
@@ -563,7 +566,7 @@ whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
                                           whyloss_seen *seen);
 
 /**
- * Writes the packets that count as lost by `now_ns` on the receiver's clock, as `on_packet` does.
+ * Writes the losses that are certain by `now_ns` on the receiver's clock, as `on_packet` does.
  */
 whyloss_status whyloss_receiver_on_timeout(struct whyloss_receiver *receiver,
                                            uint64_t now_ns,
@@ -572,9 +575,9 @@ whyloss_status whyloss_receiver_on_timeout(struct whyloss_receiver *receiver,
                                            size_t *count);
 
 /**
- * Ends the stream at `now_ns` and writes the packets that are waited for, as `on_packet` does.
- * `last` points to the number of the last packet sent, or is null if that is not known. The next
- * packet begins another stream; the classifier keeps what it knows of the path.
+ * Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
+ * does. `last` points to the number of the last packet sent, or is null if it is not known. The
+ * next packet begins another stream; the classifier keeps its knowledge of the path.
  */
 whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        const uint64_t *last,
@@ -584,24 +587,24 @@ whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        size_t *count);
 
 /**
- * Writes when `on_timeout` is due if no packet arrives before; `WHYLOSS_NEVER`: not at all.
+ * Writes the time at which `on_timeout` is due without a packet, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_receiver_next_timeout(struct whyloss_receiver *receiver, uint64_t *due_ns);
 
 /**
- * Returns the bytes that a scheme takes, of memory as `malloc` returns it.
+ * Returns the size of a scheme in bytes. Its memory must be aligned as by `malloc`.
  */
 size_t whyloss_scheme_size(void);
 
 /**
- * Writes the name of the scheme at `index`, counted from 0, into `room` bytes; `RANGE` behind the
- * last one, `MEMORY` if it does not fit. Sixty-four bytes hold any name.
+ * Writes the name of the scheme at `index`, counted from 0, into `room` bytes. Returns `RANGE`
+ * after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold any name.
  */
 whyloss_status whyloss_scheme_name(size_t index, char *name, size_t room);
 
 /**
- * Starts a connection in `size` bytes at `scheme`, which hold no live object. If the status is
- * not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+ * Initialises a connection in `size` bytes at `scheme`, which hold no live object. If the status
+ * is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_scheme_init(struct whyloss_scheme *scheme,
                                    size_t size,
@@ -610,14 +613,15 @@ whyloss_status whyloss_scheme_init(struct whyloss_scheme *scheme,
                                    size_t room);
 
 /**
- * Frees what `init` allocated. The memory itself is the caller's, for another `init`.
+ * Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
+ * pass it to `init` again.
  */
 whyloss_status whyloss_scheme_drop(struct whyloss_scheme *scheme);
 
 /**
- * Packet `number` of `bytes` leaves. `app_limited` is not 0 if there is nothing more to send
- * although window and pacing would allow it. Numbers rise; packets that count towards nothing
- * under way (acknowledgements alone) are left out.
+ * Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if there is no more
+ * data although window and pacing would allow it, else to 0. Numbers must rise. Leave out packets
+ * that do not count as in flight (acknowledgements alone).
  */
 whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
                                       uint64_t number,
@@ -626,16 +630,16 @@ whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
                                       int32_t app_limited);
 
 /**
- * Tells the round trip of the acknowledgement told next, less the delay that the peer reports
- * (RFC 9002, section 5.3; at most its `max_ack_delay`), so that this delay does not look like a
- * queue. A value below the least round trip counts as that one, and a value above the scheme's own
- * measurement as its own.
+ * Sets the round-trip time of the next acknowledgement, less the delay that the peer reports (RFC
+ * 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue. The
+ * value is raised to the smallest round-trip time so far, and limited to the scheme's own
+ * measurement.
  */
 whyloss_status whyloss_scheme_on_rtt(struct whyloss_scheme *scheme, uint64_t rtt_ns);
 
 /**
- * An acknowledgement arrives that acknowledges these packets anew. One call for each
- * acknowledgement, before `on_lost`. Numbers that are unknown or settled do nothing.
+ * Takes an acknowledgement that newly acknowledges these packets. Call it once for each
+ * acknowledgement, before `on_lost`. Unknown and settled numbers have no effect.
  */
 whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        const uint64_t *numbers,
@@ -643,9 +647,9 @@ whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        uint64_t now_ns);
 
 /**
- * An acknowledgement arrives, by which every packet up to number `through` has arrived but the
- * `count` in `missing`, whose numbers rise. It stands for `on_acked` in a stack that keeps a list
- * of packets under way, but does not say which ones an acknowledgement removed from it.
+ * Takes an acknowledgement of every packet up to number `through` except the `count` packets in
+ * `missing`, in rising order. Use it instead of `on_acked` in a stack that lists the packets in
+ * flight, but does not report which ones an acknowledgement removed.
  */
 whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
                                                uint64_t through,
@@ -654,8 +658,8 @@ whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
                                                uint64_t now_ns);
 
 /**
- * These packets are lost, by acknowledgements of later ones or by time. Writes the verdict if
- * that is a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
+ * Records that these packets are lost, as found by acknowledgements of later ones or by time.
+ * Writes the verdict of a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_lost(struct whyloss_scheme *scheme,
                                       const uint64_t *numbers,
@@ -664,44 +668,44 @@ whyloss_status whyloss_scheme_on_lost(struct whyloss_scheme *scheme,
                                       struct whyloss_verdict *verdict);
 
 /**
- * The retransmission timer expired; packets given up are told as lost afterwards. QUIC's probe
- * timeout is none (RFC 9002, section 6.2). `verdict` may be null.
+ * Records that the retransmission timer expired. Report packets that are given up as lost
+ * afterwards. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_timeout(struct whyloss_scheme *scheme,
                                          uint64_t now_ns,
                                          struct whyloss_verdict *verdict);
 
 /**
- * Everything sent over a long period was lost (RFC 9002, section 7.6), after `on_lost` has told
- * of it. `verdict` may be null.
+ * Records persistent congestion: everything sent over a long period was lost (RFC 9002, section
+ * 7.6). Call it after `on_lost`. `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_persistent_congestion(struct whyloss_scheme *scheme,
                                                        uint64_t now_ns,
                                                        struct whyloss_verdict *verdict);
 
 /**
- * The acknowledgement told last reports marks of ECN.
+ * Records that the last acknowledgement reports ECN marks.
  */
 whyloss_status whyloss_scheme_on_ecn(struct whyloss_scheme *scheme, uint64_t now_ns);
 
 /**
- * All packets that the last loss event called lost have arrived: its effect is undone.
+ * Undoes the effect of the last loss event, because all its packets have arrived after all.
  */
 whyloss_status whyloss_scheme_on_spurious(struct whyloss_scheme *scheme, uint64_t now_ns);
 
 /**
- * Packets have at most `mtu` bytes from now on, at least 1.
+ * Sets the size of full packets from now on, in bytes, at least 1.
  */
 whyloss_status whyloss_scheme_on_mtu(struct whyloss_scheme *scheme, uint32_t mtu);
 
 /**
- * Writes how much may be sent, and how fast.
+ * Writes the amount of data that may be sent, and the rate.
  */
 whyloss_status whyloss_scheme_allowance(struct whyloss_scheme *scheme,
                                         struct whyloss_allowance *allowance);
 
 /**
- * Writes the verdict on the last loss event; before the first, one whose `found` is `NONE`. A
+ * Writes the verdict on the last loss event; before the first event, its `found` is `NONE`. A
  * classifier that revises its verdicts changes the cause when the recovery ends.
  */
 whyloss_status whyloss_scheme_verdict(struct whyloss_scheme *scheme,

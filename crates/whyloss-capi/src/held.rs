@@ -1,4 +1,4 @@
-//! Objects in memory of the caller: how they are filled, checked and emptied.
+//! Objects in the caller's memory: fills, checks and empties them.
 
 use core::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::ABI;
 use crate::text::Message;
 
-/// Outcome of a call.
+/// The outcome of a call.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done.
+    /// The call succeeded.
     Ok = 0,
     /// A pointer is null.
     Null = 1,
@@ -24,11 +24,11 @@ pub enum Status {
     Name = 5,
     /// A number is out of its range.
     Range = 6,
-    /// The packet number or the time lies before one told earlier.
+    /// The packet number or the time lies before an earlier one.
     Order = 7,
-    /// There is no memory for so many packets.
+    /// There is not enough memory for this number of packets.
     Allocation = 8,
-    /// The library failed; the object is of no use any more.
+    /// The library failed; the object can no longer be used.
     Broken = 9,
 }
 
@@ -78,7 +78,8 @@ pub(crate) const fn size<O>() -> usize {
     size_of::<Held<O>>()
 }
 
-/// Whether an object may lie there. C's `malloc` aligns to 16 bytes where Rust's reals need 8.
+/// Returns whether an object may lie there. C's `malloc` aligns to 16 bytes where Rust's reals need
+/// 8.
 fn aligned<T>(pointer: *const T) -> bool {
     pointer.is_aligned()
 }

@@ -1,6 +1,6 @@
 //! The C interface of Whyloss, whose header is `include/whyloss.h`.
 //!
-//! | object | takes | gives | file |
+//! | object | takes | returns | file |
 //! |---|---|---|---|
 //! | `whyloss_scheme` | packets sent, acknowledged, lost, by number | window, pacing rate, causes and odds | `scheme.rs` |
 //! | `whyloss_receiver` | packets that arrive | lost packets with their causes | `receiver.rs` |
@@ -12,13 +12,13 @@
 //!   `malloc` aligns; `whyloss_…_init` fills it. An object must not be copied or moved.
 //! - `whyloss_scheme_init` allocates the scheme's ledger, and `whyloss_media_init` 40 KiB of
 //!   tables; `whyloss_…_drop` frees them. No other function allocates, and receivers never do.
-//! - Every function returns a [`Status`]; with any other than `OK` it has changed nothing, unless
-//!   its description says otherwise. Null pointers, objects that were not initialised or were
-//!   dropped, and events out of order are errors. Memory with a value other than zero must not be
-//!   passed as an object before `init` has filled it.
+//! - Every function returns a [`Status`]. With a status other than `OK`, it has changed nothing,
+//!   unless its description says otherwise. Null pointers, objects that were not initialised or
+//!   were dropped, and events out of order are errors. Memory with a value other than zero must not
+//!   be passed as an object before `init` has filled it.
 //! - An object serves one thread at a time. Distinct objects share nothing.
-//! - A panic of this library, which would be a defect of it, ends the call with
-//!   `WHYLOSS_STATUS_BROKEN`, and so does every later call with the same object.
+//! - A panic of this library would be a defect. It ends the call with `WHYLOSS_STATUS_BROKEN`, as
+//!   every later call with that object does.
 //! - [`ABI`] changes with every change that needs programs to be compiled again. `init` refuses
 //!   any other number, and the shared library has it in its name.
 #![allow(unsafe_code, reason = "pointers of C; each use says why it is sound")]
@@ -34,18 +34,18 @@ use core::ffi::c_char;
 
 pub use held::Status;
 
-/// Number of this interface, which `init` compares.
+/// The number of this interface, which `init` compares.
 pub const ABI: u32 = 1;
 
-/// Cause of a loss.
+/// The cause of a loss.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Not known.
+    /// The cause is not known.
     Unknown = 0,
     /// A full queue refused the packet.
     Congestion = 1,
-    /// A channel damaged it.
+    /// A channel damaged the packet.
     Wireless = 2,
 }
 
@@ -58,13 +58,13 @@ impl From<whyloss::Cause> for Why {
     }
 }
 
-/// Returns the number of the interface that the library has: `WHYLOSS_ABI` of its header.
+/// Returns the interface number of the library: `WHYLOSS_ABI` of its header.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_abi() -> u32 {
     ABI
 }
 
-/// Returns a sentence about a status, which is never freed.
+/// Returns a sentence that explains a status. The caller must not free it.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_status_text(status: i32) -> *const c_char {
     Status::text(status).as_ptr()

@@ -9,34 +9,34 @@ use crate::held::{self, Object, Status};
 use crate::receiver::NEVER;
 use crate::text::Message;
 
-/// An estimator, in memory of the caller.
+/// An estimator in the caller's memory.
 pub struct Media {
     _private: [u8; 0],
 }
 
-/// Options of `whyloss_media_init`.
+/// The options of `whyloss_media_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaOptions {
-    /// `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`.
     pub abi: u32,
-    /// Bit/s to start at, 0 to 1e12 like the bounds.
+    /// The initial bitrate, in bit/s, from 0 to 1e12 like the bounds.
     pub initial: f64,
-    /// The lowest bit/s to send at.
+    /// The lowest bitrate, in bit/s.
     pub least: f64,
-    /// The highest bit/s to send at.
+    /// The highest bitrate, in bit/s.
     pub most: f64,
 }
 
-/// Fate of a packet in a report.
+/// The fate of a packet in a report.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fated {
-    /// It did not arrive.
+    /// The packet did not arrive.
     Lost = 0,
-    /// It arrived, at the time that the report tells.
+    /// The packet arrived at the reported time.
     Arrived = 1,
-    /// It arrived, at a time that is not known.
+    /// The packet arrived at an unknown time.
     ArrivedUntimed = 2,
 }
 
@@ -44,39 +44,39 @@ pub enum Fated {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaReport {
-    /// Number of the packet, counted up by one in the order of departure.
+    /// The number of the packet, one more for each packet in the order of departure.
     pub id: u64,
-    /// When it left, on the sender's clock, nanoseconds.
+    /// The departure time on the sender's clock, in nanoseconds.
     pub departed_ns: u64,
-    /// When it arrived, on the receiver's clock, nanoseconds.
+    /// The arrival time on the receiver's clock, in nanoseconds.
     pub received_ns: u64,
-    /// Bytes on the wire.
+    /// The size on the wire, in bytes.
     pub bytes: u32,
-    /// One of `whyloss_fate`.
+    /// The fate, a value of `whyloss_fate`.
     pub fate: i32,
-    /// The two bits of ECN with which it arrived.
+    /// The two ECN bits with which the packet arrived.
     pub ecn: i32,
-    /// One of `whyloss_cause`, if the path knows why it was lost.
+    /// The true cause of a loss, a value of `whyloss_cause`, if the path knows it.
     pub cause: i32,
 }
 
-/// State behind the bitrate, for logs. No decision should rest on it.
+/// The state behind the bitrate, for logs. Programs should not base decisions on it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaState {
-    /// Bit/s to send at.
+    /// The bitrate to send at, in bit/s.
     pub target: f64,
-    /// Queue of the latest round, seconds.
+    /// The queueing delay of the latest round, in seconds.
     pub queue: f64,
-    /// Growth of the queue, seconds per second.
+    /// The growth of the queueing delay, in seconds per second.
     pub trend: f64,
-    /// Capacity at the last congestion, bit/s; 0 before the first.
+    /// The capacity at the last congestion, in bit/s; 0 before the first.
     pub capacity: f64,
-    /// Share of packets lost in the latest round.
+    /// The share of packets lost in the latest round, in [0, 1].
     pub lost: f64,
-    /// Share of packets that a full queue refused.
+    /// The share of packets that a full queue refused, in [0, 1].
     pub refused: f64,
-    /// Seconds from the first departure of the latest round to its report.
+    /// The time from the first departure of the latest round to its report, in seconds.
     pub trip: f64,
 }
 
@@ -84,7 +84,7 @@ impl Object for Estimator {
     const LIVE: u64 = 0x7768_795f_6d65_6469;
 }
 
-/// Reads a report.
+/// Reads a report of the C interface; `None` if a number in it is invalid.
 fn read(report: &MediaReport) -> Option<Report> {
     let cause = match report.cause {
         0 => None,
@@ -108,13 +108,13 @@ fn read(report: &MediaReport) -> Option<Report> {
     })
 }
 
-/// Returns the bytes that an estimator takes, of memory as `malloc` returns it.
+/// Returns the size of an estimator in bytes. Its memory must be aligned as by `malloc`.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_media_size() -> usize {
     held::size::<Estimator>()
 }
 
-/// Starts an estimator in `size` bytes at `media`, which hold no live object. If the status is
+/// Initialises an estimator in `size` bytes at `media`, which hold no live object. If the status is
 /// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
@@ -149,18 +149,19 @@ pub unsafe extern "C" fn whyloss_media_init(
     unsafe { held::init(media.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
-/// Frees what `init` allocated. The memory itself is the caller's, for another `init`.
+/// Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
+/// pass it to `init` again.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
     // SAFETY: the caller says so.
     unsafe { held::drop::<Estimator>(media.cast()) }
 }
 
-/// Takes `count` reports that came at `now_ns` on the sender's clock, in any order. A clock that
-/// jumps costs a few rounds.
+/// Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
+/// jumps, the estimator needs a few rounds to recover.
 ///
 /// # Safety
 /// `reports` points to `count` reports; the rest as the contract says.
@@ -184,10 +185,10 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Tells that `now_ns` has come; lowers the target if a timeout was due.
+/// Handles the time `now_ns`: lowers the target if a timeout was due.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64) -> Status {
     let act = |estimator: &mut Estimator| {
@@ -198,10 +199,10 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Writes when `on_timeout` is due if no report comes before; `WHYLOSS_NEVER`: not at all.
+/// Writes the time at which `on_timeout` is due without a report, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *mut u64) -> Status {
     let act = |estimator: &mut Estimator| {
@@ -213,10 +214,10 @@ pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Writes the bitrate to send at, and the state behind it.
+/// Writes the bitrate to send at and the state behind it.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut MediaState) -> Status {
     let act = |estimator: &mut Estimator| {

@@ -10,68 +10,69 @@ use crate::Why;
 use crate::held::{self, Object, Status};
 use crate::text::{self, Message, Parameters};
 
-/// Losses that one call tells at most.
+/// The highest number of losses that one call reports.
 pub const MOST_LOSSES: usize = 17;
 const _: () = assert!(MOST_LOSSES == HOLES + 1);
 
-/// Time at which nothing is due.
+/// The time that stands for never.
 pub const NEVER: u64 = u64::MAX;
 
-/// A receiver's tracker of losses, in memory of the caller.
+/// A receiver's loss tracker in the caller's memory.
 pub struct Receiver {
     _private: [u8; 0],
 }
 
-/// Options of `whyloss_receiver_init`.
+/// The options of `whyloss_receiver_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverOptions {
-    /// `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`.
     pub abi: u32,
-    /// Bits of a sequence number, 2 to 64: RTP has 16.
+    /// The width of sequence numbers in bits, 2 to 64; 16 for RTP.
     pub bits: u32,
-    /// Name of a receiver classifier, such as `"trees"`.
+    /// The name of a receiver classifier, such as `"trees"`.
     pub name: *const c_char,
-    /// Its parameters, such as `"upper=1.3"`, separated by commas. May be null.
+    /// The parameters of the classifier, such as `"upper=1.3"`, separated by commas. May be null.
     pub parameters: *const c_char,
-    /// Packets that may overtake a missing one before it counts as lost; 0: however many.
+    /// The number of packets that may overtake a missing one before it counts as lost; 0 for no
+    /// limit.
     pub wait_packets: u32,
-    /// Nanoseconds until a missing packet counts as lost; 0: however many. If both are 0, it
-    /// counts at once.
+    /// The time until a missing packet counts as lost, in nanoseconds; 0 for no limit. If both
+    /// limits are 0, a missing packet counts as lost at once.
     pub wait_ns: u64,
 }
 
-/// Lost packets in a row.
+/// A run of consecutive lost packets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Number of the first one, counted on past every wrap-around.
+    /// The number of the first lost packet, extended past every wrap-around.
     pub first: u64,
-    /// How many packets in a row were lost.
+    /// The number of consecutive lost packets.
     pub count: u64,
-    /// When the gap was revealed, on the receiver's clock, nanoseconds.
+    /// The time at which the gap was revealed on the receiver's clock, in nanoseconds.
     pub revealed_ns: u64,
-    /// Why they were lost.
+    /// The cause of the loss.
     pub cause: Why,
 }
 
-/// The verdict on a packet's arrival.
+/// Says how an arriving packet was classed.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// The first packet of all.
+    /// The first packet of the stream.
     First = 0,
     /// A new packet.
     New = 1,
-    /// A packet that was waited for: it was overtaken, not lost.
+    /// A packet for which the tracker was waiting: it was reordered, not lost.
     Late = 2,
-    /// A packet that was given up, or is older than what is remembered.
+    /// A packet that was already reported lost, or is older than the tracker remembers.
     TooLate = 3,
     /// A packet that had arrived before.
     Duplicate = 4,
-    /// A number out of nowhere. If the next one follows it, the sender has started anew.
+    /// A number outside the expected range. If its successor follows, the sender has restarted.
     Suspect = 5,
-    /// The sender has started anew: this is the second packet of the new count.
+    /// The second packet since the sender restarted.
     Restart = 6,
 }
 
@@ -82,14 +83,14 @@ impl Object for Live {
     const LIVE: u64 = 0x7768_795f_7265_6365;
 }
 
-/// Losses on their way to the caller.
+/// The losses that are on their way to the caller.
 struct Told {
     losses: *mut Loss,
     count: usize,
 }
 
 impl Told {
-    /// Room for the losses of a call.
+    /// Creates the room for the losses of a call.
     ///
     /// # Safety
     /// `losses` is null, misaligned, or `room` of them may be written there.
@@ -122,14 +123,15 @@ impl Told {
     }
 }
 
-/// Returns the bytes that a receiver takes, of memory as `malloc` returns it.
+/// Returns the size of a receiver in bytes. Its memory must be aligned as by `malloc`.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_receiver_size() -> usize {
     held::size::<Live>()
 }
 
-/// Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes;
-/// `RANGE` behind the last one, `MEMORY` if it does not fit. Sixty-four bytes hold any name.
+/// Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes.
+/// Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold
+/// any name.
 ///
 /// # Safety
 /// `name` is null, or `room` bytes may be written there.
@@ -143,8 +145,8 @@ pub unsafe extern "C" fn whyloss_receiver_name(
     unsafe { text::name(REGISTRY, index, (name, room)) }
 }
 
-/// Starts a receiver in `size` bytes at `receiver`, which hold no live object. If the status is
-/// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+/// Initialises a receiver in `size` bytes at `receiver`, which hold no live object. If the status
+/// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -192,16 +194,16 @@ pub unsafe extern "C" fn whyloss_receiver_init(
 /// Ends the use of a receiver, which has allocated nothing.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Status {
     // SAFETY: the caller says so.
     unsafe { held::drop::<Live>(receiver.cast()) }
 }
 
-/// A packet of `bytes` arrives, stamped by the sender's clock and the receiver's. Writes the
-/// packets that count as lost now to `losses`, which has `room` for at least
-/// `WHYLOSS_MOST_LOSSES`, and their number to `count`. `seen` may be null.
+/// Takes an arriving packet of `bytes` bytes, with stamps of the sender's and the receiver's
+/// clocks. Writes the losses that are certain now to `losses`, and their number to `count`.
+/// `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be null.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -247,7 +249,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Writes the packets that count as lost by `now_ns` on the receiver's clock, as `on_packet` does.
+/// Writes the losses that are certain by `now_ns` on the receiver's clock, as `on_packet` does.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -273,9 +275,9 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Ends the stream at `now_ns` and writes the packets that are waited for, as `on_packet` does.
-/// `last` points to the number of the last packet sent, or is null if that is not known. The next
-/// packet begins another stream; the classifier keeps what it knows of the path.
+/// Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
+/// does. `last` points to the number of the last packet sent, or is null if it is not known. The
+/// next packet begins another stream; the classifier keeps its knowledge of the path.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -308,10 +310,10 @@ pub unsafe extern "C" fn whyloss_receiver_finish(
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Writes when `on_timeout` is due if no packet arrives before; `WHYLOSS_NEVER`: not at all.
+/// Writes the time at which `on_timeout` is due without a packet, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_next_timeout(
     receiver: *mut Receiver,

@@ -10,32 +10,32 @@ use crate::Why;
 use crate::held::{self, Object, Status};
 use crate::text::{self, Message, Parameters};
 
-/// Packets that a scheme remembers by default.
+/// The number of packets that a scheme remembers by default.
 pub const DEFAULT_PACKETS: usize = 1 << 14;
 
-/// Pacing rate of a scheme that paces by acknowledgements alone.
+/// The pacing rate of a scheme that sends as acknowledgements arrive.
 pub const UNPACED: u64 = u64::MAX;
 
-/// A connection under a scheme, in memory of the caller.
+/// A connection under a scheme in the caller's memory.
 pub struct Scheme {
     _private: [u8; 0],
 }
 
-/// Options of `whyloss_scheme_init`.
+/// The options of `whyloss_scheme_init`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeOptions {
-    /// `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`.
     pub abi: u32,
-    /// Bytes of a full packet, at least 1.
+    /// The size of a full packet in bytes, at least 1.
     pub mtu: u32,
-    /// Name of a scheme (`"whyloss"`), or of a controller, a policy and a sender classifier
+    /// The name of a scheme (`"whyloss"`), or of a controller, a policy and a sender classifier
     /// (`"cubic/keep/trees"`).
     pub name: *const c_char,
-    /// Parameters of these, such as `"percent=80"`, separated by commas. May be null.
+    /// Their parameters, such as `"percent=80"`, separated by commas. May be null.
     pub parameters: *const c_char,
-    /// Packets under way that the scheme remembers: 0 (16,384) to 262,144. With one more, it
-    /// forgets the oldest. `init` allocates room for all of them.
+    /// The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
+    /// With one more, it forgets the oldest. `init` allocates room for all of them.
     pub packets: size_t,
 }
 
@@ -43,25 +43,25 @@ pub struct SchemeOptions {
 #[allow(non_camel_case_types)]
 type size_t = usize;
 
-/// How much may be sent, and how fast.
+/// The amount of data that may be sent, and the rate.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Bytes that may be under way, at least two packets.
+    /// The bytes that may be in flight, at least two packets.
     pub window: u64,
-    /// Bytes that are under way: sent, not acknowledged, not lost.
+    /// The bytes in flight: sent, not acknowledged, not lost.
     pub in_flight: u64,
-    /// Bit/s to pace packets at; `WHYLOSS_UNPACED`: send as acknowledgements arrive.
+    /// The pacing rate, in bit/s; `WHYLOSS_UNPACED` means to send as acknowledgements arrive.
     pub pacing: u64,
-    /// Bytes that may leave at once when paced.
+    /// The bytes that may leave at once when paced.
     pub quantum: u64,
 }
 
-/// How a loss was found.
+/// Says how a loss was found.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// No loss has been found, or this one belongs to an event told before.
+    /// No loss has been found, or the loss belongs to an earlier event.
     None = 0,
     /// Three later packets were acknowledged.
     Duplicates = 1,
@@ -73,17 +73,17 @@ pub enum Found {
     Persistent = 4,
 }
 
-/// Why packets were lost.
+/// The verdict on a loss event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Cause; `UNKNOWN` exactly if `found` is `NONE`.
+    /// The cause; `UNKNOWN` exactly if `found` is `NONE`.
     pub cause: Why,
     /// How the loss was found.
     pub found: Found,
-    /// Odds of congestion, p/(1 - p); NaN if the classifier weighs none.
+    /// The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
     pub odds: f64,
-    /// When it was found, nanoseconds.
+    /// The time at which the loss was found, in nanoseconds.
     pub at_ns: u64,
 }
 
@@ -119,9 +119,9 @@ impl From<Option<connection::Verdict>> for Verdict {
 struct Live {
     connection: Connection,
     mtu: u32,
-    /// Number of the last packet sent.
+    /// The number of the last packet sent.
     last: Option<u64>,
-    /// The latest time told.
+    /// The latest time that the caller passed.
     now: Time,
 }
 
@@ -157,14 +157,14 @@ fn scheme(name: &str, parameters: &str, message: &mut Message) -> Result<schemes
     Ok(schemes::Scheme::new(kind, wireless, classifier))
 }
 
-/// Returns the bytes that a scheme takes, of memory as `malloc` returns it.
+/// Returns the size of a scheme in bytes. Its memory must be aligned as by `malloc`.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_scheme_size() -> usize {
     held::size::<Live>()
 }
 
-/// Writes the name of the scheme at `index`, counted from 0, into `room` bytes; `RANGE` behind the
-/// last one, `MEMORY` if it does not fit. Sixty-four bytes hold any name.
+/// Writes the name of the scheme at `index`, counted from 0, into `room` bytes. Returns `RANGE`
+/// after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold any name.
 ///
 /// # Safety
 /// `name` is null, or `room` bytes may be written there.
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn whyloss_scheme_name(
     unsafe { text::name(schemes::REGISTRY, index, (name, room)) }
 }
 
-/// Starts a connection in `size` bytes at `scheme`, which hold no live object. If the status is
-/// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+/// Initialises a connection in `size` bytes at `scheme`, which hold no live object. If the status
+/// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -228,22 +228,23 @@ pub unsafe extern "C" fn whyloss_scheme_init(
     unsafe { held::init(scheme.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
-/// Frees what `init` allocated. The memory itself is the caller's, for another `init`.
+/// Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
+/// pass it to `init` again.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_drop(scheme: *mut Scheme) -> Status {
     // SAFETY: the caller says so.
     unsafe { held::drop::<Live>(scheme.cast()) }
 }
 
-/// Packet `number` of `bytes` leaves. `app_limited` is not 0 if there is nothing more to send
-/// although window and pacing would allow it. Numbers rise; packets that count towards nothing
-/// under way (acknowledgements alone) are left out.
+/// Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if there is no more
+/// data although window and pacing would allow it, else to 0. Numbers must rise. Leave out packets
+/// that do not count as in flight (acknowledgements alone).
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_sent(
     scheme: *mut Scheme,
@@ -266,13 +267,13 @@ pub unsafe extern "C" fn whyloss_scheme_on_sent(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Tells the round trip of the acknowledgement told next, less the delay that the peer reports
-/// (RFC 9002, section 5.3; at most its `max_ack_delay`), so that this delay does not look like a
-/// queue. A value below the least round trip counts as that one, and a value above the scheme's own
-/// measurement as its own.
+/// Sets the round-trip time of the next acknowledgement, less the delay that the peer reports (RFC
+/// 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue. The
+/// value is raised to the smallest round-trip time so far, and limited to the scheme's own
+/// measurement.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -284,8 +285,8 @@ pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64)
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// An acknowledgement arrives that acknowledges these packets anew. One call for each
-/// acknowledgement, before `on_lost`. Numbers that are unknown or settled do nothing.
+/// Takes an acknowledgement that newly acknowledges these packets. Call it once for each
+/// acknowledgement, before `on_lost`. Unknown and settled numbers have no effect.
 ///
 /// # Safety
 /// `numbers` points to `count` numbers; the rest as the contract says.
@@ -308,9 +309,9 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// An acknowledgement arrives, by which every packet up to number `through` has arrived but the
-/// `count` in `missing`, whose numbers rise. It stands for `on_acked` in a stack that keeps a list
-/// of packets under way, but does not say which ones an acknowledgement removed from it.
+/// Takes an acknowledgement of every packet up to number `through` except the `count` packets in
+/// `missing`, in rising order. Use it instead of `on_acked` in a stack that lists the packets in
+/// flight, but does not report which ones an acknowledgement removed.
 ///
 /// # Safety
 /// `missing` points to `count` numbers; the rest as the contract says.
@@ -337,8 +338,8 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// These packets are lost, by acknowledgements of later ones or by time. Writes the verdict if
-/// that is a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
+/// Records that these packets are lost, as found by acknowledgements of later ones or by time.
+/// Writes the verdict of a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
 ///
 /// # Safety
 /// `numbers` points to `count` numbers; the rest as the contract says.
@@ -377,11 +378,11 @@ unsafe fn tell(verdict: *mut Verdict, said: Option<connection::Verdict>) -> Resu
     unsafe { held::output(verdict, said.into()) }
 }
 
-/// The retransmission timer expired; packets given up are told as lost afterwards. QUIC's probe
-/// timeout is none (RFC 9002, section 6.2). `verdict` may be null.
+/// Records that the retransmission timer expired. Report packets that are given up as lost
+/// afterwards. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_timeout(
     scheme: *mut Scheme,
@@ -399,11 +400,11 @@ pub unsafe extern "C" fn whyloss_scheme_on_timeout(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Everything sent over a long period was lost (RFC 9002, section 7.6), after `on_lost` has told
-/// of it. `verdict` may be null.
+/// Records persistent congestion: everything sent over a long period was lost (RFC 9002, section
+/// 7.6). Call it after `on_lost`. `verdict` may be null.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
     scheme: *mut Scheme,
@@ -421,10 +422,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// The acknowledgement told last reports marks of ECN.
+/// Records that the last acknowledgement reports ECN marks.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -436,10 +437,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64)
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// All packets that the last loss event called lost have arrived: its effect is undone.
+/// Undoes the effect of the last loss event, because all its packets have arrived after all.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -451,10 +452,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns:
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Packets have at most `mtu` bytes from now on, at least 1.
+/// Sets the size of full packets from now on, in bytes, at least 1.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) -> Status {
     let act = |live: &mut Live| {
@@ -469,10 +470,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) ->
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Writes how much may be sent, and how fast.
+/// Writes the amount of data that may be sent, and the rate.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_allowance(
     scheme: *mut Scheme,
@@ -493,11 +494,11 @@ pub unsafe extern "C" fn whyloss_scheme_allowance(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Writes the verdict on the last loss event; before the first, one whose `found` is `NONE`. A
+/// Writes the verdict on the last loss event; before the first event, its `found` is `NONE`. A
 /// classifier that revises its verdicts changes the cause when the recovery ends.
 ///
 /// # Safety
-/// As the contract in the description of this interface says.
+/// The pointers must satisfy the contract at the head of this crate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_verdict(
     scheme: *mut Scheme,

@@ -1,4 +1,4 @@
-//! Text of C: names and parameters in, messages out.
+//! Reads names and parameters from C, and writes messages.
 
 use core::ffi::{CStr, c_char};
 use core::fmt;
@@ -10,16 +10,16 @@ use crate::Status;
 /// Parameters that one text may have.
 const MOST_PARAMETERS: usize = 64;
 
-/// Where a message goes: as many bytes as fit, a zero behind them.
+/// The place for a message. It takes as many bytes as fit, with a zero behind them.
 pub(crate) struct Message {
     text: *mut u8,
-    /// Bytes left, the zero's included.
+    /// The number of bytes left, including the final zero.
     room: usize,
     empty: bool,
 }
 
 impl Message {
-    /// A message at `text`, empty at first.
+    /// Returns a message at `text`, empty at first.
     ///
     /// # Safety
     /// `text` is null, or `room` bytes may be written there as long as the message lives.
