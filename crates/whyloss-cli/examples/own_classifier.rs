@@ -50,7 +50,7 @@ const HALF: Entry<OutsideReceiver> = Entry::new(
     },
 );
 
-/// Does what the command line says.
+/// Runs the command with the additional classifier.
 pub fn main() -> ExitCode {
     // Rows of a sweep belong to this version: change it with the algorithm.
     whyloss_cli::main(&Registry::new().receiver(HALF).version("1"))

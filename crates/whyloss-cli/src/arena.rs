@@ -1,5 +1,4 @@
-//! `whyloss arena`: classifiers on networks drawn at random, beside the oracle on the same
-//! networks.
+//! `whyloss arena`: compares classifiers with the oracle on networks drawn at random.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ use crate::threads::{self, MOST_JOBS};
 /// The default of `--against`: differences are taken from this contender.
 const AGAINST: &str = "zbs-2003";
 
-/// Most networks.
+/// The highest number of networks to draw.
 const MOST_NETWORKS: u64 = 10_000;
 
 #[derive(Debug, Args)]
@@ -33,65 +32,66 @@ const MOST_NETWORKS: u64 = 10_000;
     reason = "each is a switch of the command"
 )]
 pub(crate) struct ArenaArgs {
-    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }`; over
-    /// TCP also controllers such as `bbr`, which need none [default: every classifier that the
-    /// transport can have, and over TCP `bbr` and `copa`]. The oracle and the unaware one always
-    /// compete.
+    /// Classifiers to compare, in scenario syntax: `zigzag` or `{ name = "mbiaz", upper = 1.3 }`.
+    /// With TCP, controllers such as `bbr` are accepted too. `oracle` and `unaware` are always
+    /// included [default: all classifiers for the transport; with TCP, also `bbr` and `copa`].
     #[arg(value_name = "CLASSIFIER")]
     classifiers: Vec<String>,
-    /// Number of networks.
+    /// Number of networks to draw.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=MOST_NETWORKS))]
     networks: u64,
-    /// Seed of the drawn networks.
+    /// Seed for drawing the networks.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Runs of each classifier in each network.
+    /// Runs per classifier and network.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: u64,
-    /// Transport of the flows.
+    /// Transport protocol of the flows.
     #[arg(long, value_enum, default_value_t = Carrier::Tfrc)]
     transport: Carrier,
-    /// The queues of the narrow links.
+    /// Queue discipline of the bottleneck links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let noisy links retransmit lost packets: 7 tries, 8 ms apart.
+    /// Let lossy links retransmit a lost packet after 8 ms, with at most 7 transmissions in all.
     #[arg(long)]
     arq: bool,
-    /// Let queues that drop early (RED, CoDel, FQ-CoDel, PIE) mark instead, and flows of TCP and
-    /// TFRC be ECN-capable.
+    /// Enable ECN: all flows are ECN-capable, and RED, CoDel, FQ-CoDel and PIE mark packets instead
+    /// of dropping them.
     #[arg(long)]
     ecn: bool,
-    /// Vary noisy links' rates: 1.5, 1 and 0.5 times nominal, for 1 s each on average.
+    /// Vary the rate of lossy links between 1.5, 1 and 0.5 times nominal, for 1 s each on average.
     #[arg(long)]
     varying: bool,
-    /// The channels of noisy links.
+    /// Channels of the lossy links.
     #[arg(long, value_enum, default_value_t = Radio::Drawn)]
     radios: Radio,
-    /// Let noisy links repeat the trials of this recording that lose 0.3 to 30 %: a table, a
-    /// pattern, or a directory of them.
+    /// Use recorded losses on the lossy links, from a table (CSV), a pattern of digits, or a
+    /// directory of these. Skips trials that lose less than 0.3 % or more than 30 % of packets.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
-    /// Leave out harm to a plain flow, which takes two thirds of the time.
+    /// Skip the measurement of harm to a competing flow without a classifier, which takes two
+    /// thirds of the time.
     #[arg(long)]
     no_harm: bool,
-    /// Print differences from this competing classifier on the same networks, too [default:
-    /// zbs-2003, if it competes].
+    /// Also print differences from this classifier on the same networks [default: zbs-2003, if
+    /// included].
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
-    /// Ask all receiver classifiers about the same arrivals instead, and draw their curves.
+    /// Give all receiver classifiers the same arrivals, instead of the traffic that each one
+    /// causes, and draw curves of Mc against 1 − Mw.
     #[arg(long, conflicts_with = "classifiers")]
     replay: bool,
-    /// Print this network as a scenario file (counting from 0), and run nothing.
+    /// Print the network with this number, counting from 0, as a scenario file and exit.
     #[arg(long, value_name = "NETWORK")]
     show: Option<u64>,
-    /// Print the plan for `whyloss sweep` and run nothing; `--out` writes it with its scenarios
-    /// instead.
+    /// Print a plan for `whyloss sweep` and exit. With --out, write the plan and its scenarios
+    /// there.
     #[arg(long, conflicts_with_all = ["replay", "show"])]
     plan: bool,
-    /// Threads [default: one per core]. Does not affect results.
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write a page, the figures (SVG) and the values (CSV) here as well.
+    /// Also write an HTML page, figures (SVG) and values (CSV) to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
@@ -114,7 +114,7 @@ enum Carrier {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Discipline {
-    /// As drawn: three in four DropTail, else RED.
+    /// Drawn at random: DropTail in three of four networks, otherwise RED.
     Drawn,
     /// DropTail.
     #[value(name = "droptail")]
@@ -131,9 +131,9 @@ enum Discipline {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Radio {
-    /// As drawn.
+    /// Channels that are drawn at random.
     Drawn,
-    /// Those fitted to recordings (`whyloss list`).
+    /// Models fitted to recordings; `whyloss list` names them.
     Recorded,
 }
 
@@ -141,15 +141,15 @@ enum Radio {
 enum Format {
     /// Tables.
     Table,
-    /// One object per table, one per line.
+    /// One JSON object per table, each on its own line.
     Json,
-    /// One row per measured value.
+    /// One CSV row per measured value.
     Csv,
 }
 
 impl ArenaArgs {
-    /// The channels of noisy links; refuses a recording that cannot be replayed, before anything
-    /// runs.
+    /// Returns the channels of noisy links; refuses a recording that cannot be replayed, before
+    /// anything runs.
     fn radios(&self) -> Result<Radios, CliError> {
         let Some(path) = &self.recordings else {
             return Ok(match self.radios {
@@ -297,7 +297,7 @@ fn print_plan(plan: &Plan, dir: Option<&Path>, out: &mut dyn Write) -> Result<()
     Ok(out.write_all(text.as_bytes())?)
 }
 
-/// Refuses a name that does not compete: nothing differs from it.
+/// Returns an error if `--against` names a classifier that is not compared.
 fn check_against(name: Option<&str>, contenders: &[Contender]) -> Result<(), CliError> {
     let competing = Contender::all(contenders).into_iter();
     let competing: Vec<String> = competing.map(|contender| contender.0).collect();

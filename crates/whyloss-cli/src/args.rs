@@ -25,7 +25,8 @@ use crate::session::{RecvArgs, SendArgs};
 use crate::sweep::SweepArgs;
 use crate::validate::ValidateArgs;
 
-/// Shows whether congestion or radio lost packets, and reproduces papers about it.
+/// Find out why packets were lost, at a full queue or on a lossy link, in captures, simulations and
+/// emulated networks.
 #[derive(Debug, Parser)]
 #[command(name = "whyloss", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -38,59 +39,57 @@ const EXIT_CODES: &str = "Exit codes: 0 done (even if claims fail), 1 a run fail
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Name every experiment, classifier and controller.
+    /// List the names that other subcommands take: experiments, classifiers, controllers, policies,
+    /// schemes and recorded channels.
     List(ListArgs),
-    /// Run the tables and figures of a paper, and print its numbers beside the measured ones.
+    /// Reproduce tables and figures of papers, and print measured numbers beside published ones.
     Reproduce(ReproduceArgs),
-    /// Simulate a scenario file, and print the results of each flow and link.
+    /// Simulate a scenario file and print results for each flow and link.
     Run(RunArgs),
-    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; existing rows
-    /// are kept.
+    /// Run a scenario over a grid of parameters and seeds, and save one row per run. Skips runs
+    /// that are already saved.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
-    /// Compare classifiers with an all-knowing oracle on random networks.
+    /// Compare classifiers on random networks with an oracle that knows every cause.
     Arena(ArenaArgs),
-    /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms
-    /// most.
+    /// Evaluate a scheme against RFC 9743, or search for the network where it harms CUBIC most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
-    /// Show which packets of a capture were lost, and why.
+    /// Show which packets in a capture were lost, and why.
     Diagnose(DiagnoseArgs),
-    /// Compare two runs or diagnoses.
+    /// Compare two runs, sweeps or diagnoses.
     Compare(CompareArgs),
-    /// Fit a channel to recordings, and print it as TOML for a scenario.
+    /// Fit a loss, rate or delay model to recordings and print it as TOML for a scenario.
     Fit(FitArgs),
-    /// Measure the cost of a delivered packet, here and in ns-2.
+    /// Measure CPU time per delivered packet in Whyloss, ns-2 and ns-3.
     Bench(BenchArgs),
-    /// One run of `bench`, in a process of its own.
+    /// Runs one measurement of `bench` in its own process.
     #[command(hide = true)]
     BenchChild(ChildArgs),
-    /// Compare with ns-2, ns-3 and closed forms, and print which results are equivalent.
+    /// Compare simulations with ns-2, ns-3 and closed-form results.
     Validate(ValidateArgs),
-    /// Run commands behind an emulated link, and tell why each packet was lost (Linux).
+    /// Run a command behind an emulated link that logs why it lost each packet (Linux).
     #[cfg(target_os = "linux")]
     Link(Box<LinkArgs>),
-    /// Send over TFRC or IFTP to `whyloss recv` (Linux).
+    /// Send data to `whyloss recv` over TFRC, IFTP or RTP (Linux).
     #[cfg(target_os = "linux")]
     Send(SendArgs),
-    /// Receive from `whyloss send`, and tell why missing packets were lost (Linux).
+    /// Receive data from `whyloss send` and report why each missing packet was lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
-    /// Compare simulations with emulated links, kernels and sockets, as docs/evidence/reality.md
-    /// does (Linux, root).
+    /// Compare simulations with kernels and sockets over emulated links (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
-    /// Load our congestion controls into this machine's kernel, and watch them decide (Linux,
-    /// root).
+    /// Load congestion controls into this machine's kernel and watch their verdicts (Linux, root).
     Kernel(KernelArgs),
-    /// Between `link` and a command.
+    /// Prepares a namespace for `link` and starts its command.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LinkInit(InitArgs),
-    /// Print the JSON Schema of scenario files, for completion and checks in editors.
+    /// Print the JSON Schema of scenario files, which editors use to complete and check them.
     Schema,
-    /// Print a script that completes the command's options in a shell.
+    /// Print a shell completion script.
     Completions(CompletionsArgs),
-    /// Print the manual as a page for `man`.
+    /// Print the man page.
     Man,
 }

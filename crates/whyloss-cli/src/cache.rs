@@ -1,4 +1,4 @@
-//! Where scripts for other simulators, and the program compiled for ns-3, are kept.
+//! The directory for scripts for other simulators and for the program compiled for ns-3.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,24 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 pub(crate) struct CacheArgs {
-    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in
-    /// `$XDG_CACHE_HOME`, else in `~/.cache`].
+    /// Directory for the ns-2 scripts and the compiled ns-3 program [default: `whyloss` in
+    /// `$XDG_CACHE_HOME` or `~/.cache`].
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
 
 impl CacheArgs {
-    /// The directory, made if it was not there.
+    /// Returns the directory, made if it was not there.
     ///
     /// # Errors
-    /// [`CliError::Peer`] if it cannot be made.
+    /// Returns [`CliError::Peer`] if it cannot be made.
     pub(crate) fn directory(&self) -> Result<PathBuf, CliError> {
         let directory = self.cache.clone().unwrap_or_else(default_directory);
         peers::cache(&directory).map_err(CliError::Peer)
     }
 }
 
-/// As the base directories have it; the current directory where there is no home.
+/// Returns `whyloss` in `$XDG_CACHE_HOME`, else in `~/.cache`, else in the current directory.
 fn default_directory() -> PathBuf {
     let from = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     from("XDG_CACHE_HOME")

@@ -1,8 +1,8 @@
-//! `whyloss compare`: how two runs, sweeps or diagnoses differ, number by number.
+//! `whyloss compare`: compares two runs, sweeps or diagnoses, number by number.
 //!
 //! Reads `results.json`, `sweep.json` or `diagnosis.json` from each directory and pairs the numbers
-//! that stand at the same place. Seeds pair as well: a network draws the same under the same seed,
-//! so that differences vary less than what they are taken of.
+//! at the same place. Seeds are paired as well: a network makes the same draws under the same seed,
+//! so differences vary less than the values themselves.
 //!
 //! ```text
 //! d_s = b_s − a_s for each seed s that both have;   difference d̄ ± half its 95 % interval
@@ -30,21 +30,20 @@ use crate::error::CliError;
     after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % interval. A star marks an interval without 0."
 )]
 pub(crate) struct CompareArgs {
-    /// A directory that `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`
-    /// wrote.
+    /// Directory written by `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`.
     #[arg(value_name = "A")]
     first: PathBuf,
-    /// Another one, of the same kind.
+    /// Second directory of the same kind.
     #[arg(value_name = "B")]
     second: PathBuf,
-    /// Show equal numbers, too.
+    /// Also show numbers that are equal.
     #[arg(long)]
     all: bool,
-    /// Write a page with a sortable table, and with the lines of both overlaid, into this
-    /// directory.
+    /// Write an HTML page to this directory, with a sortable table and both results in the same
+    /// charts.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Form of the output.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -57,21 +56,21 @@ enum Format {
     Json,
 }
 
-/// Files that are compared, one of which a directory has.
+/// The files that can be compared. Each directory has one of them.
 const FILES: [&str; 3] = ["results.json", "sweep.json", "diagnosis.json"];
-/// Bytes of the largest of them.
+/// The maximum size of a compared file, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// The values of a number, a seed each; a diagnosis has one, under seed 0.
+/// The values of a number by seed. A diagnosis has one value, under seed 0.
 type Values = BTreeMap<u64, f64>;
 
-/// All numbers of a file by what they are of and what they are called, in the order of the file.
+/// All numbers of a file in its order, each by its item (such as a flow) and its metric.
 struct Numbers {
     file: &'static str,
     rows: Vec<([String; 2], Values)>,
 }
 
-/// A number that both have.
+/// A number that both files have, with its two means and the mean difference.
 struct Row<'a> {
     of: &'a str,
     metric: &'a str,
@@ -84,13 +83,13 @@ impl Row<'_> {
         self.difference.mean == Some(0.0) && self.difference.ci95.unwrap_or(0.0) == 0.0
     }
 
-    /// Whether its interval excludes 0.
+    /// Returns whether the confidence interval of the difference excludes 0.
     fn stands_out(&self) -> bool {
         let Summary { mean, ci95, .. } = self.difference;
         mean.zip(ci95).is_some_and(|(mean, half)| mean.abs() > half)
     }
 
-    /// Returns its mean values, its difference and its interval as a table shows them.
+    /// Returns the table's cells for the two means, the difference and its interval.
     fn cells(&self) -> [String; 4] {
         let Summary { mean, ci95, .. } = self.difference;
         let star = if self.stands_out() { " *" } else { "" };
@@ -104,7 +103,7 @@ impl Row<'_> {
     }
 }
 
-/// Four decimals at most, without zeros at the end.
+/// Formats a number with at most four decimals, without trailing zeros.
 fn short(real: f64) -> String {
     let text = format!("{real:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -164,7 +163,7 @@ fn wrong(path: &Path, problem: String) -> CliError {
     }
 }
 
-/// Reads the numbers of a directory.
+/// Reads the numbers of a directory's file.
 fn read(dir: &Path) -> Result<Numbers, CliError> {
     let found = FILES.into_iter().find(|file| dir.join(file).is_file());
     let Some(file) = found else {
@@ -218,8 +217,8 @@ fn numbers(object: &Map<String, Value>) -> Vec<([String; 2], Values)> {
     rows
 }
 
-/// Adds the numbers of an item, whose groups stand before a dot. Lists, such as that of all losses,
-/// are no numbers.
+/// Adds the numbers of an item. A number in a group is named `group.number`. Lists, such as that of
+/// all losses, are skipped.
 fn flatten(
     of: &str,
     before: &str,
@@ -248,7 +247,7 @@ fn flatten(
     }
 }
 
-/// Pairs what both have under a seed of both, in the order of the first.
+/// Pairs the numbers that both files have for a common seed, in the order of the first file.
 fn pair<'a>(a: &'a Numbers, b: &'a Numbers) -> Vec<Row<'a>> {
     let second: BTreeMap<&[String; 2], &Values> =
         b.rows.iter().map(|(key, values)| (key, values)).collect();

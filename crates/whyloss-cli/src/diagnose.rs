@@ -1,4 +1,4 @@
-//! `whyloss diagnose`: why packets of a capture died.
+//! `whyloss diagnose`: finds the lost packets of a capture and their causes.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -19,40 +19,40 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiagnoseArgs {
-    /// Captures, logs, and directories that `whyloss link --log` or `whyloss run --trace` wrote;
-    /// `-` is standard input.
+    /// Captures, qlogs, and directories written by `whyloss link --log` or `whyloss run --trace`;
+    /// `-` reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show one flow, with each of its losses.
+    /// Show only flow N, with each of its losses.
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
-    /// Write a page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng` for
-    /// Wireshark into this directory; with several files, into a directory for each below it.
+    /// Write an HTML page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng`
+    /// for Wireshark to this directory. With several inputs, writes a subdirectory for each.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses, keeping networks together, and write packets without payload.
+    /// Replace addresses, keeping common prefixes, and write packets without payload.
     #[arg(long)]
     anonymise: bool,
-    /// Directory that `whyloss link --log` wrote: print the true cause beside each verdict, and
-    /// score the verdicts.
+    /// Print the true cause beside each verdict and score the verdicts, by the log that `whyloss
+    /// link --log` wrote to this directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
-    /// Connections followed at a time.
+    /// Maximum number of open connections. Beyond it, closes the one that has been idle longest.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Memory that the diagnosis may take, such as `512 MiB`. Beyond it, the quietest connections
-    /// are closed, and the report says so.
+    /// Memory limit, such as `512 MiB`. At the limit, closes the connections that have been idle
+    /// longest, and says so in the report.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
     memory: u64,
 }
 
-/// The least memory, bytes: less is not worth a diagnosis.
+/// The smallest memory limit, in bytes; with less, a diagnosis is not useful.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-/// A size in bytes, from [`LEAST_MEMORY`] on.
+/// Returns a size in bytes, from [`LEAST_MEMORY`] on.
 fn memory(text: &str) -> Result<u64, String> {
     let expected = || {
         format!(
@@ -78,11 +78,11 @@ const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with 
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// A table and a paragraph about each flow that lost something.
+    /// A table, and a paragraph on each flow with losses.
     Table,
     /// One JSON object per file.
     Json,
-    /// A row per lost packet.
+    /// One CSV row per lost packet.
     Csv,
 }
 
@@ -154,8 +154,8 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
     Ok(())
 }
 
-/// A directory for each input, no two the same: the name of the file, and a number where it is
-/// taken. One alone needs none.
+/// Returns a distinct directory name for each input: its file name, with a number if an earlier
+/// input has the same name. A single input gets `None`.
 fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     if let [_] = files {
         return vec![None];
@@ -172,8 +172,8 @@ fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     files.iter().map(&mut number).collect()
 }
 
-/// Returns whether an input would be removed or overwritten by what is written into `out`, or
-/// `below` it.
+/// Returns whether writing into `out`, or into its subdirectories `below`, would remove or
+/// overwrite an input.
 fn is_in_the_way(input: &Path, out: &Path, below: &[Option<String>]) -> bool {
     let Ok(whole) = input.canonicalize() else {
         return false;
@@ -185,13 +185,13 @@ fn is_in_the_way(input: &Path, out: &Path, below: &[Option<String>]) -> bool {
     is_noted(out, input).unwrap_or(false) || dirs.any(is_input)
 }
 
-/// Makes a directory for one of several inputs, for a later run to remove.
+/// Creates the directory of one of several inputs. A later run may remove it.
 fn directory_below(out: &Path, name: &str) -> Result<PathBuf, OutputError> {
     note(out, [name])?;
     create_below(out, name)
 }
 
-/// Returns the name of a file in a report.
+/// Returns the name of a file for the report.
 fn name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy());
     match name {
@@ -200,7 +200,8 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// Writes all there is to know of one file, the `index`th that was named, into a directory.
+/// Writes the page, `diagnosis.json`, `losses.csv` and the annotated capture of the file with this
+/// index into a directory.
 fn write(
     args: &DiagnoseArgs,
     dir: &Path,
@@ -233,7 +234,8 @@ fn write(
     Ok(())
 }
 
-/// Writes the capture with comments, whole or not at all; false if the input is no capture.
+/// Writes the capture with comments on lost packets, completely or not at all. Returns `false` if
+/// the input is no capture.
 fn annotate(
     dir: &Path,
     path: &Path,

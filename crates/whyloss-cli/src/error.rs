@@ -21,43 +21,43 @@ use whyloss_validate::peers::PeerError;
 use crate::bench::error::BenchError;
 use crate::threads::MOST_JOBS;
 
-/// Why the command did not do all it was asked to.
+/// Explains why the command did not do all that it was asked to do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
-    /// The program's own algorithms cannot be named.
+    /// The names of the program's own algorithms are invalid.
     #[error(transparent)]
     Registry(#[from] whyloss_sim::registry::RegistryError),
-    /// A name that nothing has.
+    /// No algorithm or experiment has the name.
     #[error(
         "no {kind} is called `{name}`{}; `whyloss list` names them all",
         did_you_mean(nearest)
     )]
     Unknown {
-        /// The name that was looked for.
+        /// The kind of name that was looked for.
         kind: &'static str,
         name: String,
-        /// The names most like it.
+        /// The most similar names.
         nearest: Vec<String>,
     },
-    /// A paper that there is not.
+    /// The paper does not exist.
     #[error("no paper is called `{name}`; there are {}", known.join(", "))]
     UnknownPaper {
         name: String,
-        /// Those that there are.
+        /// The papers that exist.
         known: Vec<String>,
     },
-    /// A paper where an experiment was expected.
+    /// A paper was named where an experiment was expected.
     #[error(
         "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
     )]
     PaperNotExperiment(String),
-    /// A paper's file is wrong.
+    /// A paper's file is invalid.
     #[error(transparent)]
     Paper(#[from] whyloss_papers::PaperError),
-    /// The directory for the report is of no use.
+    /// The directory for the report cannot be used.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
-    /// The directory for traces or captures is of no use.
+    /// The directory for traces or captures cannot be used.
     #[error("{option}: {source}")]
     Directory {
         option: &'static str,
@@ -79,37 +79,37 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: whyloss_diagnose::Error,
     },
-    /// A recording of which nothing can be said.
+    /// A recording gives no result.
     #[error("`{name}`: {problem}")]
     Recording { name: String, problem: String },
-    /// A capture has no flow of that number.
+    /// The capture has no flow with this number.
     #[error("--flow {wanted}: `{}` has {flows} flow{} of data", path.display(), if *flows == 1 { "" } else { "s" })]
     NoFlow {
         path: PathBuf,
         wanted: u64,
         flows: usize,
     },
-    /// An input lies where results go.
+    /// An input lies in the directory for results.
     #[error("--out: `{}` is there and would be removed or overwritten: name another directory", .0.display())]
     InputInOut(PathBuf),
     /// Arrivals are what receivers hear.
     #[error("--replay asks receiver classifiers about arrivals: it goes with `--transport tfrc`")]
     ReplayOfSenders,
-    /// The scenario is wrong.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The engine would not run it, or not to its end.
+    /// The engine refused the scenario, or did not finish it.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A trace or capture could not be written after all; the results were printed.
+    /// A trace or capture could not be written; the results were printed.
     #[error("{first}{}; the results were printed, these files are missing", of_seeds(*seeds))]
     Unwritten {
         /// The first error.
         first: String,
-        /// Seeds of which something is missing.
+        /// The number of seeds with missing files.
         seeds: usize,
     },
-    /// The environment asks for too many threads.
+    /// An environment variable asks for too many threads.
     #[error(
         "{variable} is {asked}: at most {} threads are possible; --jobs overrides it",
         MOST_JOBS
@@ -118,7 +118,7 @@ pub(crate) enum CliError {
         variable: &'static str,
         asked: String,
     },
-    /// More results than fit.
+    /// The results do not fit into memory.
     #[error(
         "{seeds} seeds with {of_each} results each are more than {most}, which is all that one run keeps: run fewer seeds \
          at a time, or `whyloss sweep`, which keeps only the metrics that its plan names"
@@ -128,7 +128,7 @@ pub(crate) enum CliError {
         of_each: usize,
         most: usize,
     },
-    /// `--against` names nothing that competes.
+    /// `--against` names no contender.
     #[error(
         "--against: `{name}` does not compete{}; {} do",
         did_you_mean(nearest),
@@ -140,7 +140,7 @@ pub(crate) enum CliError {
         /// The contenders.
         competing: Vec<String>,
     },
-    /// No scheme of this name.
+    /// No scheme has this name.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Contender(#[from] whyloss_study::evaluation::Unknown),
@@ -148,11 +148,11 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error("--only: no criterion has the section or id `{only}`; the criteria:\n  {}", sections.join("\n  "))]
     NoSection { only: String, sections: Vec<String> },
-    /// QUIC without its engines.
+    /// The build has no QUIC engines.
     #[cfg(feature = "parquet")]
     #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
     NoQuic,
-    /// An estimator of another stack without that stack.
+    /// The build lacks the stack of the estimator.
     #[cfg(target_os = "linux")]
     #[error(
         "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that does"
@@ -173,7 +173,7 @@ pub(crate) enum CliError {
         nearest: Vec<String>,
         cases: Vec<String>,
     },
-    /// A command that a loaded control is to serve does not start.
+    /// The command for a loaded control does not start.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("cannot run `{command}`: {source}")]
     NoProgram { command: String, source: io::Error },
@@ -183,7 +183,7 @@ pub(crate) enum CliError {
     /// Ctrl-C could not be caught.
     #[error("cannot catch Ctrl-C: {0}")]
     Signal(#[source] io::Error),
-    /// A call has no page.
+    /// The option does not apply to calls.
     #[cfg(target_os = "linux")]
     #[error("--live: calls (`--transport rtp`) have no page; use tfrc or iftp")]
     NoPage,
@@ -199,15 +199,15 @@ pub(crate) enum CliError {
     /// An arena is too large for a plan.
     #[error(transparent)]
     Arena(#[from] PlanError),
-    /// The plan of a sweep, or where it is to be kept, is of no use.
+    /// The plan of a sweep or its directory cannot be used.
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Plan(SweepError),
-    /// A sweep could not go on.
+    /// A sweep could not continue.
     #[cfg(feature = "parquet")]
     #[error("{0}; what was written before is whole, and the same command goes on from there")]
     Sweep(SweepError),
-    /// Runs of a sweep failed, as they will again.
+    /// Runs of a sweep failed, and will fail again.
     #[cfg(feature = "parquet")]
     #[error("{runs} of {asked} runs failed, and their rows say why; the first: {first}")]
     RunsFailed {
@@ -215,16 +215,16 @@ pub(crate) enum CliError {
         asked: usize,
         first: String,
     },
-    /// Ctrl-C during a sweep.
+    /// The user interrupted a sweep.
     #[cfg(feature = "parquet")]
     #[error(
         "interrupted: {finished} of {asked} runs are done; the same command goes on from there"
     )]
     SweepStopped { finished: usize, asked: usize },
-    /// Something was not measured.
+    /// A measurement failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// The report could not be written after all.
+    /// The report could not be written.
     #[error(transparent)]
     Report(#[from] ReportError),
     /// Standard output could not be written.
@@ -236,26 +236,26 @@ pub(crate) enum CliError {
     /// A condition of `validate --require` does not hold.
     #[error("--require: {}", .0.join("; "))]
     Required(Vec<String>),
-    /// The links are wrong.
+    /// The links are invalid.
     #[error(transparent)]
     Link(#[from] Box<SpecError>),
     /// The run behind a link failed.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Emulate(RunError),
-    /// The directory of a run is of no use.
+    /// The directory of a run cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// `--profile` names none.
+    /// `--profile` names no profile.
     #[error(
         "no profile is called `{name}`{}; `whyloss link --list-profiles` names them all",
         did_you_mean(nearest)
     )]
     NoProfile { name: String, nearest: Vec<String> },
-    /// The proxy of UDP does not run.
+    /// The UDP proxy does not run.
     #[error(transparent)]
     Proxy(#[from] whyloss_emulate::proxy::ProxyError),
-    /// A log is none that can be replayed.
+    /// A log cannot be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
     /// The emulator did something wrong.
@@ -263,7 +263,7 @@ pub(crate) enum CliError {
         "the emulator was at fault, as it says above: what was measured is not what the link would have done"
     )]
     Faulty,
-    /// A replay differs.
+    /// A replay differs from its log.
     #[error("{0}")]
     Differs(String),
     /// A command behind a link failed.
@@ -272,42 +272,42 @@ pub(crate) enum CliError {
     /// A command could not be started.
     #[error("{0}")]
     Start(#[source] io::Error),
-    /// A process where this one may not play its role.
+    /// The process may not play its role here.
     #[error("{0}")]
     NotFirst(#[source] io::Error),
-    /// The flow that carries a session is wrong.
+    /// The flow of a session is invalid.
     #[error(transparent)]
     Flow(#[from] Box<FlowError>),
     /// A session failed.
     #[error(transparent)]
     Endpoint(EndpointError),
-    /// A control that there is not.
+    /// No congestion control has this name.
     #[error(
         "no congestion control is called `{name}`{}; `whyloss kernel list` names them all",
         did_you_mean(nearest)
     )]
     UnknownControl {
         name: String,
-        /// The names most like it.
+        /// The most similar names.
         nearest: Vec<String>,
     },
-    /// The kernel does not do as it was asked.
+    /// The kernel refused a request.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error(transparent)]
     Kernel(#[from] whyloss_kernel::KernelError),
-    /// A control could not be held to the core.
+    /// A control could not be compared with the core.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error(transparent)]
     Check(#[from] whyloss_kernel::check::CheckError),
-    /// A control does not do what it must.
+    /// A control decides differently from the core.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("{}", .0.join("; "))]
     Unlike(Vec<String>),
-    /// Nothing is loaded that could be watched.
+    /// No control is loaded that could be watched.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("{}; `whyloss kernel load` loads one, and --wait waits for it", .0.map_or("none of our controls is loaded".into(), |name| format!("`{name}` is not loaded")))]
     NothingToWatch(Option<&'static str>),
-    /// A build without what goes into kernels.
+    /// The build has no programs for the kernel.
     #[cfg(not(all(feature = "kernel", target_os = "linux")))]
     #[error(
         "this build has no programs for the kernel: on Linux, `cargo build --release --features kernel` makes one that does \
@@ -321,22 +321,22 @@ pub(crate) enum CliError {
         expected: &'static str,
         why: String,
     },
-    /// No command.
+    /// No command was given.
     #[error(
         "nothing to run: give a command after `--`, or --both SERVER CLIENT, or --at NODE=COMMAND"
     )]
     NoCommand,
-    /// A lone command has a link to the machine.
+    /// A single command needs root for its link to the machine.
     #[error(
         "a link to this machine's own network needs root: run it with sudo; --both and --at need none"
     )]
     NeedsRoot,
-    /// Options change the links that options make.
+    /// `--at-time` changes only links that options make.
     #[error(
         "--at-time changes a link of --rate, --delay and so on; a file has its changes in `handovers`"
     )]
     ChangesOfFile,
-    /// Ctrl-C while a scenario ran.
+    /// The user interrupted a scenario.
     #[error(
         "interrupted: {finished} of {asked} {} finished{}{}",
         if *asked == 1 { "seed" } else { "seeds" },
@@ -344,23 +344,23 @@ pub(crate) enum CliError {
         kept_until_there(kept)
     )]
     Stopped {
-        /// Seeds with results.
+        /// The number of seeds with results.
         finished: usize,
-        /// Seeds asked for.
+        /// The number of seeds asked for.
         asked: usize,
-        /// How far the first of the others came, in seconds, if it began.
+        /// The simulated time that the first unfinished seed reached, in seconds, if it began.
         reached: Option<f64>,
-        /// The end of each run.
+        /// The end of each run, in simulated seconds.
         end: f64,
         /// The files that hold the part before the stop.
         kept: Vec<&'static str>,
     },
-    /// Ctrl-C.
+    /// The user interrupted the experiments.
     #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
     Interrupted {
-        /// Experiments that ran fewer seeds than asked for.
+        /// The experiments that ran fewer seeds than asked for.
         cut_short: Vec<String>,
-        /// Experiments without a result.
+        /// The experiments without a result.
         not_run: Vec<String>,
     },
 }
@@ -450,7 +450,7 @@ impl CliError {
         }
     }
 
-    /// Whether the reader of our output has gone.
+    /// Returns whether the reader of our output has gone.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,5 +1,6 @@
-//! `whyloss evaluate`: a scheme on the criteria of RFC 9743, beside its peers, or before an
-//! adversary; estimators for media on the cases of RFC 8867.
+//! `whyloss evaluate`: evaluates a scheme and its peers on the criteria of RFC 9743, or searches
+//! for the network where it does most harm. It also evaluates media estimators on the cases of RFC
+//! 8867.
 
 mod media;
 
@@ -22,9 +23,9 @@ use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::threads::{self, MOST_JOBS};
 
-/// Drawn networks by default.
+/// The default number of drawn networks.
 const NETWORKS: u64 = 40;
-/// The same under `--quick`.
+/// The number of drawn networks with `--quick`.
 const FEW: u64 = 2;
 
 /// Criteria that run over quinn too, in a command with QUIC.
@@ -40,51 +41,52 @@ const OVER_QUIC: [&str; 6] = [
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct EvaluateArgs {
-    /// A scheme (`whyloss`), a controller (`bbr`), or a controller and a classifier
-    /// (`cubic+trees`).
+    /// Scheme (`whyloss`), controller (`bbr`), or controller and classifier (`cubic+trees`).
     #[arg(value_name = "SCHEME", required_unless_present = "media")]
     scheme: Option<String>,
-    /// Run the calls of RFC 8867 with every estimator for media, instead.
+    /// Instead, compare media rate estimators on the test cases of RFC 8867 and RFC 8869.
     #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
     media: bool,
-    /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs;
-    /// the same command resumes from them.
+    /// Write an HTML page, tables (Markdown, CSV, JSON) and figures to this directory. Runs are
+    /// saved there, and the same command resumes.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Run only criteria under this section (`7` or `5.2.1`), or with this id (`satellite`).
+    /// Run only the criteria of this section of RFC 9743 (`7` or `5.2.1`), or the one with this id
+    /// (`satellite`).
     #[arg(long, value_name = "SECTION")]
     only: Option<String>,
-    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn and recorded
-    /// channels have one].
+    /// Run each case with seeds 1 to N [default: 5, or 1 with --quick]. Networks with drawn or
+    /// recorded channels always run with one seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Number of drawn networks [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
-    /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it
-    /// works.
+    /// Run two cases of each criterion with one seed and only CUBIC for comparison, as a smoke
+    /// test.
     #[arg(long)]
     quick: bool,
-    /// Transport of the judged flows.
+    /// Transport protocol of the flows under test.
     #[arg(long, value_enum, default_value_t = Transport::Tcp)]
     transport: Transport,
-    /// Replay recorded links as channels, too: a CSV file with a column `received` of digits (1
+    /// Also use recorded links as channels: a CSV file with a column `received` of digits (1
     /// arrived, 0 lost), or a directory of such files.
     #[arg(long, value_name = "PATH")]
     recordings: Option<PathBuf>,
-    /// Search for the network in which the scheme harms a CUBIC flow most, instead.
+    /// Instead, search for the network where the scheme harms a competing CUBIC flow most.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// Most networks to try; the same number finds the same network.
+    /// Maximum number of networks to try. With the same number and --seed, a search finds the same
+    /// network, unless --minutes ends it.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
-    /// The search ends after so long.
+    /// Maximum duration of the search, in minutes.
     #[arg(long, value_name = "MINUTES", requires = "adversary", default_value_t = 10.0, value_parser = minutes)]
     minutes: f64,
-    /// Seed of the search.
+    /// Seed for the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
-    /// Threads [default: one per core]. Does not affect results.
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
 }
@@ -106,7 +108,7 @@ fn minutes(text: &str) -> Result<f64, String> {
 enum Transport {
     /// TCP with RACK-TLP.
     Tcp,
-    /// QUIC by quinn's engine; needs a command with QUIC.
+    /// QUIC with quinn's protocol engine; needs a build with `--features quic`.
     Quic,
 }
 
@@ -197,7 +199,7 @@ pub(crate) fn run(
     }
 }
 
-/// The criteria that were asked for, in the order of the RFC's sections.
+/// Returns the selected criteria, in the order of the RFC's sections.
 fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
     let networks = args
         .networks
@@ -253,7 +255,7 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
     Ok(all)
 }
 
-/// The command that makes the same page.
+/// Returns the command line that produces the same page.
 fn command(args: &EvaluateArgs) -> String {
     let mut words = vec![
         "whyloss evaluate".to_owned(),

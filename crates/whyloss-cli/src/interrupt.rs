@@ -2,7 +2,7 @@
 //!
 //! | when | what the first request does |
 //! |---|---|
-//! | before there is anything to keep, also while input is read | ends the process, exit code 130 |
+//! | before there are results, also while input is read | ends the process, exit code 130 |
 //! | after [`stop_on_interrupt`] | asks to finish; the second ends the process, exit code 130 |
 //!
 //! A write beyond the limit on the size of files fails instead of killing the process (SIGXFSZ).
@@ -15,14 +15,14 @@ use std::sync::{Arc, LazyLock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
-/// The exit code of an interrupted command, as shells have it: 128 + SIGINT.
+/// The exit code of an interrupted command, by the convention of shells: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Whether there is nothing to keep yet.
+/// Whether a signal may end the process, because there are no results to save yet.
 static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
-/// Lets requests end the process with an exit code instead of a death by signal, until
-/// [`stop_on_interrupt`].
+/// Lets the signals of [`requests`] end the process with exit code 130 until [`stop_on_interrupt`]
+/// is called.
 pub(crate) fn end_on_interrupt() -> io::Result<()> {
     for signal in requests() {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;
@@ -31,7 +31,7 @@ pub(crate) fn end_on_interrupt() -> io::Result<()> {
     register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// A flag that the first request sets; the second ends the process.
+/// Returns a flag that the first signal of [`requests`] sets. The second signal ends the process.
 pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in requests() {
@@ -43,16 +43,16 @@ pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Lists the signals that ask to end. SIGHUP is one only if it is not ignored: under `nohup` the
-/// command outlives its terminal.
+/// Lists the signals that ask the command to stop. SIGHUP is one of them unless it is ignored:
+/// under `nohup`, the command outlives its terminal.
 pub(crate) fn requests() -> impl Iterator<Item = i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let hangup = hears(&status, SIGHUP).then_some(SIGHUP);
     [SIGINT, SIGTERM].into_iter().chain(hangup)
 }
 
-/// Whether a process of this `/proc/self/status` does not ignore a signal; false if it does not
-/// say.
+/// Returns whether the process of this `/proc/self/status` does not ignore a signal; `false` if the
+/// text has no mask of ignored signals.
 fn hears(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -1,4 +1,4 @@
-//! `whyloss kernel`: congestion controls of ours in this machine's kernel.
+//! `whyloss kernel`: loads congestion controls of this project into the machine's kernel.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -31,76 +31,78 @@ pub(crate) struct KernelArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Name the controls.
+    /// List the congestion controls.
     List,
-    /// Load controls, and keep them until the command ends or this is interrupted.
+    /// Load controls, and unload them when COMMAND ends or on Ctrl-C.
     Load(LoadArgs),
-    /// Unload controls that were loaded with --pin.
+    /// Unload controls that --pin left loaded.
     Unload {
-        /// The controls, as `whyloss kernel list` names them.
+        /// Controls to unload, by their names in `whyloss kernel list`.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Show the loaded controls, the sockets that use them, and their estimates.
+    /// Show loaded controls, their sockets, and the estimates of each socket.
     Status,
-    /// Print each loss of the sockets under loaded controls, with the verdict.
+    /// Print each loss on sockets that use a loaded control, with its verdict.
     Watch(WatchArgs),
-    /// Compare every decision of controls with the library's, on real transfers in isolated
-    /// networks.
+    /// Compare every decision of the controls with that of the library, on real transfers in
+    /// network namespaces.
     Check(CheckArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// The controls, as `whyloss kernel list` names them.
+    /// Controls to load, by their names in `whyloss kernel list`.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Leave them loaded until `whyloss kernel unload`, or until the machine restarts.
+    /// Leave the controls loaded until `whyloss kernel unload` or a reboot.
     #[arg(long, conflicts_with = "command")]
     pin: bool,
-    /// Command to run meanwhile [default: nothing, until Ctrl-C].
+    /// Command to run while the controls are loaded [default: wait for Ctrl-C].
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
-    /// The controls [default: all that are loaded].
+    /// Controls to watch [default: all loaded ones].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// The log of the emulated link (`whyloss link --log DIR`) that the losses happen on: prints
-    /// the truth beside the verdict.
+    /// Print the true cause beside each verdict, by the log that `whyloss link --log` writes to
+    /// this directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
-    /// Stop after this time.
+    /// Stop after this time, such as `10s`.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
     /// Wait for controls that are not loaded yet.
     #[arg(long)]
     wait: bool,
-    /// Print acknowledgements, changes of the recovery's state and reductions taken back as well.
+    /// Also print acknowledgements, recovery state changes and undone window reductions.
     #[arg(long)]
     every: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// The controls [default: all].
+    /// Controls to check [default: all].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Seconds of transfers for each.
+    /// Seconds of transfers per control.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Go on, with the next seeds, until this many events were compared; fail if that takes more
-    /// than eight rounds.
+    /// Repeat with further seeds until this many events are compared; fail after eight rounds.
     #[arg(long, default_value_t = 0, value_name = "N")]
     events: u64,
-    /// The seed of the channels.
+    /// Seed for the channels.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 }
 
-/// The controls of these names, each once.
+/// Returns the controls with these names, without duplicates.
+///
+/// # Errors
+/// Returns an error if a name is unknown.
 fn controls(names: &[String]) -> Result<Vec<&'static Control>, CliError> {
     let control = |name: &String| {
         find(name).ok_or_else(|| CliError::UnknownControl {
@@ -160,7 +162,7 @@ use self::{
     watch::watch,
 };
 
-/// The part that this build lacks.
+/// Replaces the subcommands in builds without the kernel programs.
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod without {
     use super::{CheckArgs, CliError, Control, LoadArgs, WatchArgs, Write};

@@ -1,7 +1,7 @@
 //! The `whyloss` command: parses, calls, prints.
 //!
 //! As a library, it lets another program run the same command with algorithms of its own. Scenario
-//! files, sweeps and the arena take them by name, and `list` shows them.
+//! files, sweeps and the arena then accept their names, and `list` shows them.
 //! `examples/own_classifier.rs` is such a program.
 //!
 //! ```no_run
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
 //! | 1 | a run failed, its result could not be written, or `--require` is not met |
-//! | 2 | the input was wrong; nothing was run |
+//! | 2 | the input was invalid; nothing was run |
 //! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before everything had run: what had finished was printed and written |
 #![forbid(unsafe_code)]
 
@@ -60,8 +60,8 @@ pub use whyloss_sim::registry::{OutsideController, OutsideScheme, Registry};
 use args::{Args, Command};
 use error::CliError;
 
-/// Does what the process's arguments say, where algorithms may have the names of `registry`, and
-/// returns the exit code.
+/// Runs the command given by the process's arguments and returns the exit code. Algorithms may also
+/// have names in `registry`.
 pub fn main(registry: &Registry) -> ExitCode {
     let args: Args = match terminal::parse() {
         Ok(args) => args,

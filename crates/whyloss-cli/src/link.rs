@@ -36,122 +36,122 @@ pub(crate) const INIT: &str = "link-init";
     reason = "each is an option of the command"
 )]
 pub(crate) struct LinkArgs {
-    /// A file with links, as scenarios have them (docs/reference/scenarios.md); instead of --rate,
-    /// --delay, --queue and --loss.
+    /// Scenario file with the links (docs/reference/scenarios.md); replaces --rate, --delay,
+    /// --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
-    /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
+    /// Override a key of the file, such as `link.radio.rate=1 Mbit/s`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
     sets: Vec<(String, String)>,
-    /// The rates, delays and losses of a known kind of link; --rate, --delay and --loss override
+    /// Use the rates, delays and losses of a named profile; --rate, --delay and --loss override
     /// them.
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     profile: Option<String>,
-    /// List the profiles with the sources of their numbers.
+    /// List the profiles and the sources of their values.
     #[arg(long, exclusive = true)]
     list_profiles: bool,
-    /// How fast bits leave: 10mbit, trace:FILE (times in ms at which mahimahi delivers 1500
-    /// bytes), recorded:NAME (`whyloss list`), or a chain of rates as scenarios have it [default:
-    /// 10mbit].
+    /// Link rate: 10mbit, trace:FILE (a mahimahi trace, in which each line is the time in ms at
+    /// which 1500 bytes may leave), recorded:NAME (see `whyloss list`), or a chain of rates in
+    /// scenario syntax [default: 10mbit].
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate: Option<String>,
-    /// From a packet's last bit to its arrival, each way [default: 50ms].
+    /// One-way propagation delay in each direction [default: 50ms].
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     delay: Option<String>,
-    /// Extra delay of each packet, each way: the mean of an exponential law (5ms), or jitter as
-    /// scenarios have it [default: none].
+    /// Random extra delay of each packet in each direction: the mean of an exponential distribution
+    /// (5ms), or jitter in scenario syntax [default: none].
     #[arg(long, value_name = "JITTER", conflicts_with = "file")]
     jitter: Option<String>,
     /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red =
     /// "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue: Option<String>,
-    /// Loss by the channel: none, 0.01 or bernoulli:0.01 (a probability), gilbert:1s,50ms,0.3 (mean
-    /// time good, mean time bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss
-    /// list`), pattern:PATH (a recording), or a channel as scenarios have it [default: none].
+    /// Channel losses in each direction: none, 0.01 or bernoulli:0.01 (loss probability),
+    /// gilbert:1s,50ms,0.3 (mean time good, mean time bad, loss while bad), bits:1e-6 (bit error
+    /// rate), recorded:NAME (see `whyloss list`), pattern:PATH (a recording), or a channel in
+    /// scenario syntax [default: none].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss: Option<String>,
-    /// The same towards the command alone.
+    /// Link rate towards the command [default: --rate].
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate_down: Option<String>,
-    /// The same away from the command alone.
+    /// Link rate away from the command [default: --rate].
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate_up: Option<String>,
-    /// The delay towards the command.
+    /// Delay towards the command [default: --delay].
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     delay_down: Option<String>,
-    /// The delay away from the command.
+    /// Delay away from the command [default: --delay].
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     delay_up: Option<String>,
-    /// The queue towards the command.
+    /// Queue towards the command [default: --queue].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_down: Option<String>,
-    /// The queue away from the command.
+    /// Queue away from the command [default: --queue].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_up: Option<String>,
-    /// Loss towards the command, as --loss has it.
+    /// Channel losses towards the command [default: --loss].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_down: Option<String>,
-    /// Loss away from the command, as --loss has it.
+    /// Channel losses away from the command [default: --loss].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
-    /// Change the link at a time since the start: '10s: loss=0.05 rate-down=1mbit'; rate, delay,
-    /// queue and loss can change, each with -down or -up for one way alone. May be repeated.
+    /// Change the link at a time after the start: '10s: loss=0.05 rate-down=1mbit'. Takes rate,
+    /// delay, queue and loss; -down or -up selects one direction. May be repeated.
     #[arg(long, value_name = "TIME: CHANGES")]
     at_time: Vec<String>,
-    /// Run one shell command at each end, with nothing else on the network.
+    /// Run a shell command at each end of the link, on an isolated network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
-    /// Let the command reach the networks of this machine and its name servers, behind the link, by
+    /// Give the command access, through the link, to this machine's networks and name servers over
     /// IPv4 and IPv6.
     #[arg(long, conflicts_with_all = ["both", "at"])]
     internet: bool,
-    /// Forward UDP from LISTEN (a port of this machine, or ADDRESS:PORT) through the link to TARGET
-    /// (HOST:PORT), without root, until the command ends or an interrupt. The command finds the
-    /// address in WHYLOSS_UDP.
+    /// Forward UDP from LISTEN (PORT or ADDRESS:PORT) through the link to TARGET (HOST:PORT),
+    /// without root, until the command ends or on Ctrl-C. WHYLOSS_UDP holds the listening address.
     #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"])]
     udp: Option<String>,
-    /// How many clients share the link, each in a namespace of its own.
+    /// Number of clients that share the link, each in its own network namespace.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
-    /// Run a shell command at a node of the file. May be repeated; the run ends with the last of
-    /// those at --leads.
+    /// Run a shell command at a node of the file; may be repeated. The run ends when the commands
+    /// at the --leads nodes have ended.
     #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"])]
     at: Vec<(String, String)>,
-    /// The nodes whose commands the run waits for [default: those of all --at].
+    /// Nodes whose commands the run waits for [default: all nodes given by --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
     leads: Vec<String>,
-    /// Write what became of every packet, and a page about it, into this directory
-    /// (docs/guides/emulator.md).
+    /// Write the fate of every packet and an HTML page to this directory (docs/guides/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
-    /// Bytes of the largest packet; hosts fragment what is larger. IPv6 needs 1280.
+    /// MTU in bytes. IPv6 needs at least 1280.
     #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
     mtu: u16,
-    /// The seed of queues and channels.
+    /// Seed for queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// A packet that leaves later than this is the emulator's fault, and the run exits 1.
+    /// Longest time that the emulator itself may delay a packet; after a longer one, the run exits
+    /// with 1.
     #[arg(long, value_name = "TIME", default_value = "10ms")]
     late_bound: String,
-    /// End the run after this time, whatever still runs.
+    /// Stop all commands after this time, such as `60s`.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Show rates, queues, losses and lateness while it runs: on a page that is served on this
-    /// machine alone, and on standard error if that is a terminal.
+    /// Show rates, queues, losses and lateness during the run, on a page served on localhost and on
+    /// standard error if it is a terminal.
     #[arg(long)]
     live: bool,
-    /// Do not ask for real-time priority, nor for cores that stay awake.
+    /// Do not request real-time priority, and let idle cores sleep. Other programs get more of the
+    /// processor, but more packets may be late.
     #[arg(long)]
     no_real_time: bool,
-    /// Say nothing at the end unless something is wrong.
+    /// Print the summary only if something went wrong.
     #[arg(long)]
     quiet: bool,
-    /// Put the log in this directory through the same links again, and say whether the same
-    /// happens.
+    /// Replay the packets logged in this directory through the same links, and compare their fates.
     #[arg(long, value_name = "DIR", exclusive = true)]
     replay: Option<PathBuf>,
-    /// Commands to run behind the link.
+    /// Command to run behind the link, with its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -233,7 +233,7 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
     }
 }
 
-/// Begins the log, if there is one, without the pictures of an earlier run.
+/// Starts the log, if one was asked for, and removes the figures of an earlier run.
 fn begin_log(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
     let Some(directory) = &args.log else {
         return Ok(());
@@ -245,7 +245,7 @@ fn begin_log(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
     archive::begin(directory, links, args.seed).map_err(CliError::Archive)
 }
 
-/// Completes the log, and prints the summary.
+/// Completes the log, and prints the summary unless `--quiet` hides it.
 fn report(args: &LinkArgs, links: &Links, summary: &Summary) -> Result<(), CliError> {
     if let Some(directory) = &args.log {
         archive::end(directory, summary).map_err(CliError::Archive)?;
@@ -277,7 +277,7 @@ fn profile(name: &str) -> Result<&'static Profile, CliError> {
     })
 }
 
-/// Prints each profile and the source of its numbers.
+/// Prints each profile with the source of its values.
 fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
     let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
     let cells = |profile: &Profile| {
@@ -419,7 +419,7 @@ fn hosts(args: &LinkArgs, links: &Links) -> Result<Vec<HostPlan>, CliError> {
 /// The live view: a page, and lines on a terminal.
 struct View {
     bar: ProgressBar,
-    /// Time and bytes of the lines before.
+    /// The time and bytes at the previous line.
     last: (f64, Vec<u64>),
     page: Option<page::Watch>,
 }
@@ -456,7 +456,8 @@ impl View {
     }
 }
 
-/// A line of the live view for each link. `last` has the time and the bytes of the one before.
+/// Formats one line per link for the terminal. `last` holds the time in seconds and the bytes per
+/// link of the previous call.
 fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
     let now = snapshot.now.as_secs_f64();
     last.1.resize(snapshot.links.len(), 0);
@@ -482,9 +483,9 @@ fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// `first`, or the emulator's process.
+    /// The role: `first`, or the emulator's process.
     role: String,
-    /// The command.
+    /// The command to start.
     #[arg(last = true)]
     command: Vec<OsString>,
 }

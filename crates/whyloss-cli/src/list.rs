@@ -1,4 +1,4 @@
-//! `whyloss list`: every experiment and every line of the registries, one line each.
+//! `whyloss list`: prints one line for each experiment and each algorithm of the registries.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -22,9 +22,9 @@ pub(crate) struct ListArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Tables.
+    /// Text, one section per kind.
     Table,
-    /// One object.
+    /// One JSON object.
     Json,
 }
 
@@ -112,7 +112,7 @@ fn table(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Each registry: its heading and its rows.
+/// Returns the heading and the rows of each registry.
 fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
     vec![
         (
@@ -167,7 +167,7 @@ fn rows(lines: impl Iterator<Item = Line>) -> Vec<[String; 3]> {
     lines.map(row).collect()
 }
 
-/// A heading, and the rows below it in aligned columns.
+/// Returns a heading, and the rows below it in aligned columns.
 fn section<const N: usize>(
     out: &mut dyn Write,
     heading: &str,

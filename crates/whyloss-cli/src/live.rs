@@ -1,8 +1,8 @@
 //! Serves a page that follows its command, on the loopback address.
 //!
-//! `/` is the page as it stands, `/events` a stream of server-sent events with each version as a
-//! JSON string. A script at the end of the page puts a new version in place. Both are so small that
-//! the standard library serves them.
+//! `/` is the current page, and `/events` a stream of server-sent events with each new version as a
+//! JSON string. A script at the end of the page shows the new version. Both are small enough to be
+//! served with the standard library.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod history;
@@ -18,23 +18,24 @@ use crate::error::CliError;
 
 const FOLLOW: &str = include_str!("live/follow.js");
 
-/// Connections that are served at once.
+/// The maximum number of simultaneous connections.
 const MOST_CONNECTIONS: usize = 16;
-/// Bytes of the longest request.
+/// The maximum size of a request, in bytes.
 const LONGEST_REQUEST: u64 = 8 << 10;
-/// How long a peer may take for a request, or to read what it is sent.
+/// The time limit for a peer to send a request, and to read an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A stream without news says so this often, and thereby notices that its reader is gone.
+/// The time after which a stream without a new version sends a comment, so that a closed connection
+/// is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
-/// How often, and after how long each time, the end of the command looks whether readers have the
-/// last version.
+/// The number of times, and the pause between two of them, that the command checks at its end
+/// whether readers have the last version.
 const FAREWELLS: u32 = 100;
 const FAREWELL: Duration = Duration::from_millis(10);
 
-/// Time between two versions of a page.
+/// The time between two versions of a page.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Does `work`, and calls `show` now and then until it is done.
+/// Runs `work`, and calls `show` every [`EVERY`] until it is done.
 pub(crate) fn follow<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -49,7 +50,7 @@ pub(crate) fn follow<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Ends the showing when dropped, also by a panic, for which the scope would wait forever.
+/// Stops the calls of `show` when dropped, even by a panic: otherwise the scope would wait forever.
 struct End<'a>(&'a AtomicBool, thread::Thread);
 
 impl Drop for End<'_> {
@@ -59,7 +60,8 @@ impl Drop for End<'_> {
     }
 }
 
-/// A page that is being served; dropped, it ends the streams once they have the last version.
+/// A page on a local port. Dropping it waits until readers have the last version, then ends their
+/// streams.
 pub(crate) struct Live {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -69,7 +71,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     connections: AtomicUsize,
-    /// The host that a request must name, so that no other site's name leads here.
+    /// The host names that a request may have, so that another site's name cannot lead here.
     hosts: [String; 2],
 }
 
@@ -81,11 +83,10 @@ struct State {
 }
 
 impl Live {
-    /// Begins to serve at a free port, and prints the address on standard error.
+    /// Starts to serve on a free port, and prints the address on standard error.
     ///
     /// # Errors
-    ///
-    /// If no port of the loopback address is free.
+    /// Returns an error if no port of the loopback address is free.
     pub(crate) fn start() -> Result<Self, CliError> {
         let live = Self::listen().map_err(CliError::Live)?;
         // Without standard error the command goes on all the same.
@@ -109,7 +110,7 @@ impl Live {
         Ok(Self { shared, address })
     }
 
-    /// Puts a new version in place.
+    /// Replaces the page, and notifies its readers.
     pub(crate) fn show(&self, page: &str) {
         let mut state = self.shared.state();
         if *state.page != *page {
@@ -134,7 +135,8 @@ impl Drop for Live {
 }
 
 impl Shared {
-    /// A version is replaced as a whole, so that a panic elsewhere leaves none half-way.
+    /// Locks the state, also after a panic of another thread: a version is replaced as a whole, so
+    /// it is never incomplete.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -162,7 +164,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Answers one request.
+/// Handles one request.
 fn answer(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -178,7 +180,7 @@ fn answer(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// Reads a request; returns the path, if it gets one, and the host that it names.
+/// Reads a request. Returns the path if it is a GET request, and the host that it names.
 fn request(stream: &TcpStream) -> io::Result<(Option<String>, String)> {
     let mut lines = BufReader::new(stream.take(LONGEST_REQUEST)).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
@@ -209,7 +211,7 @@ fn respond(mut stream: &TcpStream, status: &str, kind: &str, body: &str) -> io::
     )
 }
 
-/// Sends each version as it comes, and says when the command ends.
+/// Sends an event for each new version, and one when the command ends.
 fn events(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     write!(
         stream,
@@ -238,7 +240,7 @@ fn events(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// Adds the script that follows the command.
+/// Adds the script that replaces the page by each new version.
 fn with_script(page: &str) -> String {
     let script = format!("<script>{FOLLOW}</script>\n</body>");
     match page.rfind("</body>") {

@@ -1,4 +1,4 @@
-//! The `whyloss` command with what is built in. See the library beside it.
+//! The `whyloss` command with the built-in algorithms. The library in this crate implements it.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `whyloss completions` and `whyloss man`: what the command takes, for shells and for `man`, from
-//! its own description.
+//! `whyloss completions` and `whyloss man`: generate shell completions and the man page from the
+//! command's definition.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CompletionsArgs {
-    /// The shell.
+    /// Shell to write the script for.
     #[arg(value_enum)]
     shell: Shell,
 }

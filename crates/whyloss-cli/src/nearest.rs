@@ -1,11 +1,11 @@
-//! The names that a misspelt one may have meant.
+//! Finds the names that the user may have meant by a misspelt one.
 
-/// How alike two names must be (1: equal, 0: nothing in common) to be worth naming.
+/// The minimum similarity of a proposed name, from 0 (nothing in common) to 1 (equal).
 const ALIKE: f64 = 0.5;
-/// More than this many are no help.
+/// The maximum number of proposed names.
 const MOST: usize = 3;
 
-/// The names most like `name`, the likest first.
+/// Returns the names most similar to `name`, the most similar first.
 pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let name = name.to_lowercase();
     let mut alike: Vec<(f64, &str)> = names

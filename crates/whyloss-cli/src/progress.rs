@@ -1,4 +1,4 @@
-//! Progress with the time left, on standard error and only if that is a terminal.
+//! Shows progress and the time left on standard error, if that is a terminal.
 
 use std::time;
 
@@ -19,7 +19,7 @@ fn bar(template: &str) -> ProgressBar {
     bar
 }
 
-/// One bar for the whole command; it grows as experiments announce their replications.
+/// The progress bar of the whole command. It grows as experiments announce their replications.
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
@@ -27,7 +27,7 @@ impl Bar {
         Self(bar("{msg}  {bar:30}  {pos}/{len} runs, {eta} left"))
     }
 
-    /// Begins an experiment.
+    /// Shows the name of an experiment, with its number and their count.
     pub(crate) fn begin(&self, id: &str, index: usize, count: usize) {
         self.0.set_message(if count > 1 {
             format!("{id} ({}/{count})", index + 1)
@@ -44,12 +44,12 @@ impl Bar {
         bar
     }
 
-    /// Prints without the bar in between.
+    /// Hides the bar while `print` runs.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.0.suspend(print)
     }
 
-    /// Leaves no trace on the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }
@@ -65,12 +65,11 @@ impl Progress for Bar {
     }
 }
 
-/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how
-/// far it is.
+/// A progress bar over the simulated time of all seeds. A single long run moves it, too.
 pub(crate) struct Simulated(ProgressBar);
 
 impl Simulated {
-    /// A bar for `seeds` runs that each end at `end`.
+    /// Creates a bar for `seeds` runs that each end at `end`.
     pub(crate) fn new(name: &str, seeds: u64, end: Time) -> Self {
         let bar = bar("{msg}  {bar:30}  {percent} % simulated, {eta} left");
         let times = if seeds == 1 {
@@ -84,17 +83,17 @@ impl Simulated {
         Self(bar)
     }
 
-    /// Returns how much was simulated, over all seeds.
+    /// Returns the simulated time, summed over all seeds.
     pub(crate) fn simulated(&self) -> Duration {
         Duration::from_nanos(self.0.position().cast_signed())
     }
 
-    /// So much more was simulated.
+    /// Adds simulated time.
     pub(crate) fn advance(&self, by: Duration) {
         self.0.inc(by.as_nanos().unsigned_abs());
     }
 
-    /// Leaves no trace on the terminal.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&self) {
         self.0.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! `whyloss reality`: every table of docs/evidence/data/reality.txt, by one command.
+//! `whyloss reality`: makes every table of docs/evidence/data/reality.txt.
 
 use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;
@@ -13,25 +13,26 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 pub(crate) struct RealityArgs {
-    /// The tables [default: all of them].
+    /// Tables to measure, such as `timing` or `diagnosis` [default: all].
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
-    /// Shorter runs, and fewer.
+    /// Run fewer and shorter tests.
     #[arg(long)]
     quick: bool,
-    /// Fail if a check fails; those that a busy machine can spoil do not count with --quick.
+    /// Exit with 1 if a check fails. With --quick, checks that depend on an idle machine do not
+    /// count.
     #[arg(long)]
     require: bool,
-    /// Write the page into this file.
+    /// Write the results to this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where logs go [default: a directory for temporary files].
+    /// Directory for logs [default: a temporary directory].
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Flood a receiver.
+    /// Flood a receiver with packets.
     #[arg(long, hide = true, value_name = "HOST:PORT")]
     flood: Option<String>,
-    /// With how many packets.
+    /// Number of packets of --flood.
     #[arg(long, hide = true, default_value_t = 10_000)]
     packets: u32,
 }
@@ -134,7 +135,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     Ok(())
 }
 
-/// A directory for temporary files.
+/// Creates a temporary directory, and returns its path.
 fn own_scratch() -> Result<PathBuf, CliError> {
     let path = std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()));
     // Made here: in a directory for all, one of this name may be a trap.
@@ -147,8 +148,8 @@ fn own_scratch() -> Result<PathBuf, CliError> {
     }
 }
 
-/// The directory and the name of a file, if it can be written: a run takes too long to find out at
-/// its end.
+/// Returns the directory and the name of a file after a check that it can be written. Otherwise a
+/// long run would fail only at its end.
 fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
     let refuse = |kind: io::ErrorKind| {
         CliError::Out(ReportError::Write {
@@ -174,7 +175,7 @@ fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
     Ok((directory, name))
 }
 
-/// The mean number of runnable processes in the last minute.
+/// Returns the mean number of runnable processes in the last minute.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_ascii_whitespace()

@@ -1,8 +1,8 @@
 //! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
 //!
-//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no
-//! further replication starts, and what has finished is printed and written with the number of
-//! seeds behind it; the second ends the command at once.
+//! Each experiment is printed and written as soon as it has run. After the first Ctrl-C no further
+//! replication starts, and finished results are printed and written with their number of seeds. The
+//! second Ctrl-C ends the command at once.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,21 +24,21 @@ use crate::threads::{self, MOST_JOBS};
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Replications of each scenario [default: as many as the paper has, or its rule of precision
-    /// asks for].
+    /// Replications of each scenario [default: the paper's number, or as many as its precision rule
+    /// requires].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Threads [default: one per core]. Does not affect results.
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write a page, the figures (SVG) and the values (CSV) here as well.
+    /// Also write an HTML page, figures (SVG) and values (CSV) to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` writes
-    /// plans and scenarios instead.
+    /// Print the experiment as a plan for `whyloss sweep` and exit. With --out, write plans and
+    /// scenarios there.
     #[arg(long)]
     plan: bool,
 }
@@ -46,25 +46,24 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of your own
-    /// (docs/guides/papers.md).
+    /// Experiments from `whyloss list`, or a directory with your own paper (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Every experiment of one paper, such as `cen`.
+    /// Run every experiment of one paper, such as `cen`.
     #[arg(long)]
     paper: Option<String>,
-    /// Every experiment that is a simulation.
+    /// Run every simulated experiment of all papers.
     #[arg(long)]
     all: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Tables as in the paper, claims and notes.
+    /// Tables laid out as in the paper, claims and notes.
     Table,
-    /// One object per experiment, one per line.
+    /// One JSON object per experiment and line.
     Json,
-    /// One row per measured value.
+    /// One CSV row per measured value.
     Csv,
 }
 
@@ -114,7 +113,7 @@ fn print_plans(
     Ok(())
 }
 
-/// Every experiment that this build knows.
+/// Returns every experiment that this build knows.
 pub(crate) fn known() -> impl Iterator<Item = &'static Experiment> {
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     let others = crate::kernel::reproduce::EXPERIMENTS.iter();
@@ -123,7 +122,7 @@ pub(crate) fn known() -> impl Iterator<Item = &'static Experiment> {
     whyloss_papers::all().chain(others)
 }
 
-/// Whether it is one that `--all` runs: root and real time are asked for by name.
+/// Returns whether `--all` runs the experiment: it does not if it needs root and real time.
 fn is_simulated(experiment: &Experiment) -> bool {
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     let real = experiment.paper == crate::kernel::reproduce::PAPER;
@@ -136,7 +135,7 @@ fn is_simulated(experiment: &Experiment) -> bool {
 }
 
 impl Which {
-    /// Picks the experiments asked for, each once, in the order asked for.
+    /// Returns the selected experiments in the order of the arguments, without duplicates.
     fn of<'a>(&self, known: &[&'a Experiment]) -> Result<Vec<&'a Experiment>, CliError> {
         if let Some(paper) = &self.paper {
             let of_paper: Vec<_> = known.iter().copied().filter(|e| e.paper == paper).collect();
@@ -181,7 +180,7 @@ impl Which {
     }
 }
 
-/// The papers of these experiments, each once.
+/// Returns the papers of these experiments, without duplicates.
 fn papers(known: &[&Experiment]) -> Vec<String> {
     let mut papers: Vec<String> = known.iter().map(|e| e.paper.to_owned()).collect();
     papers.dedup();
@@ -247,7 +246,7 @@ fn reproduce(
     result.and_then(|()| check_complete(experiments, args.seeds, &outcomes))
 }
 
-/// `None` if it was stopped before it had a result.
+/// Runs one experiment. Returns `None` if it was interrupted before it had a result.
 fn run_one(
     experiment: &Experiment,
     context: &Context<'_>,
@@ -263,7 +262,8 @@ fn run_one(
     }
 }
 
-/// An interrupt that came too late to matter is none.
+/// Returns an error if an interrupt left experiments without all their seeds; an interrupt after
+/// the last seed does not count.
 fn check_complete(
     experiments: &[&Experiment],
     seeds: Option<u64>,
@@ -288,7 +288,7 @@ fn check_complete(
     }
 }
 
-/// Prints outcomes one after the other, in one format.
+/// Prints outcomes in one format.
 struct Printer<'a> {
     out: &'a mut dyn Write,
     format: Format,

@@ -1,8 +1,9 @@
-//! `whyloss schema`: the JSON Schema of scenario files, by which editors complete and check them.
+//! `whyloss schema`: prints the JSON Schema of scenario files, with which editors complete and
+//! check them.
 //!
-//! It is what the parser says of itself ([`whyloss_sim::scenario::schema`]), in the words of JSON
-//! Schema (draft 7, which Taplo and Even Better TOML read). `docs/reference/scenario.schema.json`
-//! is a copy, which a test keeps up to date.
+//! It is derived from the parser ([`whyloss_sim::scenario::schema`]) and written in JSON Schema
+//! draft 7, which Taplo and Even Better TOML read. `docs/reference/scenario.schema.json` is a copy,
+//! which a test keeps up to date.
 
 use std::io::Write;
 
@@ -16,7 +17,7 @@ pub(crate) fn run(registry: &Registry, out: &mut dyn Write) -> Result<(), CliErr
     Ok(out.write_all(render(registry).as_bytes())?)
 }
 
-/// The schema, as a file.
+/// Returns the schema as JSON text.
 fn render(registry: &Registry) -> String {
     let description = describe(registry);
     let mut schema = table(&description, "", None);
@@ -38,7 +39,8 @@ fn render(registry: &Registry) -> String {
     text
 }
 
-/// A table with these keys; `kind` is the key under which a choice has its name, and that name.
+/// Returns the schema of a table with these keys. `kind` is the key that selects the table among
+/// its alternatives, and the value it has here.
 fn table(description: &Description, path: &str, kind: Option<(&str, &str)>) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -75,7 +77,7 @@ fn table(description: &Description, path: &str, kind: Option<(&str, &str)>) -> V
     object
 }
 
-/// Returns the schema of a value at a path.
+/// Returns the schema of the value at a path.
 fn value(description: &Description, path: &str) -> Value {
     let shapes = description.shapes.get(path).into_iter().flatten();
     let mut forms: Vec<Value> = Vec::new();
@@ -162,7 +164,7 @@ fn bounded(kind: &str, (has_least, least): (bool, Value), most: Value) -> Value 
     form
 }
 
-/// Names that need nothing else, and a table for each.
+/// Returns the schemas of a choice: the names that need no further key, then a table per name.
 fn kinds(description: &Description, path: &str, selector: &str, names: &[String]) -> Vec<Value> {
     let keys = |name: &String| {
         let keys = description.tables.get(&format!("{path}<{name}>"));

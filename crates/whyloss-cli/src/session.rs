@@ -1,4 +1,4 @@
-//! `whyloss send` and `whyloss recv`: TFRC, IFTP, and video calls between two hosts.
+//! `whyloss send` and `whyloss recv`: run TFRC, IFTP and video calls between two hosts.
 
 mod call;
 mod watch;
@@ -18,38 +18,43 @@ use whyloss_emulate::spec;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// The transport of a session, in the words of docs/reference/scenarios.md.
+/// The transport of a session, in scenario syntax (docs/reference/scenarios.md).
 #[derive(Debug, Args)]
 struct FlowArgs {
-    /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'; `rtp` for a
-    /// video call. The same at both ends.
+    /// Transport protocol: `tfrc`, `iftp`, `rtp` (a video call), or a table with options: '{ kind =
+    /// "rtp", late = "100 ms" }'. Both ends need the same.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
-    /// Classifier of losses: at the receiver for TFRC, at the sender for IFTP.
+    /// Loss classifier from `whyloss list`: a receiver classifier with TFRC, which runs in `recv`,
+    /// or a sender classifier with IFTP, which runs in `send`.
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
-    /// Over UDP-Lite, where the kernel has it (Linux until 7.0).
+    /// Use UDP-Lite, which Linux supports before version 7.0.
     #[arg(long)]
     udp_lite: bool,
-    /// Write statistics as JSON Lines, one a second and one at the end, `-` for standard output.
+    /// Write statistics as JSON Lines to this file, every second and at the end; `-` writes
+    /// standard output.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Give up when the peer has been silent this long.
+    /// Fail after the peer has been silent for this time.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
-    /// Score the verdicts with the log of an emulator (`whyloss link --log DIR`).
+    /// Score the verdicts at the end against the log in this directory, which `whyloss link --log`
+    /// wrote.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
-    /// Where `whyloss recv` runs.
+    /// Address of `whyloss recv`.
     #[arg(value_name = "HOST:PORT")]
     peer: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Send a video call over RTP whose rate this estimator sets: `whyloss`, `nada`, or `gcc`.
+    /// Send a video call (implies --transport rtp) at the rate of this estimator: `whyloss`,
+    /// `nada`, `scream`, or `gcc` in builds with `--features rtc`
+    /// [default with --transport rtp: whyloss].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["application", "file", "packets", "first", "coverage", "classifier"])]
     estimator: Option<String>,
     /// The format of a call's reports, `twcc` or `rfc8888`.
@@ -63,58 +68,58 @@ pub(crate) struct SendArgs {
     /// A data packet, with the headers of IP and UDP.
     #[arg(long, value_name = "SIZE", default_value = "1200 B")]
     packet: String,
-    /// The section of each packet that a checksum covers (IFTP-W).
+    /// Size of the part of each packet that the checksum covers (IFTP-W) [default: --packet].
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
-    /// Data to send: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
+    /// Traffic to send, in scenario syntax: `greedy`, `voice`, or '{ kind = "video", fps = 25, rate
+    /// = "400 kbit/s" }'.
     #[arg(long, value_name = "APPLICATION", default_value = "greedy")]
     application: String,
-    /// Send a file instead, `-` for standard input.
+    /// Send this file instead of an application's data; `-` reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "application")]
     file: Option<PathBuf>,
-    /// Stop after so many packets.
+    /// Stop after this many packets.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
-    /// Stop after this time.
+    /// Stop after this time, such as `60s`.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Never send faster, whatever the receiver reports: bits of whole packets.
+    /// Upper limit of the sending rate, headers included.
     #[arg(long, value_name = "RATE", default_value = "100mbit")]
     max_rate: String,
-    /// The number of the first packet.
+    /// Sequence number of the first packet.
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u32,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RecvArgs {
-    /// Where to listen.
+    /// Address and port to listen on.
     #[arg(value_name = "[ADDRESS:]PORT")]
     at: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the
+    /// Write received data to this file, each packet at its offset; `-` writes standard output, in
     /// order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped
+    /// Limit on the size of the file of --out, and of that of --arrivals. Data beyond it is dropped
     /// and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
-    /// Accept further sessions after the first, one at a time; one that fails ends alone.
+    /// Accept further sessions after the first, one at a time, even after one fails.
     #[arg(long)]
     keep: bool,
-    /// Serve a page on localhost that shows rate and losses while packets arrive; its
-    /// address is printed.
+    /// Serve a page on localhost that shows rate and losses live, and print its address.
     #[arg(long)]
     live: bool,
-    /// Write every arrival and verdict as JSON Lines, `-` for standard output.
+    /// Write every arrival and verdict as JSON Lines to this file; `-` writes standard output.
     #[arg(long, value_name = "FILE")]
     arrivals: Option<PathBuf>,
-    /// Set this end's clock ahead.
+    /// Add this time to the clock of this end, to test clocks that differ.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     clock_offset: String,
-    /// Let this end's clock be fast by so many parts per million.
+    /// Speed up the clock of this end by this many parts per million; a negative value slows it.
     #[arg(
         long,
         value_name = "PPM",
@@ -125,7 +130,7 @@ pub(crate) struct RecvArgs {
     clock_drift: f64,
 }
 
-/// The most parts per million by which a clock may be fast or slow.
+/// The highest drift of a clock, in parts per million.
 const MOST_DRIFT: f64 = 100_000.0;
 
 fn drift(text: &str) -> Result<f64, String> {
@@ -154,7 +159,7 @@ fn flow(args: &FlowArgs, more: &[(&str, &str)]) -> Result<Flow, CliError> {
         .map_err(|error: FlowError| CliError::Flow(Box::new(error)))
 }
 
-/// The first IPv4 address of a peer.
+/// Returns the first IPv4 address of a peer.
 fn address(text: &str) -> Result<SocketAddrV4, CliError> {
     let peers = text.to_socket_addrs().map_err(|error| CliError::Address {
         text: text.to_owned(),

@@ -1,9 +1,9 @@
-//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run
-//! as Parquet.
+//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores and stores one row per run as
+//! Parquet.
 //!
-//! After any end, the same command continues. The first Ctrl-C stops the runs under way and writes
-//! the finished ones. The second, or a kill, loses only runs that finished since the last part was
-//! written.
+//! After any end, the same command continues. The first Ctrl-C stops the running runs and writes
+//! the finished ones. The second, or a kill, loses only the runs that finished since the last
+//! write.
 
 mod page;
 mod watch;
@@ -26,25 +26,25 @@ use crate::progress::Bar;
 use crate::run::read;
 use crate::threads::{self, MOST_JOBS};
 
-/// Points with missing runs that are printed.
+/// The maximum number of printed points with missing runs.
 const MOST_SHOWN: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// The plan (docs/guides/sweeps.md).
+    /// Plan of the sweep (docs/guides/sweeps.md).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`,
-    /// with a page that shows each point and what is missing.
+    /// Directory for finished runs, for `rows.parquet` with a row per run, and for an HTML page
+    /// with each point and the missing runs.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Threads [default: one per core]. The rows do not depend on it.
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write finished runs at least this often; a kill loses no more than that.
+    /// Longest time between writes of finished runs; a killed sweep loses at most this much work.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10 s")]
     every: Duration,
-    /// Serve the page on 127.0.0.1 while the sweep runs: each point, and its missing runs.
+    /// Serve the page on localhost while the sweep runs, and print its address.
     #[arg(long)]
     live: bool,
 }

@@ -1,4 +1,4 @@
-//! Reads the command line, and decides where the command prints.
+//! Reads the command line and sets up the command's output.
 
 use std::io::{self, Stdout, Write as _};
 use std::process::ExitCode;
@@ -8,13 +8,13 @@ use whyloss_sim::text::{Printable, printable};
 
 use crate::error::CliError;
 
-/// Standard output, on which nothing steers the terminal.
+/// Returns standard output without the control characters that would change the terminal.
 pub(crate) fn output() -> Printable<Stdout> {
     Printable::new(io::stdout())
 }
 
-/// Parses the command line; help, and what is wrong with it, are printed, and the exit code says
-/// so.
+/// Parses the command line. On `--help`, `--version` or an error, prints the text and returns the
+/// exit code.
 pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
     T::try_parse().map_err(|error| {
         if error.use_stderr() {
@@ -28,7 +28,7 @@ pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
     })
 }
 
-/// The exit code of what a command returned; says what went wrong.
+/// Returns the exit code of a result, and prints its error.
 pub(crate) fn conclude(result: Result<(), CliError>) -> ExitCode {
     // The text in the buffer may not fit either.
     let result = result.and_then(|()| Ok(io::stdout().flush()?));

@@ -4,16 +4,18 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::CliError;
 
-/// More threads than this only cost.
+/// The maximum number of threads. More would only cost memory.
 pub(crate) const MOST_JOBS: i64 = 1024;
 
-/// The variable that rayon reads when `--jobs` is missing.
+/// The environment variable that rayon reads if `--jobs` is missing.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
-/// A pool of so many threads: by default as many as the environment says, else one per core.
+/// Returns a pool of `jobs` threads. The default is the number in the environment, or else one per
+/// core.
 ///
 /// # Errors
-/// If the environment asks for more than [`MOST_JOBS`], or the threads cannot be started.
+/// Returns an error if the environment asks for more than [`MOST_JOBS`] threads, or if they cannot
+/// be started.
 pub(crate) fn pool(jobs: Option<u16>) -> Result<ThreadPool, CliError> {
     let asked = std::env::var(VARIABLE).unwrap_or_default();
     // Text that is no number is none to rayon either; digits without end are a number.

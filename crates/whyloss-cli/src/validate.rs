@@ -1,4 +1,4 @@
-//! `whyloss validate`: the same networks here, in other simulators and in formulas.
+//! `whyloss validate`: compares simulations with other simulators and with formulas.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,17 +17,16 @@ use crate::threads::{self, MOST_JOBS};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ValidateArgs {
-    /// Parts to compare with [default: all].
+    /// Simulators and formulas to compare with [default: all but `ns-3-wheel`].
     #[arg(value_enum, value_name = "WITH")]
     with: Vec<With>,
-    /// A few networks and replications, in the place of all.
+    /// Run only a few networks and replications.
     #[arg(long)]
     quick: bool,
-    /// Fail if a peer is missing, if a run of one fails, or if anything differs for no known
-    /// reason.
+    /// Exit with 1 if a simulator is missing or fails, or a difference has no known reason.
     #[arg(long)]
     require: bool,
-    /// Run only ns-2 and ns-3 cases with this text in their kind and name, such as "NewReno,
+    /// Run only ns-2 and ns-3 cases whose kind and name contain this text, such as "NewReno,
     /// dumbbell".
     #[arg(
         long,
@@ -36,10 +35,10 @@ pub(crate) struct ValidateArgs {
         hide_default_value = true
     )]
     only: String,
-    /// Threads [default: one per core].
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write `index.html` here as well.
+    /// Also write an HTML page to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
@@ -54,20 +53,20 @@ const HELP: &str = "Each difference of means is tested against a margin fixed in
     Peers: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
     ns3`, of the `python3` on the path; compared if `ns-3-wheel` is named).";
 
-/// A peer to compare with.
+/// A simulator, or formulas, to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum With {
-    /// Formulas: queues, channels, RED, laws of throughput.
+    /// Formulas for queues, channels, RED and throughput.
     ClosedForms,
-    /// ns-2's TFRC and TCP.
+    /// TFRC and TCP of ns-2.
     #[value(name = "ns-2")]
     Ns2,
-    /// The send times of single packets in ns-2.
+    /// The time at which ns-2 sends each packet.
     Traces,
-    /// ns-3's TCP.
+    /// TCP and managed queues of ns-3.
     #[value(name = "ns-3")]
     Ns3,
-    /// The suite against ns-3 of the Python package `ns3`.
+    /// The ns-3 cases, with ns-3 from the Python package `ns3`.
     #[value(name = "ns-3-wheel")]
     Ns3Wheel,
 }
@@ -138,8 +137,8 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
 }
 
 impl ValidateArgs {
-    /// Those asked for, each once, in the order of presentation; the Python package is not compared
-    /// unless named.
+    /// Returns the selected comparisons in the order of the report, without duplicates. The Python
+    /// package is compared only if named.
     fn suites(&self) -> Vec<Suite> {
         let named = |suite| self.with.iter().any(|with| with.suite() == suite);
         let wanted =
@@ -148,7 +147,7 @@ impl ValidateArgs {
     }
 }
 
-/// Returns the exit code of the comparison.
+/// Returns an error if the comparison was interrupted, or if it failed under `--require`.
 fn verdict(found: &Report, require: bool) -> Result<(), CliError> {
     if found.stopped {
         return Err(CliError::Interrupted {

@@ -30,7 +30,7 @@ thread_local! {
     static SHARED: RefCell<Shared> = RefCell::default();
 }
 
-/// Returns the address of so many bytes for the input of the next call.
+/// Returns the address of `bytes` bytes for the input of the next call.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_input(bytes: u32) -> *mut u8 {
     SHARED.with_borrow_mut(|shared| {
@@ -40,13 +40,13 @@ pub extern "C" fn whyloss_input(bytes: u32) -> *mut u8 {
     })
 }
 
-/// Answers how many parts the last call returned.
+/// Returns the number of parts that the last call returned.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_parts() -> u32 {
     SHARED.with_borrow(|shared| shared.parts.len() as u32)
 }
 
-/// Returns where a part begins; null if there is none of this number.
+/// Returns the address of a part; null if no part has this number.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_part(number: u32) -> *const u8 {
     SHARED.with_borrow(|shared| {
@@ -55,7 +55,7 @@ pub extern "C" fn whyloss_part(number: u32) -> *const u8 {
     })
 }
 
-/// Returns the bytes of a part; 0 if there is none of this number.
+/// Returns the length of a part in bytes; 0 if no part has this number.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_part_length(number: u32) -> u32 {
     SHARED.with_borrow(|shared| {
@@ -64,14 +64,14 @@ pub extern "C" fn whyloss_part_length(number: u32) -> u32 {
     })
 }
 
-/// Returns one part: the [`choices`], as JSON.
+/// Returns the [`choices`] as JSON, in one part.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_choices() -> u32 {
     answer(|_| Ok(vec![choices::render().into_bytes()]))
 }
 
-/// Diagnoses the input. Its first `name` bytes are the name of the file in UTF-8. Returns names and
-/// contents of files in turn.
+/// Diagnoses the input. Its first `name` bytes are the file's name in UTF-8, and the rest is its
+/// content. The parts are the name and the content of each resulting file, in turn.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
     answer(|mut input| {
@@ -84,7 +84,8 @@ pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
     })
 }
 
-/// Runs the input, a scenario, under this seed. Returns the parts of a [`playground::Play`].
+/// Runs the input, a scenario, under this seed. The parts are those of
+/// [`playground::Play::into_parts`].
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_play(seed: u32) -> u32 {
     answer(|input| {

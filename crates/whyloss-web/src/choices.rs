@@ -1,4 +1,5 @@
-//! The choices of a page: every algorithm by its name, and the colours of causes.
+//! The lists from which a page's user chooses: the names of all algorithms, and the colours of
+//! causes.
 
 use serde_json::{Value, json};
 use whyloss::sender::Classifier;
@@ -8,7 +9,7 @@ use whyloss_study::Sign;
 use whyloss_study::outcome::{CAUSES, word};
 use whyloss_study::report::svg;
 
-/// Returns the choices as one JSON object.
+/// Returns the names of all algorithms and the colours of causes as one JSON object.
 pub fn render() -> String {
     let registry = Registry::new();
     let causes = CAUSES.map(|cause| {

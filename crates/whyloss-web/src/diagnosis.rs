@@ -1,4 +1,4 @@
-//! A dropped file becomes the files of `whyloss diagnose --out`, byte for byte.
+//! Turns a dropped file into the files of `whyloss diagnose --out`, byte for byte.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -7,15 +7,16 @@ use whyloss_diagnose::{Error, Options, diagnose, report};
 use whyloss_sim::text::one_line;
 use whyloss_study::report::svg;
 
-/// Bytes that a diagnosis may take: half of what 32-bit addresses reach, since the file lies in the
-/// same memory.
+/// The number of bytes that a diagnosis may take: half of what 32-bit addresses reach, since the
+/// file lies in the same memory.
 const MEMORY: u64 = 1 << 30;
 
-/// Returns name and contents of each file: `index.html` first, then pictures, JSON, CSV and the
+/// Returns the name and contents of each file: `index.html` first, then figures, JSON, CSV and the
 /// annotated capture.
 ///
 /// # Errors
-/// Returns a sentence if the input is of no known kind or damaged from the start.
+/// Returns a sentence if the format of the input is unknown, or the input is damaged from the
+/// start.
 pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String> {
     let file: Arc<[u8]> = file.into();
     let reader = || Box::new(Cursor::new(Arc::clone(&file)));

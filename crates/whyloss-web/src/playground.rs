@@ -1,4 +1,4 @@
-//! A scenario becomes its results and what a canvas draws of it.
+//! Runs a scenario and returns its results, and the data that a canvas draws.
 
 use std::path::Path;
 
@@ -11,16 +11,17 @@ use whyloss_study::results::{Results, Seed, json};
 /// The scenario's name in messages and results.
 pub const NAME: &str = "playground.toml";
 
-/// Rows of a table at most: what is beyond is counted, but not drawn.
+/// The highest number of rows of a table. Rows beyond it are counted, but not drawn.
 const MOST_ROWS: usize = 1 << 20;
 
-/// One run. Times are seconds, sizes bytes; what is unknown is NaN; tables are lists of rows.
+/// The results of one run. Times are in seconds and sizes in bytes; unknown values are NaN; tables
+/// are lists of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Play {
     /// The results as `whyloss run --format json` prints them.
     pub results: String,
     /// A row per data packet offered to a link: time, time of its fate, link, flow, number, size,
-    /// packets that waited then, fate (0 delivered, 1 congestion, 2 wireless).
+    /// packets that waited then, and fate. A fate is 0 (delivered), 1 (congestion) or 2 (wireless).
     pub packets: Vec<[f64; 8]>,
     /// A row per change of a source: time, flow, window, rate per second, round-trip time.
     pub sources: Vec<[f64; 5]>,
@@ -31,7 +32,7 @@ pub struct Play {
 /// Runs a scenario under one seed.
 ///
 /// # Errors
-/// Returns a sentence if the scenario is wrong, or its run needs too much memory.
+/// Returns a sentence if the scenario is invalid, or its run needs too much memory.
 pub fn play(text: &str, seed: u64) -> Result<Play, String> {
     let file = ScenarioFile::parse(text, NAME, &[]).map_err(|error| error.to_string())?;
     let scenario = file.scenario;

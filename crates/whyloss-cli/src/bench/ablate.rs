@@ -1,7 +1,7 @@
-//! `whyloss bench --ablate`: what each short cut of the fast engine saves.
+//! `whyloss bench --ablate`: measures the saving of each shortcut of the fast engine.
 //!
-//! Each network runs with all short cuts and without each one, under callgrind. A negative saving
-//! means that a short cut costs more on that network than it saves.
+//! Each network runs with all shortcuts and without each one, under callgrind. A negative saving
+//! means that a shortcut costs more on that network than it saves.
 
 use core::fmt::Write;
 
@@ -15,7 +15,8 @@ use super::render::aligned;
 use super::workload::{Load, Network};
 use crate::progress::Bar;
 
-/// Networks, and the simulated seconds of the shorter and the longer run.
+/// The measured networks: each with its name and the simulated seconds of a shorter and a longer
+/// run, whose difference leaves out the start of the process.
 const NETWORKS: [(Network, &str, [u32; 2]); 5] = [
     (Network::Dumbbell, "dumbbell", [2, 6]),
     (Network::OneFlow, "one flow", [5, 25]),
@@ -31,7 +32,7 @@ struct Cost {
     events: f64,
 }
 
-/// Measures, and returns a table for people.
+/// Measures what each shortcut saves, and returns a table.
 pub(super) fn table(bar: &Bar) -> Result<String, BenchError> {
     bar.expect(NETWORKS.len() as u64 * (1 + Shortcut::ALL.len() as u64));
     let mut whole = Vec::new();

@@ -1,11 +1,11 @@
-//! Instructions, counted by valgrind's callgrind, which do not depend on what else the machine
-//! does.
+//! Counts instructions with valgrind's callgrind. The counts do not depend on the load of the
+//! machine.
 //!
 //! ```text
 //! instructions per packet = (instructions of the longer run − of the shorter) / (packets of the longer − of the shorter)
 //! ```
 //!
-//! so that starting the process and building the network cancel out.
+//! In this quotient, the start of the process and the building of the network cancel out.
 
 use std::process::Command;
 use std::time::Duration;
@@ -14,22 +14,23 @@ use whyloss_validate::peers::{self, PeerError};
 
 use super::child::{self, Measured};
 
-/// The command that installs it.
+/// The command that installs callgrind.
 pub(crate) const INSTALL: &str = "apt-get install valgrind";
-/// Fifty times as long as without it.
+/// The time limit of a run. Callgrind makes a run about fifty times slower.
 const LIMIT: Duration = Duration::from_hours(1);
 const PROBE: Duration = Duration::from_mins(1);
 
-/// Whether valgrind is there.
+/// Returns whether valgrind is installed.
 pub(crate) fn is_there() -> bool {
     peers::run(Command::new("valgrind").arg("--version"), "", PROBE).is_ok()
 }
 
-/// Instructions per packet, from two runs that differ in simulated time alone: each a command and
-/// its input.
+/// Returns the instructions per packet from two runs that differ only in simulated time. Each run
+/// is a command and its input.
 ///
 /// # Errors
-/// If a run fails, or the longer one delivers no more than the shorter.
+/// Returns an error if a run fails, or the longer run delivers no more packets than the shorter
+/// one.
 pub(crate) fn per_packet(
     shorter: &(Command, String),
     longer: &(Command, String),
@@ -61,7 +62,7 @@ fn count((command, input): &(Command, String)) -> Result<(u64, Measured), PeerEr
     Ok((instructions, child::measured(&answer)?))
 }
 
-/// The number behind "Collected :".
+/// Returns the number after "Collected :" in callgrind's output.
 fn collected(words: &str) -> Option<u64> {
     let number = words.rsplit_once("Collected :")?.1;
     number.split_whitespace().next()?.parse().ok()

@@ -1,9 +1,10 @@
-//! Runs in processes of their own, so that each has its own CPU time and peak memory, and an end.
+//! Runs each measurement in a process of its own, which has its own CPU time and peak memory and
+//! can be ended.
 //!
-//! `whyloss bench-child` (not shown in the help) runs one load and prints one line:
-//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three
-//! alike, ns-3's program the first four. Here CPU time includes building the engine's network from
-//! the scenario, there it does not.
+//! `whyloss bench-child` (not shown in the help) runs one load and prints one line: `done PACKETS
+//! CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. The script for ns-2 prints the first three values,
+//! and the program for ns-3 the first four. Here, unlike there, the CPU time includes building the
+//! engine's network from the scenario.
 
 use std::fs;
 use std::io::{self, Write};
@@ -21,7 +22,7 @@ use super::error::BenchError;
 use super::workload::{Load, Network};
 use crate::error::CliError;
 
-/// The longest runs take a minute on an idle machine.
+/// The time limit of a measurement. The longest one takes a minute on an idle machine.
 const LIMIT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Args)]
@@ -31,14 +32,14 @@ pub(crate) struct ChildArgs {
     size: u32,
     #[arg(long)]
     seconds: Option<u32>,
-    /// Seeds, from 1 on.
+    /// The number of seeds, from 1 on.
     #[arg(long)]
     runs: u64,
     #[arg(long)]
     threads: u16,
     #[arg(long)]
     sack: bool,
-    /// Short cuts of the engine to turn off.
+    /// The shortcuts of the engine to turn off.
     #[arg(long, value_parser = shortcut)]
     without: Vec<Shortcut>,
 }
@@ -60,19 +61,20 @@ pub(crate) struct Measured {
     pub(crate) packets: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_bytes: u64,
-    /// None where they are not counted.
+    /// The number of events of the run; 0 where they are not counted.
     pub(crate) events: u64,
     pub(crate) wall_seconds: f64,
 }
 
 impl Measured {
-    /// Packets delivered per CPU second.
+    /// Returns the number of packets delivered per CPU second.
     pub(crate) fn rate(&self) -> f64 {
         self.packets as f64 / self.cpu_seconds
     }
 }
 
-/// The child's side.
+/// Runs the measurement in the child process, and prints its result as a line that starts with
+/// `done`.
 pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let load = Load {
         network: args.network,
@@ -108,7 +110,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     Ok(())
 }
 
-/// Returns the child's command line for a load.
+/// Returns the command line of the child process that measures a load.
 pub(crate) fn command(load: &Load, runs: u64, threads: u16) -> Result<Command, BenchError> {
     let program = std::env::current_exe().map_err(BenchError::Itself)?;
     let mut command = Command::new(program);
@@ -127,25 +129,26 @@ pub(crate) fn command(load: &Load, runs: u64, threads: u16) -> Result<Command, B
     Ok(command)
 }
 
-/// Runs a process with this input, and reads what it measured.
+/// Runs a process with this input and reads its measurements.
 ///
 /// # Errors
-/// If it does not start, does not end in time, fails, or does not say what it measured.
+/// Returns an error if the process does not start, does not end in time, fails, or does not report
+/// its measurements.
 pub(crate) fn measure(command: &mut Command, input: &str) -> Result<Measured, PeerError> {
     measured(&peers::run(command, input, LIMIT)?)
 }
 
-/// Reads the line that starts with `done`.
+/// Reads the line that starts with `done` from the child's output.
 ///
 /// # Errors
-/// If there is no such line.
+/// Returns an error if there is no such line.
 pub(crate) fn measured(answer: &str) -> Result<Measured, PeerError> {
     let line = answer.lines().find_map(|line| line.strip_prefix("done "));
     let measured = line.and_then(read);
     measured.ok_or_else(|| PeerError::nonsense("what was measured", answer))
 }
 
-/// The line behind `done`.
+/// Reads the numbers of a line that starts with `done`.
 fn read(line: &str) -> Option<Measured> {
     let numbers: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
     let numbers = numbers?;
@@ -176,13 +179,13 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// CPU time of all threads of this process.
+/// Returns the CPU time of all threads of this process, in seconds.
 fn cpu_seconds() -> io::Result<f64> {
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
     Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// The most memory that this process ever had in RAM, as Linux tells it.
+/// Returns the peak memory of this process in RAM, as Linux reports it.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -5,16 +5,16 @@ use std::io;
 use whyloss_sim::scenario::ScenarioError;
 use whyloss_validate::peers::PeerError;
 
-/// Why something was not measured.
+/// Explains why a network could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
-    /// The command's own file is not to be found.
+    /// The path of the command itself cannot be found.
     #[error("cannot find the whyloss command itself: {0}")]
     Itself(#[source] io::Error),
     /// A process gave no result.
     #[error(transparent)]
     Process(#[from] PeerError),
-    /// A workload is no scenario.
+    /// A workload is not a valid scenario.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
 }

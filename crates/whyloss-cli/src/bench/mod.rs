@@ -1,9 +1,9 @@
-//! `whyloss bench`: what a delivered packet costs, here, in ns-2 and in ns-3, in the same minutes
-//! on the same machine.
+//! `whyloss bench`: measures the cost of a delivered packet here, in ns-2 and in ns-3, in the same
+//! minutes on the same machine.
 //!
-//! Each run is a process of its own ([`child`]); repetitions alternate between the simulators, and
-//! ratios are taken between neighbours, so that what else the machine does weighs on all. A peer
-//! that fails on a network is not asked again for it; everything else goes on.
+//! Each run is a process of its own ([`child`]). Repetitions alternate between the simulators, and
+//! ratios are taken between neighbours, so that other load on the machine affects all alike. A peer
+//! that fails on a network is skipped for that network only.
 
 mod ablate;
 pub(crate) mod callgrind;
@@ -35,26 +35,27 @@ use crate::progress::Bar;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Workload to measure [default: all]. May be repeated.
+    /// Workload to measure; may be repeated [default: all].
     #[arg(long = "workload", value_enum, value_name = "NAME")]
     workloads: Vec<Workload>,
-    /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of
-    /// our dumbbell alone.
+    /// Take seconds instead of minutes: shorter runs, at most 1,000 flows, one repetition, and
+    /// instruction counts only for Whyloss on the dumbbell.
     #[arg(long)]
     quick: bool,
-    /// Measure what each short cut of the engine saves, by turning it off, and nothing else.
+    /// Only count the instructions and events that each shortcut of the engine saves: run with and
+    /// without it. Needs valgrind.
     #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
     ablate: bool,
-    /// Fail if ns-2, ns-3 or valgrind is missing, or a run of a peer fails.
+    /// Exit with 1 if ns-2, ns-3 or valgrind is missing, or if a run of ns-2 or ns-3 fails.
     #[arg(long)]
     require: bool,
-    /// How often everything is measured [default: 5, or 1 with --quick].
+    /// Number of repetitions of each measurement [default: 5, or 1 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: Option<u32>,
-    /// Write a page, a picture (SVG) and the values (CSV) here as well.
+    /// Also write an HTML page, a figure (SVG) and values (CSV) to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Output format: tables for people, one JSON object, or CSV with one row per value.
+    /// Output format: tables, one JSON object, or CSV with one row per value.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -71,7 +72,7 @@ enum Workload {
     Flows,
     /// Three adaptive RED queues, TCP both ways and across, voice, video and web traffic.
     ParkingLot,
-    /// Bytes per flow and per packet in flight.
+    /// Bytes of memory per flow and per packet in flight.
     Memory,
     /// 1,000 replications of the wireless last hop, on one core and on all.
     Sweep,
@@ -86,7 +87,8 @@ enum Format {
 
 /// Numbers of flows; with `--quick` the last is left out.
 const FLOWS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
-/// Workloads that nothing of ours drives yet, or that take too long.
+/// The measurements that the command lacks, because it has no driver for them or because they take
+/// too long.
 const GAPS: [&str; 3] = [
     "the parking lot in ns-3",
     "the sweep and the memory per flow in ns-2 and ns-3",
@@ -95,26 +97,29 @@ const GAPS: [&str; 3] = [
 const GAP_WHOLE: &str =
     "10000 flows in ns-3; more than 100 flows under callgrind in ns-2, 10 in ns-3";
 const GAP_QUICK: &str = "1000 flows in ns-3, instructions in ns-2 and ns-3 (with --quick)";
-/// So many runs of one flow make a run long enough to be timed.
+/// The number of runs of one flow that are timed together, since one alone is too short.
 const RUNS_OF_ONE_FLOW: u32 = 100;
-/// Delays of the pipe in ms, and how many more packets are under way in the longer one: 1 Gbit/s ·
+/// The two delays of the pipe in ms, and how many more packets fit into the longer pipe: 1 Gbit/s ·
 /// 4 s / 12000 bit.
 const PIPES: [u32; 2] = [100, 4_100];
 const MORE_PACKETS: f64 = 1e9 * 4.0 / 12_000.0;
 
-/// A network, and how much of it each simulator is to do.
+/// A network, with the work of each simulator on it.
 struct Task {
     name: String,
     flows: Option<u32>,
-    /// As [`Simulator::ALL`].
+    /// The work of each simulator, in the order of [`Simulator::ALL`]; `None` if it does not run
+    /// the network.
     works: [Option<Work>; 3],
 }
 
-/// How much of a network.
+/// The runs of a simulator: the load, the number of runs, and their length for counting
+/// instructions.
 struct Work {
     load: Load,
     runs: u64,
-    /// Seconds of the two runs whose instructions are counted.
+    /// The simulated seconds of the two runs whose instructions are counted; `None` if none are
+    /// counted.
     counted: Option<(u32, u32)>,
 }
 
@@ -165,7 +170,7 @@ struct Tools {
     ns2: Option<Ns2>,
     ns3: Option<Ns3>,
     valgrind: bool,
-    /// Missing tools: each with the reason and the command that installs it.
+    /// The missing tools, each with the reason and the command that installs it.
     missing: Vec<String>,
 }
 
@@ -189,7 +194,8 @@ impl Tools {
         })
     }
 
-    /// The command that runs a load, and its input; `None` if the simulator is not there.
+    /// Returns the command that runs a load, and its input; `None` if the simulator is not
+    /// installed.
     fn command(
         &self,
         simulator: Simulator,
@@ -266,7 +272,8 @@ fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchE
     Ok(results)
 }
 
-/// Does something for every simulator on every network. A peer that fails is not asked again.
+/// Calls `what` for each simulator on each network. A peer that fails on a network is skipped there
+/// from then on.
 fn each(
     tasks: &mut [Task],
     rows: &mut [Row],
@@ -325,8 +332,8 @@ fn count(
     Ok(())
 }
 
-/// Measures our deliveries in the time that the peers simulate: ns-2 does the same work, ns-3 runs
-/// for a shorter time and with selective acknowledgements.
+/// Measures how many packets Whyloss delivers in the simulated time of each peer. ns-2 simulates as
+/// long as Whyloss; ns-3 simulates a shorter time, with selective acknowledgements.
 fn expect(tasks: &[Task], rows: &mut [Row]) -> Result<(), BenchError> {
     for (task, row) in tasks.iter().zip(rows) {
         let [Some(ours), _, ns3] = &task.works else {
@@ -346,7 +353,8 @@ fn expect(tasks: &[Task], rows: &mut [Row]) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The networks to be timed.
+/// Returns the networks of the wanted workloads that are timed. With `quick`, the one with 10,000
+/// flows is left out.
 fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     let single = [
         (Workload::Dumbbell, Network::Dumbbell, "dumbbell"),
@@ -375,8 +383,8 @@ fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     tasks
 }
 
-/// Describes the work of a simulator on a network; `None`: nothing. ns-3 takes a hundred times as
-/// long, and gets less.
+/// Returns the work of a simulator on a network; `None` if it does not run it. ns-3 takes a hundred
+/// times as long, so it simulates less.
 fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Option<Work> {
     let ns3 = simulator == Simulator::Ns3;
     let (whole, short) = match (network, size) {
@@ -423,9 +431,10 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
     })
 }
 
-/// Differences of peaks. Flows: 1,000 and 10,000 share the same hosts and links, and the same link
-/// and queue hold the packets. Packets: two pipes differ in their delay alone, so in the packets
-/// under way.
+/// Returns the memory per flow and per packet, from differences of peaks. For flows, 1,000 run for
+/// a tenth of the time of 10,000 over the same links. A flow of either run then delivers as many
+/// packets and holds as many delays, and the same link and queue hold the packets. For packets, two
+/// pipes differ only in their delay, and therefore in the packets under way.
 fn bytes(quick: bool) -> Result<Memory, BenchError> {
     let peak = |network, size| {
         let load = Load {

@@ -1,4 +1,4 @@
-//! A scenario in the words of `peers/bench.tcl`, for ns-2.
+//! Writes a scenario in the syntax of `peers/bench.tcl`, for ns-2.
 
 use core::fmt::Write;
 use std::collections::BTreeSet;
@@ -13,15 +13,15 @@ use whyloss_validate::peers::{PeerError, links_with};
 
 use super::ways::ways;
 
-/// The script that reads them.
+/// The Tcl script that reads the network and simulates it.
 pub(crate) const SCRIPT: &str = include_str!("../../peers/bench.tcl");
-/// Packets that a queue without limit holds in ns-2.
+/// The queue limit in packets that stands for "no limit" in ns-2.
 const UNLIMITED: u32 = 1_000_000;
 
-/// The network and the command to simulate it.
+/// Returns the network and the command to simulate it.
 ///
 /// # Errors
-/// If the scenario has what the script does not know.
+/// Returns an error if the scenario has what the script does not know.
 pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
     let mut text = links_with(scenario, queue, |_, link| loss(&link.channel))?;
     routes(&mut text, scenario)?;
@@ -87,7 +87,8 @@ fn loss(channel: &ChannelSpec) -> Result<String, PeerError> {
     }
 }
 
-/// The hops of every flow there and back; a node with one way out has it as its default.
+/// Writes the next hop of each flow at each node, in both directions. A node with a single outgoing
+/// link uses it as its default route.
 fn routes(text: &mut String, scenario: &Scenario) -> Result<(), PeerError> {
     let mut ways_out = vec![0; scenario.nodes.len()];
     for connection in &scenario.links {

@@ -1,7 +1,9 @@
-//! A scenario in the words of the program that runs ns-3, `peers/ns3.cc` of whyloss-validate.
+//! Writes a scenario in the syntax of `peers/ns3.cc` of whyloss-validate, the program that runs
+//! ns-3.
 //!
-//! ns-3 has selective acknowledgements: without, its NewReno (3.37) delivers a third of what one
-//! flow can have. Time spent for nothing but us is saved: links are not counted, routes are given.
+//! ns-3 uses selective acknowledgements, because without them its NewReno (3.37) delivers a third
+//! of what one flow can have. Work that only this comparison would need is left out: links are not
+//! counted, and routes are given.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +20,10 @@ const BUFFERS: usize = 16_384;
 const LEAST_BUFFER: usize = 64;
 const MOST_BUFFER: usize = 1_024;
 
-/// The network and the command to simulate it.
+/// Returns the network and the command to simulate it.
 ///
 /// # Errors
-/// If the scenario has what the program does not know.
+/// Returns an error if the scenario has what the program does not know.
 pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
     let mut text = format!("seed {seed}\n{}", links(scenario)?);
     let mut initial_window = 0;
@@ -52,7 +54,7 @@ pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError>
     Ok(text)
 }
 
-/// Where each node sends what is for none of its neighbours.
+/// Returns the default next node of each node: for packets to nodes that are not its neighbours.
 fn defaults(scenario: &Scenario) -> Result<BTreeMap<usize, usize>, PeerError> {
     let neighbours: BTreeSet<(usize, usize)> = scenario
         .links

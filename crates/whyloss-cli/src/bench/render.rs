@@ -1,4 +1,4 @@
-//! Results for people and programs.
+//! Formats results for people and programs.
 
 use core::fmt::Write;
 
@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::results::{Results, Row, Side, Simulator, Spread};
 
-/// A metric's name in JSON and CSV, its unit, and its value, which is the same in all repetitions
-/// or known but once.
+/// A metric: its name in JSON and CSV, its unit, and its value, which has no scatter because all
+/// repetitions agree or only one run measures it.
 type Metric = (&'static str, &'static str, Value);
 type Value = fn(&Side) -> Option<f64>;
 
@@ -21,7 +21,7 @@ const METRICS: [Metric; 6] = [
         side.peak_bytes().map(|bytes| bytes as f64)
     }),
 ];
-/// Packets per second of processor time, which every repetition measures.
+/// The metric of packets delivered per CPU second, which each repetition measures.
 const RATE: &str = "packets_per_cpu_second";
 const RATIO: &str = "ratio";
 
@@ -29,7 +29,7 @@ fn exactly(value: Option<f64>) -> Option<Spread> {
     Spread::of(value)
 }
 
-/// One table per metric, then what is not per network.
+/// Returns one table per metric, then what is not per network.
 pub(crate) fn table(results: &Results) -> String {
     let mut text = networks(results);
     if let Some((few, many, growth)) = results.growth() {
@@ -141,7 +141,7 @@ fn repetitions(count: u32) -> String {
     }
 }
 
-/// A title, and a line for each network of which something is known.
+/// Returns a table with a title and a row for each network that has a value; empty if none has.
 fn grid(
     title: &str,
     heads: &[&str],
@@ -164,7 +164,7 @@ fn grid(
     format!("{title}\n\n{}\n", aligned(&lines))
 }
 
-/// A rate below a tenth of a million needs more digits.
+/// Formats a rate in millions, with four decimals below 0.1 million and two from there on.
 fn millions(rate: &Spread) -> String {
     spread(rate, 1e-6, if rate.median < 1e5 { 4 } else { 2 })
 }
@@ -178,7 +178,7 @@ fn spread(spread: &Spread, scale: f64, digits: usize) -> String {
     }
 }
 
-/// The first column to the left, the others to the right.
+/// Formats lines as columns: the first aligned left, the others right.
 pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -198,7 +198,7 @@ pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// One object on one line.
+/// Returns the results as one JSON object on one line.
 pub(crate) fn json(results: &Results) -> String {
     let side = |row: &Row, simulator: Simulator| {
         let side = row.side(simulator);
@@ -263,7 +263,7 @@ fn json_of(spread: Option<Spread>) -> Json {
     )
 }
 
-/// One row per value. Names have no commas.
+/// Returns the results as CSV, a row per value. Names contain no commas.
 pub(crate) fn csv(results: &Results) -> String {
     let mut text = "workload,simulator,metric,unit,min,median,max\n".to_owned();
     let mut push = |workload: &str, simulator: &str, metric: &str, unit: &str, value| {

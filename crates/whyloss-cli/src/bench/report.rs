@@ -13,7 +13,7 @@ use super::results::{Results, Simulator};
 /// Writes the report.
 ///
 /// # Errors
-/// [`ReportError::Write`] for the first file that cannot be written.
+/// Returns [`ReportError::Write`] for the first file that cannot be written.
 pub(crate) fn write(dir: &Path, results: &Results) -> Result<(), ReportError> {
     report::write(dir, "bench.csv", &render::csv(results))?;
     let figure = figure(results);
@@ -23,7 +23,8 @@ pub(crate) fn write(dir: &Path, results: &Results) -> Result<(), ReportError> {
     report::write(dir, "index.html", &page(results, figure.as_ref()))
 }
 
-/// CPU time per delivered packet over the number of flows; `None` if that was not measured.
+/// Returns the figure of CPU time per delivered packet over the number of flows; `None` if it was
+/// not measured.
 fn figure(results: &Results) -> Option<Figure> {
     let series = |simulator: Simulator| {
         let points = results.rows.iter().filter_map(|row| {

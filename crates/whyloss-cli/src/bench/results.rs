@@ -1,8 +1,8 @@
-//! Measurements, and the ratios that follow from them.
+//! Measurements and their ratios.
 
 use super::child::Measured;
 
-/// The least, the middle and the greatest of some repetitions.
+/// The lowest, median and highest value of several repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Summarizes these values; `None` if there are none.
+    /// Returns the spread of these values; `None` if there are none.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -26,7 +26,7 @@ impl Spread {
     }
 }
 
-/// Who simulates.
+/// Names a simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Simulator {
     Whyloss,
@@ -35,11 +35,11 @@ pub(crate) enum Simulator {
 }
 
 impl Simulator {
-    /// In the order of the rows' sides.
+    /// All simulators, in the order of a row's sides.
     pub(crate) const ALL: [Self; 3] = [Self::Whyloss, Self::Ns2, Self::Ns3];
     pub(crate) const PEERS: [Self; 2] = [Self::Ns2, Self::Ns3];
 
-    /// For people, and in CSV.
+    /// Returns the name that tables and CSV show.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Whyloss => "whyloss",
@@ -49,43 +49,46 @@ impl Simulator {
     }
 }
 
-/// One simulator on one network: a measurement for each repetition.
+/// The results of one simulator on one network, with a measurement per repetition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Side {
     pub(crate) runs: Vec<Measured>,
     pub(crate) instructions: Option<f64>,
-    /// Simulated time of a run.
+    /// The simulated time of a run, in seconds.
     pub(crate) seconds: f64,
-    /// Packets that a run delivers; the same in all repetitions.
+    /// The number of packets that a run delivers, equal in all repetitions.
     pub(crate) packets: Option<f64>,
-    /// Deliveries of Whyloss in that time with the peer's loss recovery.
+    /// The number of packets that Whyloss delivers in the same simulated time with the peer's loss
+    /// recovery.
     pub(crate) expected: Option<f64>,
 }
 
 impl Side {
-    /// Packets delivered per CPU second.
+    /// Returns the number of packets delivered per CPU second.
     pub(crate) fn rate(&self) -> Option<Spread> {
         Spread::of(self.runs.iter().map(Measured::rate))
     }
 
-    /// The greatest of the peaks, where the machine tells it.
+    /// Returns the largest peak memory of the runs, in bytes; `None` if the system does not report
+    /// it.
     pub(crate) fn peak_bytes(&self) -> Option<u64> {
         let peak = self.runs.iter().map(|run| run.peak_bytes).max();
         peak.filter(|&bytes| bytes > 0)
     }
 
-    /// Events per delivered packet, where they are counted; the same in all repetitions.
+    /// Returns the number of events per delivered packet; `None` if the simulator does not count
+    /// events.
     pub(crate) fn events(&self) -> Option<f64> {
         let run = self.runs.first().filter(|run| run.events > 0)?;
         Some(run.events as f64 / run.packets as f64)
     }
 }
 
-/// One network.
+/// The results on one network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Flows of the growing workload.
+    /// The number of flows, on the network whose number of flows grows; `None` on others.
     pub(crate) flows: Option<u32>,
     sides: [Side; 3],
 }
@@ -107,7 +110,8 @@ impl Row {
         &mut self.sides[simulator as usize]
     }
 
-    /// How many times as many packets per CPU second as a peer, repetition by repetition.
+    /// Returns the ratio of our packets per CPU second to those of a peer. The repetitions are
+    /// paired.
     pub(crate) fn ratio(&self, peer: Simulator) -> Option<Spread> {
         let ours = &self.side(Simulator::Whyloss).runs;
         let pairs = ours.iter().zip(&self.side(peer).runs);
@@ -115,7 +119,7 @@ impl Row {
     }
 }
 
-/// Replications of WLH per second of wall time.
+/// The replications of WLH per second of wall time, on one thread and on all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sweep {
     pub(crate) replications: u64,
@@ -138,23 +142,23 @@ impl Sweep {
         Spread::of(self.rates(&self.all))
     }
 
-    /// How many times as fast on all cores, repetition by repetition.
+    /// Returns the ratio of the speed on all threads to that on one. The repetitions are paired.
     pub(crate) fn speedup(&self) -> Option<Spread> {
         let rates = [&self.one, &self.all].map(|runs| self.rates(runs));
         Spread::of(rates[0].iter().zip(&rates[1]).map(|(one, all)| all / one))
     }
 }
 
-/// Bytes, by differences between runs that differ in one thing.
+/// Memory in bytes, computed from the difference of two runs that differ in one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Memory {
-    /// Per flow, its description and its results included; hosts and links are shared.
+    /// Memory per flow, with its scenario and its results. Hosts and links are shared.
     pub(crate) per_flow: Option<f64>,
-    /// Per packet on its way through a link.
+    /// Memory per packet in flight on a link.
     pub(crate) per_packet: Option<f64>,
 }
 
-/// Everything.
+/// The results on all networks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Results {
     pub(crate) repetitions: u32,
@@ -163,14 +167,15 @@ pub(crate) struct Results {
     pub(crate) sweep: Option<Sweep>,
     /// Tools that this machine lacks, with the command that installs each.
     pub(crate) missing: Vec<String>,
-    /// Tasks that a peer failed, and why.
+    /// The measurements that a peer failed, with the reason.
     pub(crate) failures: Vec<String>,
     /// Quantities that this command does not measure.
     pub(crate) gaps: Vec<String>,
 }
 
 impl Results {
-    /// The rows of the growing workload: the fewest flows, and the most.
+    /// Returns the rows with the lowest and the highest number of flows; `None` unless there are
+    /// two.
     fn ends(&self) -> Option<(&Row, &Row)> {
         let growing = || self.rows.iter().filter(|row| row.flows.is_some());
         let fewest = growing().min_by_key(|row| row.flows)?;
@@ -178,8 +183,8 @@ impl Results {
         (fewest.flows < most.flows).then_some((fewest, most))
     }
 
-    /// Fewest and most flows, and by how much a packet costs more among the most, repetition by
-    /// repetition.
+    /// Returns the lowest and the highest number of flows, and how many times as much CPU time a
+    /// packet takes at the latter. The repetitions are paired.
     pub(crate) fn growth(&self) -> Option<(u32, u32, Spread)> {
         let (fewest, most) = self.ends()?;
         let [fewer, more] = [fewest, most].map(|row| &row.side(Simulator::Whyloss).runs);

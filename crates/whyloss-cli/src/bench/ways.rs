@@ -4,10 +4,11 @@ use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Connection, Router};
 use whyloss_validate::peers::PeerError;
 
-/// Every link on every flow's way there and back, with the node that the way leads to.
+/// Returns every link on the routes of all flows, both ways, with the destination node of the
+/// route.
 ///
 /// # Errors
-/// If a flow has no way.
+/// Returns an error if a flow has no route.
 pub(crate) fn ways(scenario: &Scenario) -> Result<Vec<(&Connection, usize)>, PeerError> {
     let router = Router::new(scenario);
     let mut ways = Vec::new();

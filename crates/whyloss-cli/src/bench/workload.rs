@@ -1,15 +1,17 @@
 //! The networks that `whyloss bench` runs.
 //!
 //! ```text
-//! dumbbell     scenarios/dumbbell.toml: ten NewReno flows over 100 Mbit/s, 100 s
-//! one-flow     one NewReno flow over one link of 10 Mbit/s and 50 ms, queue of one bandwidth-delay product, 100 s
-//! flows        the dumbbell with so many flows at 1 Gbit/s (access links 10 Gbit/s, queue of one product), 10 s;
-//!              each with hosts of its own, but from 1,000 on several share a pair
-//! parking-lot  scenarios/parking-lot.toml: three adaptive RED queues, TCP both ways and across, voice, video, web, 100 s
-//! pipe         one datagram source of 1 Gbit/s over a link so many ms long, to a link with another source: what a packet in
-//!              flight takes
+//! dumbbell     scenarios/dumbbell.toml: ten NewReno flows over 100 Mbit/s for 100 s
+//! one-flow     a NewReno flow over 10 Mbit/s and 50 ms for 100 s; the queue holds one
+//!              bandwidth-delay product
+//! flows        the dumbbell with 1 to 10,000 flows over 1 Gbit/s for 10 s; access links have
+//!              10 Gbit/s; more than 1,000 flows share 1,000 pairs of hosts
+//! parking-lot  scenarios/parking-lot.toml: three adaptive RED queues, TCP both ways and across,
+//!              voice, video and web, for 100 s
+//! pipe         a datagram source of 1 Gbit/s over a link of variable delay, followed by a link
+//!              with another source: measures the memory of a packet in flight
 //! wlh          scenarios/wlh.toml: the replications of the sweep
-//! tfrc, codel  the dumbbell with TFRC flows, or with CoDel at the bottleneck: for `--ablate`
+//! tfrc, codel  the dumbbell with TFRC flows, or with CoDel at the bottleneck, for `--ablate`
 //! ```
 //!
 //! Deliveries count from the start of the run.
@@ -78,8 +80,8 @@ packet = "1500 B"
 transport = { kind = "cbr", rate = "1 kbit/s" }
 "#;
 
-/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a
-/// scenario has 10,000 links.
+/// The maximum number of host pairs in `flows`. ns-2 keeps a table of all addresses in each node,
+/// and a scenario has at most 10,000 links.
 const PAIRS: u32 = 1_000;
 
 /// A network without its size.
@@ -95,20 +97,21 @@ pub(crate) enum Network {
     Codel,
 }
 
-/// The work of one process.
+/// The load of one process: a network, its size and its simulated time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) network: Network,
-    /// Flows of `flows`, milliseconds of `pipe`; the others have one size.
+    /// The number of flows of `flows`, or the delay of `pipe` in ms. Other networks have one size
+    /// and ignore it.
     pub(crate) size: u32,
-    /// Simulated time; the scenario's own if there is none.
+    /// The simulated time in seconds; `None` for that of the scenario.
     pub(crate) seconds: Option<u32>,
-    /// Selective acknowledgements, in the place of NewReno's recovery.
+    /// Whether flows use selective acknowledgements instead of NewReno's recovery.
     pub(crate) sack: bool,
 }
 
 impl Load {
-    /// The network at its own size, for its own time.
+    /// Returns the load of a network with its default size and simulated time.
     pub(crate) fn whole(network: Network) -> Self {
         Self {
             network,
@@ -118,10 +121,10 @@ impl Load {
         }
     }
 
-    /// As a scenario.
+    /// Returns the scenario of the load.
     ///
     /// # Errors
-    /// If a size makes no scenario.
+    /// Returns an error if the size makes an invalid scenario.
     pub(crate) fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let (text, sets) = match self.network {
             Network::Dumbbell => (DUMBBELL, Vec::new()),

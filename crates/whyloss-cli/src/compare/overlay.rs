@@ -1,9 +1,9 @@
-//! The pictures of two results over each other: lines of A full, of B dashed.
+//! Draws the figures of two results over each other, with solid lines for A and dashed lines for B.
 
 use serde_json::Value;
 use whyloss_study::{Figure, Look, Panel, Series};
 
-/// Returns a figure for each panel that both files of series have, of lines that both have.
+/// Returns a figure for each panel that both files of series have, with the lines that both have.
 pub(super) fn figures(a: &Value, b: &Value) -> Vec<Figure> {
     let mut figures = Vec::new();
     for first in list(a) {
@@ -43,7 +43,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// Whether two panels show the same over the same.
+/// Returns whether two panels have the same title and axes.
 fn is_same(a: &Value, b: &Value) -> bool {
     ["title", "x", "y"].iter().all(|key| a[key] == b[key])
 }

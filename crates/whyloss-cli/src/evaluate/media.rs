@@ -1,4 +1,4 @@
-//! `whyloss evaluate --media`: every estimator of this build on the calls of RFC 8867.
+//! `whyloss evaluate --media`: evaluates every estimator of this build on the calls of RFC 8867.
 
 use std::io::Write;
 

@@ -21,7 +21,7 @@ pub(super) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
 }
 
-/// The law of a trace of opportunities.
+/// Fits a model to a trace of transmission opportunities.
 pub(super) fn of_trace(
     args: &FitArgs,
     input: &Path,
@@ -41,7 +41,7 @@ fn refuse(input: &Path) -> impl Fn(String) -> CliError {
     }
 }
 
-/// Returns the factor of the unit that is asked for, or of the one that goes without saying.
+/// Returns the factor from the given unit, or else the default one, to bit/s or seconds.
 fn unit(args: &FitArgs, input: &Path) -> Result<f64, CliError> {
     match (args.law, args.unit) {
         (_, None) | (Law::Rate, Some(Unit::Bit)) | (Law::Delay, Some(Unit::Seconds)) => Ok(1.0),

@@ -1,4 +1,4 @@
-//! `whyloss fit`: a channel from recordings.
+//! `whyloss fit`: fits a loss, rate or delay model to recordings.
 
 mod law;
 mod page;
@@ -22,40 +22,41 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FitArgs {
-    /// Tables (CSV, Parquet), patterns, directories of them, logs of emulated links, captures,
-    /// qlogs, or traces of rates.
+    /// Recordings: tables (CSV, Parquet), patterns, directories of these, logs of emulated links,
+    /// captures, qlogs, or rate traces.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// The law to fit. `rate` and `delay` read a table with a number in each row; `delay` reads the
-    /// log of an emulated link, too.
+    /// Quantity to model. `rate` and `delay` read a table with one number per row; `delay` also
+    /// reads the log of an emulated link or the trace of a run, and an empty cell as a loss.
     #[arg(long, value_enum, default_value_t = Law::Channel)]
     law: Law,
-    /// The column of a table that holds packets [default: received, lost, number or sequence],
-    /// rates [rate] or delays [delay].
+    /// Table column to read [default: received, lost, number or sequence for `channel`; rate for
+    /// `rate`; delay for `delay`].
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// The unit of rates [default: bit/s] or delays [default: s].
+    /// Unit of the column [default: bit/s for rates, s for delays].
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// The link of a log whose delays count [default: the one with most packets].
+    /// Link in the log whose delays to fit [default: the one with most packets].
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
     /// Time between packets or rates, where the recording has no times: 100ms.
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
-    /// Leave out trials that lose a smaller share.
+    /// Skip trials whose share of lost packets (0 to 1) is below this.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     loss_from: f64,
-    /// Leave out trials that lose this share or more.
+    /// Skip trials whose share of lost packets (0 to 1) is this or more.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     loss_to: Option<f64>,
-    /// Fit on these trials alone, counting from 0.
+    /// Trials to fit, counting from 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
-    /// Print the share of other trials where no test rejects the fit; use with --rows.
+    /// Test the fit on each trial that --rows leaves out, and print how many trials pass each test
+    /// and how many pass both.
     #[arg(long)]
     judge: bool,
-    /// Write a page with pictures into this directory.
+    /// Write an HTML page with figures to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The seed of the simulated recordings that tests compare with.
@@ -70,11 +71,11 @@ const HELP: &str = "docs/guides/radios.md says how models are estimated, chosen 
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Law {
-    /// Losses.
+    /// Packet losses.
     Channel,
-    /// The rate, as a chain of rates.
+    /// Link rate, as a Markov chain.
     Rate,
-    /// The delay and its jitter.
+    /// Delay, jitter and retransmission by the link.
     Delay,
 }
 
@@ -96,21 +97,21 @@ enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Rows {
-    /// All.
+    /// All trials.
     All,
-    /// 0, 2, …
+    /// Trials 0, 2, 4, …
     Even,
-    /// 1, 3, …
+    /// Trials 1, 3, 5, …
     Odd,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// Lines for a link of a scenario, with intervals as comments.
+    /// TOML lines for a link in a scenario, with intervals as comments.
     Toml,
-    /// Its value alone, for `--loss` and `--set`.
+    /// The value alone, for `--loss` and `--set`.
     Value,
-    /// One object.
+    /// One JSON object.
     Json,
 }
 
@@ -217,7 +218,7 @@ fn log_of(input: &Path) -> Option<PathBuf> {
     input.ends_with("packets.jsonl").then(|| input.to_owned())
 }
 
-/// Reads an input, whatever it is.
+/// Reads an input of any supported kind.
 fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
     let capture = |source| CliError::Capture {
         path: input.to_owned(),
@@ -261,7 +262,7 @@ fn head(input: &Path) -> Result<Vec<u8>, CliError> {
     read.map(|_| head)
 }
 
-/// Returns whether a file begins as captures and logs do, compressed or not.
+/// Returns whether a file starts like a capture or a log, compressed or not.
 fn is_capture(input: &Path) -> Result<bool, CliError> {
     let head = head(input)?;
     Ok(matches!(
@@ -275,8 +276,8 @@ fn is_capture(input: &Path) -> Result<bool, CliError> {
     ))
 }
 
-/// Returns a trace of rates: a file whose first line is a number of more than the digits 0 and 1,
-/// and no table.
+/// Returns the text of a rate trace; `None` for a `.csv` file, and for one whose first line is not
+/// a number or has only the digits 0 and 1.
 fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
     const MOST: u64 = 100_000_000;
     let Ok(data) = fs::metadata(input) else {
@@ -300,7 +301,7 @@ fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
     Ok(Some(text))
 }
 
-/// A p-value for people.
+/// Formats a p-value.
 fn p(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |p| format!("{p:.3}"))
 }
@@ -386,8 +387,8 @@ fn json(
     Ok(writeln!(out, "{object}")?)
 }
 
-/// Says for what share of other trials the chosen model, Bernoulli and Gilbert–Elliott are not
-/// rejected at 1 %.
+/// Prints the share of other trials in which the chosen model, Bernoulli and Gilbert–Elliott are
+/// not rejected at 1 %.
 fn judge(found: &Fit, trials: &[Trial], seed: u64, out: &mut dyn Write) -> Result<(), CliError> {
     let models = [
         ("the chosen model", Some(found.best())),

@@ -1,4 +1,4 @@
-//! A fit as a page: models side by side, and the recording beside the chosen one.
+//! Writes a fit as a page that compares the models, and the chosen model with the recording.
 
 use whyloss_diagnose::fit::check::{self, Check, Runs};
 use whyloss_diagnose::fit::{Fit, Model, REJECTED, words};
@@ -7,14 +7,14 @@ use whyloss_study::report::counted;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::{Figure, Look, Panel, Series};
 
-/// Longest good run that is drawn, of all lengths.
+/// The quantile of the lengths of runs without loss at which the figure's axis ends.
 const QUANTILE: f64 = 0.99;
-/// Places at which good runs are drawn.
+/// The number of lengths of runs without loss that are drawn.
 const PLACES: usize = 80;
-/// Lengths of bursts that are drawn.
+/// The number of burst lengths that are drawn.
 const LENGTHS: u32 = 8;
 
-/// The page, and the pictures on it.
+/// Returns the page, and the pictures on it.
 pub(super) fn page(
     name: &str,
     recording: &Recording,

@@ -9,8 +9,8 @@ use whyloss_kernel::control::{CONTROLS, Control};
 use super::CheckArgs;
 use crate::error::CliError;
 
-/// How often transfers are made to come to the events asked for: a busy machine moves a part of
-/// what an idle one does.
+/// The maximum number of rounds of transfers until enough events are compared. A busy machine moves
+/// less data per round than an idle one.
 const ROUNDS: u64 = 8;
 
 pub(super) fn check(

@@ -13,7 +13,7 @@ use super::LoadArgs;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// How often it is looked whether to stop.
+/// The time between two checks whether to stop.
 const POLL: Duration = Duration::from_millis(50);
 
 pub(super) fn load(

@@ -1,4 +1,4 @@
-//! Figures that real kernels give, for `whyloss reproduce`.
+//! Experiments on real kernels, for `whyloss reproduce`.
 
 use whyloss_kernel::test_bed;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
@@ -6,7 +6,7 @@ use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 /// The name of the group for `--paper`.
 pub(crate) const PAPER: &str = "kernel";
 
-/// The experiments. They take root and real time, so they run only by name.
+/// The experiments. They need root and run in real time, so `--all` leaves them out.
 pub(crate) static EXPERIMENTS: [Experiment; 4] = [
     Experiment {
         id: "mar-fig-8-kernel",
@@ -44,8 +44,8 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
     },
 ];
 
-/// The outcome of a simulated figure. It is made before the transfers begin, which need a machine
-/// that does nothing else.
+/// Returns the outcome of a simulated figure. Call it before the transfers start: they need an idle
+/// machine.
 fn simulation(context: &Context<'_>, id: &str) -> Result<Outcome, ExperimentError> {
     whyloss_kernel::may_load().map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     match whyloss_papers::find(id) {

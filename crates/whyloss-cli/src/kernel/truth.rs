@@ -14,23 +14,25 @@ use whyloss_kernel::event::{Detection, Ends, Event};
 
 use crate::error::CliError;
 
-/// TCP's number in IP.
+/// The protocol number of TCP in IP.
 const TCP: u8 = 6;
-/// How far back a probe's hole may lie, in bytes.
+/// The maximum distance in bytes between a loss that a probe repaired and the first unacknowledged
+/// byte.
 const BEHIND: u32 = 1 << 24;
 
 /// The lost segments of a log that is still being written.
 pub(super) struct Truth {
     path: PathBuf,
     file: Option<File>,
-    /// The beginning of a line that is not whole yet.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
     lines: usize,
-    /// Of each connection, in the order of the log: sequence number, and whether it was the queue.
+    /// The losses of each connection in the order of the log: sequence number, and whether the
+    /// queue caused the loss.
     lost: BTreeMap<(SocketAddr, SocketAddr), Vec<(u32, bool)>>,
 }
 
-/// Losses in the window of a loss event.
+/// The number of segments lost at the queue and on the channel, within the window of a loss event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fates {
     queue: usize,
@@ -38,7 +40,7 @@ pub(super) struct Fates {
 }
 
 impl Truth {
-    /// The log in this directory, which may not be there yet.
+    /// Returns a reader of the log in this directory. The log need not exist yet.
     pub(super) fn of(directory: &Path) -> Self {
         Self {
             path: directory.join("packets.jsonl"),
@@ -49,7 +51,7 @@ impl Truth {
         }
     }
 
-    /// Reads what was written since.
+    /// Reads what was appended to the log since the last call.
     pub(super) fn read_on(&mut self) -> Result<(), CliError> {
         let failed = |path: &Path, source| {
             CliError::Archive(ArchiveError::Read {
@@ -112,7 +114,8 @@ impl Truth {
         }
     }
 
-    /// Takes the losses of the window that a loss event is about; each lost segment is told once.
+    /// Takes the losses in the window of a loss event. Each lost segment is counted for one event
+    /// only.
     pub(super) fn take(&mut self, ends: &Ends, event: &Event, detection: Detection) -> Fates {
         let mut fates = Fates::default();
         let Some(lost) = self.lost.get_mut(&(ends.local, ends.remote)) else {
@@ -146,7 +149,8 @@ impl Truth {
 }
 
 impl Fates {
-    /// The cause: congestion if the queue lost any (as the oracle of the simulator has it).
+    /// Returns the true cause: congestion if the queue lost any segment, as the simulator's oracle
+    /// decides; `None` if no segment was lost.
     fn cause(self) -> Option<Cause> {
         match self {
             Self { queue: 1.., .. } => Some(Cause::Congestion),
@@ -171,14 +175,14 @@ impl fmt::Display for Fates {
     }
 }
 
-/// Verdicts beside the truth.
+/// The counts of verdicts by true cause.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Confusion {
-    /// Wireless losses: called wireless, called congestion.
+    /// Wireless losses called wireless, and those called congestion.
     wireless: [u64; 2],
-    /// Congestion losses, likewise.
+    /// Congestion losses called wireless, and those called congestion.
     congestion: [u64; 2],
-    /// Losses that were none.
+    /// Reported losses of segments that were not lost.
     spurious: u64,
 }
 

@@ -1,5 +1,5 @@
-//! `whyloss kernel watch`: each loss with its verdict, the core's opinion of it, and the truth if
-//! there is a log of it.
+//! `whyloss kernel watch`: prints each loss with its verdict, the core's verdict, and the true
+//! cause if a log has it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -22,19 +22,19 @@ use super::truth::{Confusion, Truth};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// How long to wait for events.
+/// The time to wait for events.
 const POLL: Duration = Duration::from_millis(20);
 /// How long a loss waits for the emulator to log it, in µs; it writes at least every 100 ms.
 const LOG_DELAY_US: u64 = 400_000;
 
-/// One control that is watched.
+/// A control that is watched.
 struct Watched {
     watch: Watch,
     judge: Judge,
     ends: BTreeMap<u64, Ends>,
 }
 
-/// A loss that is to be printed.
+/// A loss to print.
 struct Loss {
     control: usize,
     ends: Option<Ends>,
@@ -130,7 +130,7 @@ pub(super) fn watch(
     Ok(())
 }
 
-/// The controls that are to be watched, once they are loaded.
+/// Waits, if asked to, until the controls are loaded, and returns those to watch.
 fn begin(
     controls: &[&Control],
     wait: bool,
@@ -215,7 +215,7 @@ fn line(loss: &Loss, begun: u64, truth: Option<&mut Truth>, confusion: &mut Conf
     )
 }
 
-/// A line for what is no loss.
+/// Returns the line for an event other than a loss.
 fn other(event: &Event, ends: Option<Ends>, control: usize, begun: u64) -> String {
     let socket = ends.map_or_else(
         || format!("{control}/{}", event.id),
@@ -284,7 +284,7 @@ fn summary(tally: &Tally) -> String {
     text
 }
 
-/// Now, on the clock of the programs, in µs.
+/// Returns the current time in µs, on the clock that the kernel programs use.
 fn now_us() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
     now.map_or(0, |now| {

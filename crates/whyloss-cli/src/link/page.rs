@@ -1,5 +1,5 @@
-//! A run behind an emulated link as one page that needs no network: what its links did, and when
-//! packets were lost, and why.
+//! Writes a run behind an emulated link as one self-contained page: the links over time, and the
+//! losses with their times and causes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::live::Live;
 use crate::live::history::{History, Sample};
 use crate::run::picture::Timeline;
 
-/// Rows that are taken at once.
+/// The number of rows in a batch.
 const ROWS: usize = 1 << 14;
-/// Links that are drawn.
+/// The maximum number of links that the page draws.
 const MOST_DRAWN: usize = 12;
-/// The names of a log's fates in a link's table.
+/// The words for a packet's fate in a link's table, in the order of the log's codes.
 const FATES: [&str; 4] = ["delivered", "damaged", "congestion", "wireless"];
 
-/// Writes `index.html` and a picture of each link beside the log.
+/// Writes `index.html` and a figure of each link beside the log.
 pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), CliError> {
     let timeline = timeline(dir, links, summary.seconds)?;
     let mut page = Page::new("What happened behind the link");
@@ -98,7 +98,7 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     Ok(report::write(dir, "index.html", &html)?)
 }
 
-/// The page of a run that is under way.
+/// The live page of a run.
 pub(super) struct Watch {
     live: Live,
     links: Vec<History>,
@@ -112,7 +112,7 @@ impl Watch {
         })
     }
 
-    /// Shows what the links have done so far.
+    /// Shows the counts of the links until now.
     pub(super) fn show(&mut self, snapshot: &Snapshot<'_>) {
         let now = snapshot.now.as_secs_f64();
         self.links.resize(snapshot.links.len(), History::default());
@@ -145,7 +145,7 @@ impl Watch {
         self.live.show(&page.finish(&footer()));
     }
 
-    /// Shows the page of the whole run, if it was written.
+    /// Shows the page of the complete run, if it was written.
     pub(super) fn end(self, dir: Option<&Path>) {
         let page = dir.and_then(|dir| std::fs::read_to_string(dir.join("index.html")).ok());
         if let Some(page) = page {
@@ -222,7 +222,8 @@ fn timeline(dir: &Path, links: &Links, seconds: f64) -> Result<Timeline, CliErro
     }
 }
 
-/// A packet as a link's table has it; `None` if the run ended before its fate.
+/// Converts a packet's record into a row of a link's table; `None` if the run ended before its
+/// fate.
 fn row(record: &Record, names: &[String]) -> Option<[Cell; 7]> {
     let link = names.iter().position(|name| *name == record.link)? as u32;
     let fate = match record.fate {

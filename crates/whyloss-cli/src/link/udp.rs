@@ -14,7 +14,7 @@ use super::{LinkArgs, View, begin_log, duration, report};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// Forwards until the command ends, the time is over, or an interrupt.
+/// Forwards until the command ends, `--time` is over, or a signal arrives.
 pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliError> {
     let (listen, target) = addresses(ends)?;
     let over = Arc::new(AtomicBool::new(false));
@@ -67,7 +67,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
     }
 }
 
-/// The ends of every way: the target's side first, as [`Proxy::run`] expects.
+/// Returns the two ends of the links: the target's side first, as [`Proxy::run`] expects.
 fn hosts(links: &Links) -> Vec<HostPlan> {
     let (near, far) = links.ends();
     let host = |(name, node): (&str, usize)| HostPlan {
@@ -79,7 +79,7 @@ fn hosts(links: &Links) -> Vec<HostPlan> {
     [("server", near), ("client", far)].map(host).into()
 }
 
-/// Starts the command, if there is one, and sets `over` when it ends.
+/// Starts the command, if one was given, and sets `over` when it ends.
 fn start(
     args: &LinkArgs,
     address: SocketAddr,
@@ -106,7 +106,7 @@ fn start(
     })))
 }
 
-/// Reads `LISTEN=TARGET`.
+/// Reads two addresses from `LISTEN=TARGET`.
 fn addresses(text: &str) -> Result<(SocketAddr, SocketAddr), CliError> {
     let wrong = |why: String| CliError::Address {
         text: text.to_owned(),

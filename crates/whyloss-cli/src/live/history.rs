@@ -1,23 +1,23 @@
-//! Counters over time, for pages of what happens in real time.
+//! Counters over time, for live pages.
 
 use whyloss_study::outcome::{CAUSES, word};
 use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
 use crate::run::picture::add_losses;
 
-/// Samples that are kept, of which a chart has about as many pixels.
+/// The maximum number of samples, about one per pixel of a chart.
 const MOST: usize = 800;
 
-/// Counters at one time.
+/// The counters at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// Seconds since the start.
+    /// The time since the start, in seconds.
     pub(crate) at_s: f64,
-    /// Bytes so far.
+    /// The number of bytes so far.
     pub(crate) bytes: u64,
-    /// Packets waiting.
+    /// The number of packets that wait.
     pub(crate) waiting: Option<usize>,
-    /// Packets lost so far for each of [`CAUSES`].
+    /// The number of packets lost so far, for each of [`CAUSES`].
     pub(crate) lost: [u64; CAUSES.len()],
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Sample {
 pub(crate) struct History(Vec<Sample>);
 
 impl History {
-    /// Takes the next sample, not earlier than the last; halves the samples when there are too
-    /// many. Counters lose nothing by that, as rates are differences.
+    /// Appends a sample, which must not be earlier than the last. When there are too many, every
+    /// second one is dropped; rates, which are differences, stay right.
     pub(crate) fn push(&mut self, sample: Sample) {
         if self.0.len() == MOST {
             let mut index = 0;
@@ -39,7 +39,8 @@ impl History {
         self.0.push(sample);
     }
 
-    /// Returns the picture; `sign` says how a loss of a cause is drawn, `called` what it is called.
+    /// Returns the figure. `sign` gives the mark for a loss with this cause, and `called` the word
+    /// before the cause in the mark's name, such as `lost`.
     pub(crate) fn figure(
         &self,
         name: &str,

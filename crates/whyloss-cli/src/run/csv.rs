@@ -22,7 +22,8 @@ pub(super) fn render(results: &Results<'_>) -> String {
     text
 }
 
-/// Names come from a scenario file, whose parser lets through no character that needs quotes.
+/// Adds the rows of an item. Names need no quotes: the parser of scenario files accepts none that
+/// would.
 fn rows(text: &mut String, kind: &str, item: &Item, seeds: &[u64]) {
     let label = item.label();
     let name = defused(&label);

@@ -1,9 +1,8 @@
-//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each
-//! link.
+//! `whyloss run`: simulates a scenario file and prints the results of each flow and link.
 //!
 //! Seeds run in parallel and are printed in order, so the output does not depend on the number of
-//! threads. The first Ctrl-C stops the seeds under way, and what had finished is printed; the
-//! second ends the command at once.
+//! threads. The first Ctrl-C stops the running seeds, and finished results are printed. The second
+//! Ctrl-C ends the command at once.
 
 mod csv;
 mod one;
@@ -35,37 +34,35 @@ use whyloss_study::results::{Results, Seed};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The scenario file (docs/reference/scenarios.md); `-` for standard input.
+    /// Scenario file (docs/reference/scenarios.md); `-` reads standard input.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
-    /// The first seed [default: the file's, else 1].
+    /// First seed [default: from the file, or 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// Number of seeds, counting up from the first [default: the file's, else 1].
+    /// Number of consecutive seeds to run [default: from the file, or 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=trees`. May be
-    /// repeated.
+    /// Override a key of the scenario, such as `link.shared.rate=1 Mbit/s` or
+    /// `flow.video.classifier=trees`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
-    /// Threads [default: one per core]. Does not affect results.
+    /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
     #[command(flatten)]
     write: WriteArgs,
-    /// Write a page of tables and of every flow and link over time into this directory, with the
-    /// pictures (SVG) and the results (CSV, JSON).
+    /// Write an HTML page to this directory, with tables, every flow and link over time, figures
+    /// (SVG) and results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Serve the page on localhost, from the start until Ctrl-C; its address is printed.
+    /// Serve the page on localhost from the start until Ctrl-C, and print its address.
     #[arg(long)]
     watch: bool,
-    /// Simulate with the plain engine, one event per arrival and per timer: the same results,
-    /// several times slower.
+    /// Simulate event by event, without shortcuts: same results, several times slower.
     #[arg(long)]
     plain: bool,
-    /// Output format: tables for people, one JSON object, or CSV with one row per value and
-    /// seed.
+    /// Output format: tables, one JSON object, or CSV with one row per value and seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -77,11 +74,12 @@ enum Format {
     Csv,
 }
 
-/// Seeds whose flows and links are drawn over time; tracing them costs several times the run.
+/// The number of seeds whose flows and links are drawn over time. Tracing them makes a run several
+/// times slower.
 const SEEDS_DRAWN: usize = 4;
 
-/// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to
-/// sort them by metric.
+/// The maximum number of results until all seeds are done, with 16 bytes each: 512 MiB, and the
+/// same again for sorting them by metric.
 const MOST_VALUES: usize = 1 << 25;
 
 pub(crate) fn run(
@@ -188,7 +186,8 @@ pub(crate) fn run(
     conclude(&scenario, &seeds, &done, count, args)
 }
 
-/// Turns the results into an exit code, after all output.
+/// Returns an error if runs were interrupted or files could not be written. Called after all
+/// output.
 fn conclude(
     scenario: &Scenario,
     seeds: &[u64],
@@ -222,7 +221,7 @@ fn conclude(
 }
 
 impl RunArgs {
-    /// The command that gives the same results.
+    /// Returns the command line that gives the same results.
     fn command(&self) -> String {
         let mut words = vec!["whyloss".to_owned(), "run".to_owned()];
         words.push(self.scenario.to_string_lossy().into_owned());
@@ -248,7 +247,7 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The text of a file of that kind; `-` is standard input.
+/// Reads a text file; `-` is standard input. `kind` names the file in errors.
 pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> {
     let unreadable = |source| CliError::Unreadable {
         kind,
@@ -263,19 +262,20 @@ pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> 
     read.map_err(unreadable)
 }
 
-/// The runs to simulate, and the work that follows them.
+/// The runs to simulate, with their options.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     scenario: &'a Scenario,
     seeds: &'a [u64],
     args: &'a RunArgs,
-    /// Those of the first seeds.
+    /// The timelines of the first seeds.
     timelines: &'a [Shared],
     stop: &'a AtomicBool,
     bar: &'a Simulated,
 }
 
-/// The outcomes of the seeds that began before `stop` was set, in the order of `seeds`.
+/// Runs the seeds until `stop` is set. Returns the outcomes of those that had begun, in the order
+/// of `seeds`.
 fn replicate(job: &Job<'_>) -> Result<Vec<Done>, CliError> {
     let Job {
         scenario,

@@ -1,4 +1,5 @@
-//! One seed of a scenario: who watches it, what is written of it, and when it is stopped.
+//! Runs one seed of a scenario, with its observers and output files, until its end or until it is
+//! stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,37 +18,37 @@ use super::picture::{Shared, Timeline};
 use crate::error::CliError;
 use crate::progress::Simulated;
 
-/// The files that a run writes beside its results.
+/// Options for trace and capture files.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into
-    /// this directory; with several seeds, into `seed-N` below it (docs/reference/traces.md).
+    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues to
+    /// this directory (docs/reference/traces.md). Several seeds get a subdirectory `seed-N` each.
     #[arg(long, value_name = "DIR")]
     pub(super) trace: Option<PathBuf>,
-    /// Format of the tables.
+    /// Format of the trace tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
-    /// Write at most one row per flow or link in this time, such as `10 ms`; losses are always
-    /// written.
+    /// Write at most one row per flow or link in each interval of this length, such as `10 ms`;
+    /// losses are always written.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
     trace_thin: Option<Duration>,
-    /// Write rows from this time on.
+    /// Start the trace at this simulated time, such as `10 s` [default: 0 s].
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_from: Option<Duration>,
-    /// Write rows up to this time.
+    /// End the trace at this simulated time [default: the end of the run].
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_to: Option<Duration>,
-    /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N`
-    /// below it.
+    /// Write a capture (pcapng) of each link to this directory. Several seeds get a subdirectory
+    /// `seed-N` each.
     #[arg(long, value_name = "DIR")]
     pub(super) pcap: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TraceFormat {
-    /// Text, for spreadsheets.
+    /// Text, for example for spreadsheets.
     Csv,
-    /// Columns, compressed: a tenth of the size, for data frames.
+    /// Compressed columns for data frames, a tenth of the size of CSV.
     #[cfg(feature = "parquet")]
     Parquet,
 }
@@ -72,19 +73,19 @@ impl WriteArgs {
     }
 }
 
-/// The outcome of a seed.
+/// The outcome of one seed.
 pub(super) struct Done {
-    /// Its results, if it came to its end.
+    /// The results, if the run reached its end.
     pub(super) results: Option<Seed>,
-    /// How far it came.
+    /// The simulated time that the run reached.
     pub(super) reached: Time,
     /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
-    /// The data of the pictures, if pictures were asked for.
+    /// The data of the figures, if figures were asked for.
     pub(super) timeline: Option<Timeline>,
 }
 
-/// Where one seed writes, what it draws, and what may stop it.
+/// The files and figures of one seed, and the flag that stops its run.
 pub(super) struct Plan<'a> {
     pub(super) write: &'a WriteArgs,
     pub(super) trace: Option<PathBuf>,

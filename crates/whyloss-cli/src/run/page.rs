@@ -1,5 +1,5 @@
-//! A run as one page that needs no network: what was simulated, tables, time series, and how to run
-//! it again.
+//! Writes a run as one self-contained page: the scenario, tables, time series, and the command that
+//! repeats it.
 
 use std::path::Path;
 
@@ -12,20 +12,20 @@ use super::picture::Timeline;
 use super::table;
 use whyloss_study::results::Results;
 
-/// Flows, and links, that are drawn: more would be a book.
+/// The maximum number of flows, and of links, that the page draws.
 const MOST_DRAWN: usize = 12;
 
-/// Holds the rest of the page, beside the results.
+/// The parts of the page besides the results.
 pub(super) struct Source<'a> {
     /// The scenario file, as it was read.
     pub(super) text: &'a str,
     /// The command that was given.
     pub(super) command: String,
-    /// The first seeds over time, those that came to their end.
+    /// The seed and the timeline of the first runs, of those that reached their end.
     pub(super) timelines: Vec<(u64, &'a Timeline)>,
 }
 
-/// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and
+/// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a figure per flow and
 /// link.
 pub(super) fn write(
     dir: &Path,
@@ -55,7 +55,7 @@ pub(super) fn write(
     report::write(dir, "index.html", &html)
 }
 
-/// The page; without a directory it stands alone.
+/// Returns the HTML page. Without a directory, it holds its figures itself.
 pub(super) fn render(
     dir: Option<&Path>,
     scenario: &Scenario,
@@ -97,7 +97,7 @@ pub(super) fn render(
     Ok(page.finish(&footer()))
 }
 
-/// The flows and links that have pictures.
+/// Returns the indices of the flows and links that are drawn.
 fn shown(scenario: &Scenario, results: &Results<'_>) -> (Vec<usize>, Vec<usize>) {
     let links = (0..scenario.links.len()).filter(|&link| !table::is_quiet(&results.links[link]));
     (foreground(scenario), links.collect())
@@ -110,7 +110,7 @@ fn foreground(scenario: &Scenario) -> Vec<usize> {
         .collect()
 }
 
-/// The page of a run that is under way: the first seed so far.
+/// Returns the page of an unfinished run, with the first seed so far.
 pub(super) fn render_so_far(
     scenario: &Scenario,
     seed: u64,
@@ -170,13 +170,13 @@ fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
     }
 }
 
-/// Where the pictures of a seed go.
+/// Where the figures of a seed go.
 struct Place<'a> {
-    /// Where each picture is written as a file, too.
+    /// The directory in which each figure is also written as a file.
     dir: Option<&'a Path>,
     seed: u64,
-    /// Whether another seed stands before it: then a reader opens it, and its number stands in the
-    /// names of its files.
+    /// Whether another seed comes earlier on the page. If so, this one's section is folded, and its
+    /// file names contain the seed.
     others: bool,
 }
 
@@ -249,7 +249,7 @@ fn pictures(
     Ok(())
 }
 
-/// The command that gives this page again, quoted for a shell.
+/// Returns the command line that gives this page again, quoted for a shell.
 pub(super) fn command(arguments: impl IntoIterator<Item = String>) -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);

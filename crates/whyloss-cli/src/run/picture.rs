@@ -1,5 +1,4 @@
-//! Collects the data of a run's pictures: means and extremes over short times, and places of
-//! losses.
+//! Collects the data of a run's figures: means and extremes over short times, and places of losses.
 //!
 //! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of
 //! one kind less than half a pixel apart become one mark.
@@ -13,14 +12,14 @@ use whyloss_sim::{OutputError, Scenario};
 use whyloss_study::outcome::{CAUSES, word};
 use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
-/// Bins along the time axis, of which a panel has about as many pixels.
+/// The number of bins along the time axis, about one per pixel of a panel.
 const BINS: usize = 320;
-/// The part of a run without a value from which on a line is broken.
+/// The length of time without a value that breaks a line, as a share of the run.
 const GAP: f64 = 1.0 / 40.0;
-/// Places along the time axis where a loss can be marked.
+/// The number of positions along the time axis where a loss can be marked.
 const PLACES: usize = 800;
 
-/// A timeline that a page may read while a run fills it.
+/// A timeline that a page may read while a run writes it.
 #[derive(Clone, Debug)]
 pub(super) struct Shared(Arc<Mutex<Timeline>>);
 
@@ -29,12 +28,13 @@ impl Shared {
         Self(Arc::new(Mutex::new(timeline)))
     }
 
-    /// Returns what there is so far.
+    /// Returns a copy of the timeline until now.
     pub(super) fn so_far(&self) -> Timeline {
         self.lock().clone()
     }
 
-    /// A panic in another thread leaves whole rows: each adds to sums.
+    /// Locks the timeline, also after a panic of another thread: rows are added one by one, so it
+    /// is never inconsistent.
     fn lock(&self) -> MutexGuard<'_, Timeline> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,9 +67,9 @@ struct Flow {
     rate: Bins,
     rtt: Bins,
     rott: Bins,
-    /// Bytes that arrived.
+    /// The number of bytes that arrived.
     received: Bins,
-    /// Whether there was a loss of this kind (see [`KINDS`]) at this place.
+    /// For each position along the time axis: whether a loss of each of [`KINDS`] lies there.
     losses: Vec<[bool; KINDS.len()]>,
 }
 
@@ -77,16 +77,16 @@ struct Flow {
 struct Link {
     name: String,
     bps: f64,
-    /// Seconds from a packet's last bit to its arrival, at first.
+    /// The initial time from a packet's last bit to its arrival, in seconds.
     delay_s: f64,
     waiting: Bins,
-    /// Seconds of transmission.
+    /// The time spent in transmission, in seconds.
     busy: Bins,
-    /// Whether a packet was lost for each of [`CAUSES`] at this place.
+    /// For each position along the time axis: whether a packet was lost for each of [`CAUSES`].
     losses: Vec<[bool; CAUSES.len()]>,
 }
 
-/// Sums and extremes of the values within each bin.
+/// The sum, count and extremes of the values in each bin.
 #[derive(Clone, Debug)]
 struct Bins(Vec<Bin>);
 
@@ -119,7 +119,7 @@ impl Bins {
         bin.high = bin.high.max(value);
     }
 
-    /// Adds `value` in shares to the bins between two parts of the run.
+    /// Distributes `value` over the bins of an interval, given as shares of the run.
     fn spread(&mut self, from: f64, to: f64, value: f64) {
         let (from, to) = (from.max(0.0) * BINS as f64, to * BINS as f64);
         let mut at = from;
@@ -134,7 +134,7 @@ impl Bins {
         self.0.iter().all(|bin| bin.count == 0)
     }
 
-    /// Bins that have values, with the time of their middle.
+    /// Returns the bins with values, each with the time of its middle in seconds.
     fn known(&self, end_s: f64) -> impl Iterator<Item = (f64, &Bin)> {
         let middle = move |index: usize| (index as f64 + 0.5) / BINS as f64 * end_s;
         let bins = self.0.iter().enumerate();
@@ -152,7 +152,7 @@ impl Bins {
             .map(move |(at, bin)| (at, bin.low * scale, bin.high * scale))
     }
 
-    /// Sums per second, of every bin.
+    /// Returns the sum per second in every bin, with the time of its middle.
     fn per_second(&self, end_s: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
         let bins = self.0.iter().enumerate();
         bins.map(move |(index, bin)| {
@@ -162,7 +162,7 @@ impl Bins {
     }
 }
 
-/// Kinds of losses: the true cause, and what the classifier called it.
+/// The kinds of losses: the true cause, and the classifier's verdict; `None` without one.
 const KINDS: [(Cause, Option<Cause>); 6] = [
     (Cause::Congestion, Some(Cause::Congestion)),
     (Cause::Congestion, Some(Cause::Wireless)),
@@ -172,7 +172,7 @@ const KINDS: [(Cause, Option<Cause>); 6] = [
     (Cause::Wireless, None),
 ];
 
-/// Returns the name of a kind of losses.
+/// Returns the name of a kind of loss.
 fn name_of((truth, verdict): (Cause, Option<Cause>)) -> String {
     match verdict {
         Some(verdict) => format!("{}, called {}", word(truth), word(verdict)),
@@ -181,12 +181,12 @@ fn name_of((truth, verdict): (Cause, Option<Cause>)) -> String {
 }
 
 impl Timeline {
-    /// Empty series of a scenario's flows and links.
+    /// Returns empty series for a scenario's flows and links.
     pub(super) fn new(scenario: &Scenario) -> Self {
         Self::until(scenario, (scenario.end - Time::ZERO).as_secs_f64())
     }
 
-    /// Empty series of a scenario's flows and links, for a run that took so many seconds.
+    /// Returns empty series for a scenario's flows and links, for a run of `end_s` seconds.
     pub(crate) fn until(scenario: &Scenario, end_s: f64) -> Self {
         let flow = |flow: &whyloss_sim::scenario::Flow| Flow {
             name: flow.name.clone(),
@@ -296,7 +296,7 @@ impl Timeline {
         }
     }
 
-    /// Where in the run a row is, and of which flow or link.
+    /// Returns the time of a row as a share of the run, and the index of its flow or link.
     fn place(&self, row: &[Cell]) -> Option<(f64, usize)> {
         match (number(row[0]), row[1]) {
             (Some(time), Cell::Word(of)) => Some((time / self.end_s, of as usize)),
@@ -334,7 +334,7 @@ impl Sink for Timeline {
     }
 }
 
-/// Returns the times of the places where there is a loss of this kind.
+/// Returns the times in seconds of the positions with a loss of this kind.
 fn times<const N: usize>(losses: &[[bool; N]], kind: usize, end_s: f64) -> Vec<f64> {
     let places = losses.iter().enumerate().filter(|(_, at)| at[kind]);
     places
@@ -342,9 +342,9 @@ fn times<const N: usize>(losses: &[[bool; N]], kind: usize, end_s: f64) -> Vec<f
         .collect()
 }
 
-/// Adds the marks of losses, a lane per kind above all lines, which many losses would hide.
+/// Adds marks of losses, a row of marks per kind, above all lines so that they hide none.
 ///
-/// A kind is its name, its sign and the times of its losses.
+/// Each kind has a name, a sign and the times of its losses in seconds.
 pub(crate) fn add_losses(
     series: &mut Vec<Series>,
     kinds: impl Iterator<Item = (String, Sign, Vec<f64>)>,
@@ -364,7 +364,7 @@ pub(crate) fn add_losses(
     }
 }
 
-/// Height of a lane of losses, as a share of the highest line.
+/// The height of a row of marks, as a share of the highest line.
 const LANE: f64 = 0.06;
 
 const TIME: &str = "time (s)";
@@ -373,7 +373,7 @@ const KBPS: f64 = 8e-3;
 const MS: f64 = 1e3;
 
 impl Timeline {
-    /// The picture of flow number `index`: window or rate with the losses, and times of travel.
+    /// Returns the figure of flow `index`: its window or rate with the losses, and its delays.
     pub(super) fn flow(&self, index: usize) -> Figure {
         let (flow, end) = (&self.flows[index], self.end_s);
         let lines: [(&str, &Bins, bool); 3] = [
@@ -438,12 +438,12 @@ impl Timeline {
         }
     }
 
-    /// Whether link number `index` lost a packet.
+    /// Returns whether link number `index` lost a packet.
     pub(super) fn has_losses(&self, index: usize) -> bool {
         self.links[index].losses.iter().any(|at| at.contains(&true))
     }
 
-    /// The picture of link number `index`: queue and utilisation.
+    /// Returns the figure of link `index`: its queue and utilisation.
     pub(crate) fn link(&self, index: usize) -> Figure {
         let (link, end) = (&self.links[index], self.end_s);
         let mut queue = vec![

@@ -1,5 +1,4 @@
-//! Results as tables for people: means, and half their 95 % confidence intervals with several
-//! seeds.
+//! Formats results as tables: means and, with several seeds, half their 95 % confidence intervals.
 
 use std::fmt::Write as _;
 
@@ -7,10 +6,11 @@ use whyloss_sim::text::one_line;
 use whyloss_study::report::counted;
 use whyloss_study::results::{Item, Metric, Results};
 
-/// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
+/// A column: its heading, its metric, the factor from the metric to the shown value, and the number
+/// of decimals.
 type Column = (&'static str, &'static str, f64, usize);
 
-/// Left out where nothing is.
+/// The column of damaged packets, shown only if there are any.
 const DAMAGED: Column = ("damaged", "damaged", 1.0, 0);
 const MARKED: Column = ("marked", "marked", 1.0, 0);
 
@@ -73,7 +73,7 @@ const LINK: [Column; 6] = [
     ("used %", "utilisation", 100.0, 1),
 ];
 
-/// The tables of a run, and what must be said below them.
+/// The tables of a run, and the notes below them.
 pub(super) struct Sections {
     pub(super) tables: Vec<Section>,
     pub(super) notes: Vec<String>,
@@ -81,16 +81,16 @@ pub(super) struct Sections {
 
 /// One table.
 pub(super) struct Section {
-    /// Above the names of its rows.
+    /// The heading of the first column.
     pub(super) what: &'static str,
     pub(super) columns: Vec<&'static str>,
     pub(super) rows: Vec<(String, Vec<Cell>)>,
 }
 
-/// A value as it is shown.
+/// A formatted value.
 pub(super) struct Cell {
     pub(super) mean: String,
-    /// Half the confidence interval, with its sign; `None` where there is none to show.
+    /// Half the width of the confidence interval, with `±`; `None` if there is none.
     pub(super) interval: Option<String>,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
     text
 }
 
-/// Seeds, time, and what stands behind ±.
+/// Returns a sentence on the seeds, the simulated time, and the meaning of `±`.
 pub(super) fn what(results: &Results<'_>) -> String {
     let window = results.window.as_secs_f64();
     match results.seeds[..] {
@@ -202,16 +202,16 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     Sections { tables, notes }
 }
 
-/// Entries of the tables that need a note.
+/// Which notes the tables need.
 #[derive(Default)]
 struct Marks {
-    /// A value that does not vary.
+    /// Whether some value is equal for all seeds.
     same: bool,
-    /// A value that only one of several seeds has.
+    /// Whether some value exists for only one of several seeds.
     lone: bool,
 }
 
-/// A link used less than this that loses nothing is not worth a line.
+/// The utilisation below which a link without losses gets no row.
 const QUIET: f64 = 0.05;
 
 pub(super) fn is_quiet(link: &Item) -> bool {

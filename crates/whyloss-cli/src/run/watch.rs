@@ -1,4 +1,4 @@
-//! `whyloss run --watch`: the page of a run while it runs.
+//! `whyloss run --watch`: serves the page of a run while it runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -9,10 +9,10 @@ use whyloss::Time;
 use super::{Job, page};
 use crate::live::{self, Live};
 
-/// How soon an interrupt is heeded.
+/// The maximum delay of an interrupt.
 const SOON: Duration = Duration::from_millis(50);
 
-/// Runs `simulate`, and shows how far it is.
+/// Runs `simulate` while the page shows its progress.
 pub(super) fn follow<T>(live: &Live, job: &Job<'_>, simulate: impl FnOnce() -> T) -> T {
     live::follow(|| show(live, job), simulate)
 }
@@ -32,7 +32,7 @@ fn show(live: &Live, job: &Job<'_>) {
     }
 }
 
-/// Keeps the finished page until an interrupt.
+/// Serves the finished page until an interrupt.
 pub(super) fn stay(stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         thread::sleep(SOON);

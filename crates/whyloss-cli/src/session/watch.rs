@@ -1,4 +1,4 @@
-//! `whyloss recv --live`: the page of a session while packets arrive.
+//! `whyloss recv --live`: serves the page of a session while packets arrive.
 
 use whyloss::Time;
 use whyloss_emulate::endpoint::recv::Received;
@@ -12,7 +12,7 @@ use crate::live::history::{History, Sample};
 pub(super) struct Watch {
     live: Live,
     history: History,
-    /// Seconds since the session began, at the last sample.
+    /// The time of the last sample, in seconds since the session began.
     at_s: f64,
 }
 
@@ -25,12 +25,12 @@ impl Watch {
         })
     }
 
-    /// Shows what came so far.
+    /// Shows what arrived until now.
     pub(super) fn show(&mut self, now: Time, received: &Received) {
         self.take(now.as_secs_f64(), received);
     }
 
-    /// Shows what came in the end.
+    /// Shows what arrived in all.
     pub(super) fn end(&mut self, received: &Received) {
         self.take(self.at_s, received);
     }

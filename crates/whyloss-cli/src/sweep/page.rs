@@ -1,4 +1,4 @@
-//! A sweep as one page, and as `sweep.json`, which `whyloss compare` reads.
+//! Writes a sweep as one page, and as `sweep.json`, which `whyloss compare` reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,22 +10,22 @@ use whyloss_study::statistics::Summary;
 use whyloss_study::sweep::{AxisColumn, Rows};
 use whyloss_study::{Figure, Look, Panel, Series};
 
-/// Points in the tables, and series in a picture: more would be a book.
+/// The maximum number of points in the tables, and of lines in a figure.
 const MOST_POINTS: usize = 500;
 const MOST_SERIES: usize = 8;
 
 /// The runs of one point.
 struct Point {
-    /// Its value on each axis.
+    /// The point's value on each axis.
     at: Vec<String>,
-    /// Where it lies on the axis of pictures.
+    /// The point's place on the x axis of figures.
     x: Option<f64>,
     /// The values of each metric, by seed.
     metrics: Vec<BTreeMap<u64, f64>>,
 }
 
 impl Point {
-    /// Its axes and values, such as `loss=0.01, classifier=zigzag`.
+    /// Returns the point's axes and values, such as `loss=0.01, classifier=zigzag`.
     fn name(&self, axes: &[&str]) -> String {
         let parts = axes.iter().zip(&self.at);
         let parts: Vec<String> = parts.map(|(axis, at)| format!("{axis}={at}")).collect();
@@ -33,16 +33,16 @@ impl Point {
     }
 }
 
-/// How far a sweep is.
+/// The progress of a sweep.
 pub(super) struct State {
     pub(super) rows: Rows,
     /// The settings of each point that lacks runs, and how many it lacks.
     pub(super) unfinished: Vec<(String, usize)>,
-    /// Runs that are there, and runs that there must be.
+    /// The number of finished runs, and of all runs.
     pub(super) count: (usize, usize),
 }
 
-/// Writes `index.html`, `sweep.json` and the picture of each metric.
+/// Writes `index.html`, `sweep.json` and the figure of each metric.
 pub(super) fn write(dir: &Path, state: &State, name: &str) -> Result<(), ReportError> {
     let rows = &state.rows;
     let across = across(rows);
@@ -66,7 +66,7 @@ pub(super) fn write(dir: &Path, state: &State, name: &str) -> Result<(), ReportE
     report::write(dir, "index.html", &page.finish(&footer()))
 }
 
-/// Renders the page of a sweep under way.
+/// Returns the page of an unfinished sweep.
 pub(super) fn render(state: &State, name: &str) -> String {
     let across = across(&state.rows);
     let points = points(&state.rows, across);
@@ -82,7 +82,7 @@ fn footer() -> String {
     format!("Simulated by whyloss {}.", env!("CARGO_PKG_VERSION"))
 }
 
-/// Returns the page up to its pictures; `more` leads to the table of missing runs.
+/// Returns the page without its figures. `more` is a link to the table of missing runs.
 fn page(state: &State, points: &[Point], more: &str, name: &str) -> Page {
     let State {
         rows,
@@ -121,7 +121,8 @@ fn page(state: &State, points: &[Point], more: &str, name: &str) -> Page {
     page
 }
 
-/// Returns the number of the axis that pictures have: the first of numbers, with at least three.
+/// Returns the index of the axis that becomes the x axis of the figures: the first numeric one with
+/// at least three values.
 fn across(rows: &Rows) -> Option<usize> {
     let many = |numbers: BTreeSet<u64>| numbers.len() >= 3;
     rows.axes.iter().position(|(_, column)| match column {
@@ -197,13 +198,14 @@ fn table(rows: &Rows, points: &[Point], axes: &[&str]) -> Table {
     table
 }
 
-/// Five digits.
+/// Formats a number with five significant digits.
 fn short(real: f64) -> String {
     let rounded = format!("{real:.4e}").parse::<f64>();
     rounded.map_or_else(|_| real.to_string(), |real| real.to_string())
 }
 
-/// Each metric over an axis, a line for each place on the other axes.
+/// Returns a figure of each metric over axis `across`, with a line for each combination of the
+/// other axes.
 fn figures(rows: &Rows, points: &[Point], across: usize) -> Vec<Figure> {
     let mut lines: Vec<(String, Vec<&Point>)> = Vec::new();
     for point in points {
@@ -253,7 +255,7 @@ fn figures(rows: &Rows, points: &[Point], across: usize) -> Vec<Figure> {
         .collect()
 }
 
-/// The values by point, seed by seed, in the form of a run's `results.json`.
+/// Returns the values by point and seed, in the form of a run's `results.json`.
 fn json(rows: &Rows, points: &[Point], axes: &[&str]) -> Value {
     let seeds: BTreeSet<u64> = rows.seeds.iter().copied().collect();
     let points = points.iter().map(|point| {

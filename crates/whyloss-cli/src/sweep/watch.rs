@@ -1,4 +1,4 @@
-//! `whyloss sweep --live`: the page of a sweep while it runs.
+//! `whyloss sweep --live`: serves the page of a sweep while it runs.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,17 @@ use super::page::{self, State};
 use crate::error::CliError;
 use crate::live::{self, Live};
 
-/// A page that follows a sweep.
+/// The live page of a sweep.
 pub(super) struct Watch {
     live: Live,
     name: String,
-    /// Learns each part as soon as its runs are done.
+    /// The sweep, which receives each part as soon as its runs finish.
     sweep: Mutex<Sweep>,
     changed: AtomicBool,
 }
 
 impl Watch {
-    /// Begins to serve the page of a sweep as far as it is.
+    /// Starts to serve the page with the runs that exist.
     pub(super) fn start(sweep: &Sweep, name: &str) -> Result<Self, CliError> {
         Ok(Self {
             live: Live::start()?,
@@ -30,7 +30,7 @@ impl Watch {
         })
     }
 
-    /// Runs `run` with a function that takes finished parts, and shows them meanwhile.
+    /// Runs `run` and shows the finished parts that it passes to the given function.
     pub(super) fn follow<T>(&self, run: impl FnOnce(&(dyn Fn(&Part) + Sync)) -> T) -> T {
         let learn = |part: &Part| {
             let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ impl Watch {
         self.live.show(&page::render(&state, &self.name));
     }
 
-    /// Shows the page that was written.
+    /// Shows the page of the complete sweep.
     pub(super) fn end(self, dir: &Path) {
         if let Ok(page) = std::fs::read_to_string(dir.join("index.html")) {
             self.live.show(&page);
