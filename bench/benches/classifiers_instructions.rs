@@ -1,6 +1,7 @@
 //! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a
 //! gap; of every sender classifier, and of the whole scheme `whyloss`, over 10 000 acknowledgements,
-//! about one in 200 revealing a loss.
+//! about one in 200 revealing a loss; and of the estimator for media over 10 000 reports, 50 at a
+//! time, one packet in 25 lost.
 //!
 //! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and
 //! gungraun-runner. Divide by 10 000.

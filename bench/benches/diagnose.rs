@@ -1,5 +1,5 @@
-//! Packets a second that a diagnosis reads on one core: a capture at the sender of a few flows that
-//! fill a link and lose now and then, and the same capture of many flows.
+//! Measures how many packets a second one core diagnoses, in a capture at the sender of few flows
+//! that fill a link and lose now and then, and of many. Measures how many it fits, in a table.
 //!
 //! `cargo bench -p whyloss-bench --bench diagnose`. Goal: a million packets a second.
 

@@ -60,7 +60,7 @@ fuzz_target!(|input: Input| {
         ..LinkSpec::default()
     };
     let mut link = Link::new(&spec, Streams::new(input.seed), 0);
-    // The same link without its short cut.
+    // The same link without its shortcut.
     let mut plain = link.clone();
     let (mut now, mut last) = (Time::ZERO, Time::ZERO);
     for (later, size) in input.offers {

@@ -20,26 +20,26 @@ use whyloss_study::arena::{Laws, Queue, Transport};
 struct Args {
     #[command(subcommand)]
     command: Command,
-    /// What networks are drawn with.
+    /// The seed with which networks are drawn.
     #[arg(long, global = true, default_value_t = 1000)]
     seed: u64,
-    /// How many networks.
+    /// The number of networks.
     #[arg(long, global = true, default_value_t = 60)]
     networks: u64,
-    /// Who decides in the flows, with commas between: classifiers as scenario files give them
-    /// (`spike`, `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or the files of models that train.py
-    /// wrote (`*.txt`).
+    /// The deciders in the flows, separated by commas: classifiers in scenario syntax (`spike`, `{
+    /// name = "mbiaz", upper = 1.3 }`), `oracle`, or files of models that train.py wrote (`*.txt`).
     #[arg(long, global = true, default_value = "oracle")]
     drivers: String,
-    /// Laws that networks are drawn by: the arena's; long, with round trips uniform from 10 to 400
-    /// ms and each last hop as fast as a backbone; or uniform, where nothing is log-uniform.
+    /// The distributions from which networks are drawn: the arena's; long, with round trips uniform
+    /// from 10 to 400 ms and each last hop as fast as a backbone; or uniform, where nothing is
+    /// log-uniform.
     #[arg(long, global = true, default_value = "arena", value_parser = laws)]
     laws: Laws,
     /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender
     /// classifiers (`dump` then takes the two in turn).
     #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
     transport: Transport,
-    /// What TCP has besides, as a scenario says it: `ack_every = 8, rtt_tick = "10 ms"`.
+    /// Further options of TCP in scenario syntax: `ack_every = 8, rtt_tick = "10 ms"`.
     #[arg(long, global = true, default_value = "")]
     tcp: String,
 }
@@ -49,7 +49,7 @@ enum Command {
     /// Write a row for each gap (the truth, and the signals under three clocks), or for each loss
     /// event of senders.
     Dump {
-        /// Seconds of a run, of which the first ten do not count.
+        /// The length of a run in seconds, of which the first ten do not count.
         #[arg(long, default_value_t = 130)]
         seconds: u32,
         /// The file; two more lie beside it.
@@ -93,7 +93,7 @@ enum Command {
         /// Other queues, as the arena has them.
         #[arg(long, default_value = "drawn", value_parser = queue)]
         queue: Queue,
-        /// Seconds of a run, of which the first ten do not count.
+        /// The length of a run in seconds, of which the first ten do not count.
         #[arg(long, default_value_t = 130)]
         seconds: u32,
         /// How many seeds of each network.
