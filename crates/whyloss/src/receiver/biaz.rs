@@ -80,7 +80,15 @@ impl Biaz {
         self
     }
 
-    /// Returns T_min, the smallest inter-arrival time so far.
+    /// Returns the classifier with another upper bound that heard the same arrivals.
+    pub(super) fn with_upper(&self, upper: f64) -> Self {
+        Self {
+            slack: upper - 1.0,
+            ..self.clone()
+        }
+    }
+
+    /// Returns T_min, the smallest inter-arrival time so far; `None` before the first.
     pub fn t_min(&self) -> Option<Duration> {
         (self.t_min < Duration::MAX).then_some(self.t_min)
     }

@@ -39,6 +39,7 @@
 //! all read that registry.
 
 pub mod biaz;
+mod published;
 mod registry;
 pub mod spike;
 pub mod trees;
@@ -46,6 +47,7 @@ mod unaware;
 pub mod zbs;
 pub mod zigzag;
 
+pub use published::Published;
 pub use registry::{Classifier, Entry, REGISTRY, find};
 pub use unaware::Unaware;
 

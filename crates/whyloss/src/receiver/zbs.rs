@@ -91,12 +91,25 @@ impl Lock {
 /// ZBS, ZBS2, ZBS3 or the 2003 variant: ZigZag, mBiaz or Spike, selected by the state of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zbs {
+    bases: Bases,
+    choice: Choice,
+    update_first: bool,
+}
+
+/// The base schemes. They hear every arrival, whichever decides.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Bases {
+    pub(super) biaz: Biaz,
+    pub(super) spike: Spike,
+    pub(super) zigzag: ZigZag,
+}
+
+/// The choice among the base schemes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Choice {
     rule: Rule,
     lock: Lock,
-    biaz: Biaz,
-    spike: Spike,
-    zigzag: ZigZag,
-    /// Gain of T_avg.
+    /// The gain of T_avg.
     gain: f64,
     /// The values of T_narr from which mBiaz, ZigZag again, and Spike apply.
     thresholds: [f64; 3],
@@ -107,7 +120,6 @@ pub struct Zbs {
     since: Time,
     /// The number of packets received since then.
     packets: u64,
-    update_first: bool,
 }
 
 impl Zbs {
@@ -129,17 +141,8 @@ impl Zbs {
     /// Creates the hybrid with this rule. `upper` is the c of its mBiaz, as in [`Biaz::new`].
     pub fn new(rule: Rule, upper: f64, lock: Lock) -> Self {
         Self {
-            rule,
-            lock,
-            biaz: Biaz::new(upper),
-            spike: Spike::new(Spike::ALPHA, Spike::BETA),
-            zigzag: ZigZag::new(ZigZag::ALPHA, Duration::ZERO),
-            gain: rule.gain(),
-            thresholds: rule.thresholds(),
-            t_avg: None,
-            base: Base::ZigZag,
-            since: Time::ZERO,
-            packets: 0,
+            bases: Bases::new(upper),
+            choice: Choice::new(rule, lock),
             update_first: true,
         }
     }
@@ -155,42 +158,98 @@ impl Zbs {
     /// Sets which delay ZigZag compares, see [`ZigZag::delay_before_gap`].
     #[must_use]
     pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
-        self.zigzag = self.zigzag.delay_before_gap(delay_before_gap);
+        self.bases.zigzag = self.bases.zigzag.delay_before_gap(delay_before_gap);
         self
     }
 
     /// Returns the current base scheme.
     pub fn base(&self) -> Base {
-        self.base
+        self.choice.base
     }
 
     /// Returns T_narr, the mean inter-arrival time T_avg divided by the smallest one, T_min. It is
     /// about the number of flows that share the link. Returns `None` until both are known.
     pub fn t_narr(&self) -> Option<f64> {
-        Some(self.t_avg? / self.biaz.t_min()?.as_nanos() as f64)
+        Some(self.choice.t_avg? / self.bases.biaz.t_min()?.as_nanos() as f64)
     }
 
     /// Returns the base scheme mBiaz, which has the smallest inter-arrival time.
     pub fn biaz(&self) -> &Biaz {
-        &self.biaz
+        &self.bases.biaz
     }
 
     /// Returns the base scheme Spike, which has its state, rott_min and rott_max.
     pub fn spike(&self) -> &Spike {
-        &self.spike
+        &self.bases.spike
     }
 
     /// Returns the base scheme ZigZag, which has rott_mean and rott_dev.
     pub fn zigzag(&self) -> &ZigZag {
-        &self.zigzag
+        &self.bases.zigzag
     }
 
     #[inline]
     fn update(&mut self, arrival: &Arrival, interval: Option<Duration>, missing: u64) {
+        self.bases.update(arrival, interval);
+        self.choice.update(&self.bases, arrival, interval, missing);
+    }
+
+    #[inline]
+    fn judge(&self, compared: Option<Duration>, interval: Option<Duration>, missing: u64) -> Cause {
+        match self.choice.base {
+            Base::MBiaz => self.bases.biaz.judge(interval, missing),
+            Base::Spike => self.bases.spike.judge(),
+            Base::ZigZag => self.bases.zigzag.judge(compared, missing),
+        }
+    }
+}
+
+impl Bases {
+    pub(super) fn new(upper: f64) -> Self {
+        Self {
+            biaz: Biaz::new(upper),
+            spike: Spike::new(Spike::ALPHA, Spike::BETA),
+            zigzag: ZigZag::new(ZigZag::ALPHA, Duration::ZERO),
+        }
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, arrival: &Arrival, interval: Option<Duration>) {
         let rott = arrival.rott();
         self.biaz.update(arrival, interval);
         self.spike.update(rott);
         self.zigzag.update(rott);
+    }
+}
+
+impl Choice {
+    pub(super) fn new(rule: Rule, lock: Lock) -> Self {
+        Self {
+            rule,
+            lock,
+            gain: rule.gain(),
+            thresholds: rule.thresholds(),
+            t_avg: None,
+            base: Base::ZigZag,
+            since: Time::ZERO,
+            packets: 0,
+        }
+    }
+
+    /// Returns the current base scheme.
+    pub(super) fn base(&self) -> Base {
+        self.base
+    }
+
+    /// Updates the choice with an arrival that the base schemes have processed.
+    #[inline]
+    pub(super) fn update(
+        &mut self,
+        bases: &Bases,
+        arrival: &Arrival,
+        interval: Option<Duration>,
+        missing: u64,
+    ) {
         self.packets += 1;
         let Some(interval) = interval else {
             // The first arrival starts the initial lock.
@@ -206,7 +265,7 @@ impl Zbs {
         if self.packets < self.lock.packets && arrival.received - self.since < self.lock.span {
             return;
         }
-        let base = self.choose(rott);
+        let base = self.choose(bases, arrival.rott());
         if base != self.base {
             self.base = base;
             self.since = arrival.received;
@@ -216,14 +275,14 @@ impl Zbs {
 
     /// Returns the base scheme that the rule selects for a packet of this rott.
     #[inline]
-    fn choose(&self, rott: Duration) -> Base {
+    fn choose(&self, bases: &Bases, rott: Duration) -> Base {
         let (Some(t_avg), Some(t_min), Some(rott_min)) =
-            (self.t_avg, self.biaz.t_min(), self.spike.rott_min())
+            (self.t_avg, bases.biaz.t_min(), bases.spike.rott_min())
         else {
             return Base::ZigZag;
         };
         let t_min = t_min.as_nanos() as f64;
-        let steady = || self.zigzag.dev_nanos() < 0.5 * t_min;
+        let steady = || bases.zigzag.dev_nanos() < 0.5 * t_min;
         if matches!(self.rule, Rule::Zbs3 | Rule::Zbs2003)
             && ((rott - rott_min).as_nanos() as f64) < 0.05 * t_min
         {
@@ -244,15 +303,6 @@ impl Zbs {
             Base::Spike
         }
     }
-
-    #[inline]
-    fn judge(&self, compared: Option<Duration>, interval: Option<Duration>, missing: u64) -> Cause {
-        match self.base {
-            Base::MBiaz => self.biaz.judge(interval, missing),
-            Base::Spike => self.spike.judge(),
-            Base::ZigZag => self.zigzag.judge(compared, missing),
-        }
-    }
 }
 
 impl Default for Zbs {
@@ -265,8 +315,8 @@ impl Default for Zbs {
 impl ReceiverClassifier for Zbs {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
-        let interval = self.biaz.interval(arrival);
-        let compared = self.zigzag.compared(arrival.rott());
+        let interval = self.bases.biaz.interval(arrival);
+        let compared = self.bases.zigzag.compared(arrival.rott());
         in_order(
             self,
             self.update_first,
@@ -334,9 +384,14 @@ mod tests {
     fn at(rule: Rule, t_narr: f64, rott_dev: i64) -> Zbs {
         let mut zbs = Zbs::new(rule, Biaz::MBIAZ, FREE);
         bases(&mut zbs, [(0, 100, 0), (1000, 100, 0)]);
-        zbs.zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(rott_dev));
-        zbs.t_avg = Some(t_narr * 1000.0);
+        zbs.bases.zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(rott_dev));
+        zbs.choice.t_avg = Some(t_narr * 1000.0);
         zbs
+    }
+
+    /// Returns the base scheme that the rule selects for a packet of this rott, ns.
+    fn chosen(zbs: &Zbs, rott: i64) -> Base {
+        zbs.choice.choose(&zbs.bases, Duration::from_nanos(rott))
     }
 
     #[test]
@@ -363,7 +418,7 @@ mod tests {
         use Base::{MBiaz, Spike, ZigZag};
         let by_t_narr = |rule, dev, rott| {
             [0.94, 0.95, 1.09, 1.1, 1.49, 1.5, 2.0, 9.0]
-                .map(|t_narr| at(rule, t_narr, dev).choose(Duration::from_nanos(rott)))
+                .map(|t_narr| chosen(&at(rule, t_narr, dev), rott))
         };
         let zbs = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, Spike, Spike, Spike];
         let zbs2 = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, ZigZag, ZigZag, ZigZag];
@@ -377,7 +432,7 @@ mod tests {
         assert_eq!(by_t_narr(Rule::Zbs3, 499, 150), [ZigZag; 8]);
         assert_eq!(by_t_narr(Rule::Zbs3, 500, 150), zbs);
         let zbs_2003 = [0.874, 0.875, 1.49, 1.5, 1.99, 2.0]
-            .map(|t_narr| at(Rule::Zbs2003, t_narr, 0).choose(Duration::from_nanos(150)));
+            .map(|t_narr| chosen(&at(Rule::Zbs2003, t_narr, 0), 150));
         assert_eq!(zbs_2003, [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, Spike]);
         assert_eq!(by_t_narr(Rule::Zbs2003, 0, 149), [Spike; 8]);
     }
@@ -448,7 +503,7 @@ mod tests {
         let gap = |base| {
             let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
             bases(&mut zbs, [(0, 1000, 0), (1000, 3000, 0), (2000, 2500, 0)]);
-            zbs.base = base;
+            zbs.choice.base = base;
             // On time, in a spike (rott > 2000), and above the mean.
             zbs.on_arrival(&arrival(4000, 2100), 1)
         };
