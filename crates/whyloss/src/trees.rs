@@ -115,7 +115,7 @@ pub(crate) fn position((min, max): (i64, i64), delay: i64) -> f64 {
 /// Returns the class of a delay.
 #[inline]
 pub(crate) fn class(extrema: (i64, i64), delay: i64) -> usize {
-    ((15.99 * position(extrema, delay)) as i32).clamp(0, 15) as usize
+    usize::from((15.99 * position(extrema, delay)) as u8).min(15)
 }
 
 /// Returns the larger number. Three times as fast as `f64::max`, which handles NaN.

@@ -24,6 +24,7 @@
 
 use super::{Controller, Start, may_grow};
 use crate::event::{AckEvent, LossEvent};
+use crate::trees::{larger, smaller};
 use crate::{Duration, Time};
 
 /// The constant C, in segments per cubic second.
@@ -96,11 +97,8 @@ impl Cubic {
         C * self.segment * beyond * beyond * beyond + self.curve.w_max
     }
 
-    /// Congestion avoidance begins: sets t_epoch, K and W_est. (Not inlined, since its cube root
-    /// would make every acknowledgement save registers.)
-    #[cold]
-    #[inline(never)]
-    fn begin_epoch(&mut self, now: Time) -> Time {
+    /// Begins congestion avoidance: sets t_epoch, K and W_est.
+    fn begin_epoch(&mut self, now: Time) {
         if self.curve.w_max <= self.cwnd {
             self.curve.w_max = self.cwnd;
         }
@@ -110,15 +108,23 @@ impl Cubic {
         self.curve.k = libm::cbrt((self.curve.w_max - self.cwnd) / (C * self.segment));
         self.curve.w_est = self.cwnd;
         self.curve.epoch = Some(now);
-        now
     }
 
-    /// One acknowledgement of congestion avoidance.
-    fn avoid_congestion(&mut self, now: Time, acked: u64) {
-        let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
+    /// Handles the first acknowledgement of congestion avoidance. (Not inlined and last, since its
+    /// cube root would make every acknowledgement save registers.)
+    #[cold]
+    #[inline(never)]
+    fn begin_to_avoid_congestion(&mut self, now: Time, acked: u64) {
+        self.begin_epoch(now);
+        self.avoid_congestion(now, now, acked);
+    }
+
+    /// Handles one acknowledgement of congestion avoidance, in an epoch.
+    #[inline]
+    fn avoid_congestion(&mut self, epoch: Time, now: Time, acked: u64) {
         let t = now.since(epoch);
         // No more than a window's worth, as in window.rs.
-        let acked = bytes(acked).min(self.cwnd);
+        let acked = smaller(bytes(acked), self.cwnd);
         match self.dialect {
             CubicDialect::Rfc9438 => {
                 let alpha = if self.curve.w_est >= self.curve.cwnd_prior {
@@ -138,11 +144,10 @@ impl Cubic {
             }
         }
         if self.w_cubic(t.as_secs_f64()) < self.curve.w_est {
-            self.cwnd = self.cwnd.max(self.curve.w_est);
+            self.cwnd = larger(self.cwnd, self.curve.w_est);
         } else {
-            let target = self
-                .w_cubic((t + self.srtt).as_secs_f64())
-                .clamp(self.cwnd, 1.5 * self.cwnd);
+            let target = smaller(self.w_cubic((t + self.srtt).as_secs_f64()), 1.5 * self.cwnd);
+            let target = larger(target, self.cwnd);
             self.cwnd += (target - self.cwnd) / self.cwnd * self.segment;
         }
     }
@@ -176,24 +181,27 @@ fn bytes(acked: u64) -> f64 {
 impl Controller for Cubic {
     fn on_ack(&mut self, ack: &AckEvent) {
         if let Some(rtt) = ack.rtt {
-            self.srtt = if self.srtt == Duration::ZERO {
+            let srtt = self.srtt.as_nanos();
+            self.srtt = if srtt == 0 {
                 rtt
             } else {
-                self.srtt + (rtt - self.srtt) / 8
+                Duration::from_nanos(srtt.wrapping_add(rtt.as_nanos().wrapping_sub(srtt) / 8))
             };
         }
+        let last_ack = core::mem::replace(&mut self.last_ack, ack.now);
         if may_grow(ack) {
-            if self.window() < self.ssthresh {
-                self.cwnd += bytes(ack.acked).min(self.segment);
+            if self.cwnd < bytes(self.ssthresh) {
+                self.cwnd += smaller(bytes(ack.acked), self.segment);
+            } else if let Some(epoch) = self.curve.epoch {
+                self.avoid_congestion(epoch, ack.now, ack.acked);
             } else {
-                self.avoid_congestion(ack.now, ack.acked);
+                self.begin_to_avoid_congestion(ack.now, ack.acked);
             }
         } else if ack.app_limited
             && let Some(epoch) = &mut self.curve.epoch
         {
-            *epoch += ack.now - self.last_ack;
+            *epoch += ack.now - last_ack;
         }
-        self.last_ack = ack.now;
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {

@@ -90,7 +90,13 @@ const EVIDENCE: i32 = 65536 / 8;
 const BLIND: i32 = 44_564;
 /// The number of losses over which ρ is averaged.
 const MEMORY: i32 = 16;
-/// Thousandths of log-odds at which cuts begin.
+/// The mean rank, in 65536ths, up to which the odds decide without a visible queue: 0.62.
+const UNSEEN: i32 = 40_632;
+/// The mean log-odds, in thousandths, up to which a channel explains most losses.
+const LOSSY: i32 = -1500;
+/// The most that one loss adds to the mean log-odds, in thousandths.
+const WEIGHT: i32 = 3000;
+/// The log-odds, in thousandths, at which cuts begin.
 const FIRST_CUT: i32 = 500;
 /// The log-odds, in thousandths, above which slow start's first cut is made.
 const SLOW_START: i32 = 1000;
@@ -121,6 +127,8 @@ pub struct Whyloss {
     empties: i32,
     /// R of the formula, in 65536ths: the mean rank of losses.
     rank: i32,
+    /// L̄ of the formula, in thousandths: the mean log-odds of losses.
+    odds: i32,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -159,6 +167,7 @@ impl Whyloss {
             history: History::new(),
             empties: 0,
             rank: 3 * 65536 / 4,
+            odds: 0,
             spared: false,
         }
     }
@@ -173,24 +182,39 @@ impl Whyloss {
         };
         let odds = log_odds(&signals);
         self.rank += (rank - self.rank) / 8;
+        self.odds += (odds.clamp(-WEIGHT, WEIGHT) - self.odds) / 8;
         let blind = self.rank <= BLIND;
+        let by_odds = (odds - FIRST_CUT).clamp(0, FULL as i32) as u64;
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
             let paid = self.history.unpaid(loss.window) <= UNPAID;
             return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
-            return if blind && queue.stays_flat() { 0 } else { FULL };
+            return if blind && queue.stays_flat() {
+                0
+            } else if self.is_proven() {
+                by_odds
+            } else {
+                FULL
+            };
         }
         let empty = queue.is_empty(if blind { 4 } else { 2 });
         self.empties += (65536 * i32::from(empty) - self.empties) / MEMORY;
         if empty {
             0
-        } else if self.empties >= EVIDENCE {
-            (odds - FIRST_CUT).clamp(0, FULL as i32) as u64
+        } else if self.empties >= EVIDENCE
+            || (self.odds <= LOSSY && blind && queue.outsizes(loss.window))
+        {
+            by_odds
         } else {
             FULL
         }
+    }
+
+    /// Returns whether a channel explains the losses, even if no queue was seen.
+    fn is_proven(&self) -> bool {
+        self.odds <= LOSSY && self.rank <= UNSEEN
     }
 }
 
@@ -203,6 +227,13 @@ impl Controller for Whyloss {
     fn on_ack(&mut self, ack: &AckEvent) {
         if let Some(heard) = self.signals.hear(ack) {
             self.history.on_ack(ack, heard, &self.signals);
+        }
+        if ack.in_recovery && self.spared && self.is_proven() && self.ssthresh() < u64::MAX {
+            let ack = AckEvent {
+                in_recovery: false,
+                ..*ack
+            };
+            return base!(self.on_ack(&ack));
         }
         base!(self.on_ack(ack));
     }
@@ -417,6 +448,26 @@ mod tests {
         assert_eq!(path.windows(), [100_000, 70_000]);
     }
 
+    /// Acknowledgements wait up to 15 of 100 ms, in no order, and one segment in a hundred is lost:
+    /// no queue is seen, and delays are not flat.
+    #[test]
+    fn losses_at_any_delay_leave_a_window_that_never_saw_a_queue() {
+        let mut path = Path::new(Under::Cubic);
+        path.acks(3, 100_000);
+        path.loss(Detection::Duplicates);
+        let mut spared = 0;
+        for loss in 0..20 {
+            path.set(50_000);
+            for ack in 0..100 {
+                path.acks(1, 100_000 + (7919 * (100 * loss + ack)) % 15_000);
+            }
+            path.set(50_000);
+            path.loss(Detection::Duplicates);
+            spared += u32::from(path.windows() == [50_000, 35_000]);
+        }
+        assert!(spared >= 8, "{spared} of 20");
+    }
+
     #[test]
     fn marks_and_persistent_congestion_cut_in_full() {
         let mut path = with_a_queue();
@@ -430,6 +481,29 @@ mod tests {
         path.set(100_000);
         path.mark();
         assert_eq!(path.windows(), [70_000, 70_000]);
+    }
+
+    /// On a path where a channel explains the losses, a recovery from one that cut nothing lets the
+    /// window grow as it does outside of recoveries. Before the losses have shown that, it rests.
+    #[test]
+    fn only_a_lossy_path_lets_the_window_grow_in_a_recovery() {
+        for (odds, rank, spared) in [
+            (LOSSY, UNSEEN, true),
+            (LOSSY + 1, UNSEEN, true),
+            (LOSSY, UNSEEN + 1, true),
+            (LOSSY, UNSEEN, false),
+        ] {
+            let mut path = Whyloss::new(&START, Under::Reno);
+            path.set_window(10_000, 10_000);
+            (path.odds, path.rank, path.spared) = (odds, rank, spared);
+            for ack in 1..=20 {
+                let heard = AckEvent::new(Time::from_nanos(ack * MS), 1000).acked(1000);
+                let heard = heard.acknowledged(1000 * ack).in_flight(10_000);
+                path.on_ack(&heard.window(10_000).in_recovery(true));
+            }
+            let grows = (odds, rank, spared) == (LOSSY, UNSEEN, true);
+            assert_eq!(path.window() > 10_000, grows, "{odds} {rank} {spared}");
+        }
     }
 
     fn what() -> impl Strategy<Value = Vec<(u32, u64, u8)>> {
@@ -472,6 +546,7 @@ mod tests {
             path.loss(Detection::Duplicates);
             path.acks(20, 100_000);
             for (count, wait, loss) in events {
+                path.set(100_000);
                 // Sixty samples take r to within 1 % of a wait of 6 to 106 ms.
                 path.acks(60 + count, 106_000 + 100 * wait);
                 match loss {
@@ -505,6 +580,50 @@ mod tests {
                 }
                 let [own, base] = path.windows();
                 prop_assert_eq!(own, base);
+            }
+        }
+
+        /// Every loss that cuts less than in full has a reason among those of the guarantees.
+        #[test]
+        fn a_loss_is_spared_only_for_a_reason(
+            events in what(),
+            queue in 0..40_000_u64,
+            window in 4..200_u64,
+        ) {
+            let mut path = Whyloss::new(&START, Under::Cubic);
+            let (mut now, mut acknowledged) = (0, 0);
+            for (count, wait, kind) in events {
+                for ack in 0..u64::from(count) {
+                    now += MS;
+                    acknowledged += 1000;
+                    let rtt = 100_000 + (wait + 7919 * ack) % (queue + 1);
+                    let ack = AckEvent::new(Time::from_nanos(now), 1000).acked(1000);
+                    let ack = ack.acknowledged(acknowledged).window(1000 * window);
+                    let rtt = Duration::from_micros(rtt.cast_signed());
+                    path.on_ack(&ack.rtt(Some(rtt)));
+                }
+                if kind == 0 {
+                    continue;
+                }
+                let starts = path.ssthresh() == u64::MAX;
+                let queue = path.history.queue(&path.signals);
+                let loss = LossEvent::new(Time::from_nanos(now), Detection::Duplicates, 1000);
+                let loss = loss.first(acknowledged).window(1000 * window);
+                let cut = path.cut(&loss);
+                base!(path.on_loss(&loss));
+                if starts || cut == FULL {
+                    continue;
+                }
+                let lossy = path.odds <= -1500;
+                let seen = queue.is_seen(&loss);
+                prop_assert!(seen || path.rank <= BLIND);
+                let reason = if seen {
+                    let small = lossy && path.rank <= BLIND && queue.outsizes(loss.window);
+                    queue.is_empty(4) || path.empties >= 8192 || small
+                } else {
+                    queue.stays_flat() || lossy && path.rank <= UNSEEN
+                };
+                prop_assert!(reason, "{cut} of {path:?} at {queue:?}");
             }
         }
 

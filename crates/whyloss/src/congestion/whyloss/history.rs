@@ -53,22 +53,21 @@ impl History {
         if heard.turned {
             self.standing.turn();
         }
-        self.met[0].1 = self.met[0].1.saturating_add(ack.acked);
+        self.met[0].1 = self.met[0].1.wrapping_add(ack.acked);
         if heard.sampled {
             let [rtt, _] = signals.last();
-            let part = 32 * u64::from(ack.segment_size);
-            self.recent.add(rtt, ack.window, part);
+            self.recent.add(rtt, ack.window / 32, ack.segment_size);
             let queue = self.queue(signals);
             self.flat[0].0 += u32::from(queue.is_flat_at(rtt));
             self.flat[0].1 += 1;
             if queue.is_empty_at(rtt) {
                 // A filled hole acknowledges many segments with one sample.
                 let few = ack.acked.min(2 * u64::from(ack.segment_size));
-                self.met[0].0 = self.met[0].0.saturating_add(few);
+                self.met[0].0 = self.met[0].0.wrapping_add(few);
             }
             if !ack.in_recovery {
                 let (least, samples) = self.of_round;
-                self.of_round = (least.min(rtt), samples.saturating_add(1));
+                self.of_round = (least.min(rtt), samples + 1);
             }
         }
         if heard.ended {
@@ -144,7 +143,7 @@ pub(super) struct Queue {
 
 impl Queue {
     fn depth(&self) -> i64 {
-        self.largest.saturating_sub(self.least)
+        self.largest - self.least
     }
 
     pub(super) fn is_seen(&self, loss: &LossEvent) -> bool {
@@ -162,7 +161,7 @@ impl Queue {
     /// Returns whether a round-trip time exceeds the smallest one by at most 1/32.
     #[inline]
     fn is_flat_at(&self, rtt: i64) -> bool {
-        (rtt - self.least).saturating_mul(32) <= self.least
+        rtt - self.least <= self.least >> 5
     }
 
     /// Returns whether the last two samples are flat, and half of those of two round trips.
@@ -170,7 +169,15 @@ impl Queue {
         self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
     }
 
-    /// Whether the queue is empty, and was for one in so many bytes.
+    /// Returns whether this window is at most three quarters of W·m/S, the bandwidth-delay product
+    /// when the queue was largest.
+    pub(super) fn outsizes(&self, window: u64) -> bool {
+        let [window, filled] = [window, self.window].map(i128::from);
+        4 * window * i128::from(self.largest) <= 3 * filled * i128::from(self.least)
+    }
+
+    /// Returns whether the queue is empty now, and was empty for at least 1/`of` of the recent
+    /// bytes.
     pub(super) fn is_empty(&self, of: u64) -> bool {
         self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
     }
@@ -179,7 +186,7 @@ impl Queue {
     #[inline]
     fn is_empty_at(&self, rtt: i64) -> bool {
         let waits = rtt - self.least;
-        waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
+        waits <= self.depth() >> 3 && waits <= EMPTY.as_nanos()
     }
 }
 
@@ -188,7 +195,8 @@ impl Queue {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Standing {
     now: (i64, u64),
-    before: (i64, u64),
+    /// The pair of this bucket and the one before.
+    both: (i64, u64),
 }
 
 impl Standing {
@@ -196,20 +204,19 @@ impl Standing {
     fn raise(&mut self, rtt: i64, window: u64) {
         if rtt > self.now.0 {
             self.now = (rtt, window);
+            if rtt > self.both.0 {
+                self.both = self.now;
+            }
         }
     }
 
     fn turn(&mut self) {
-        self.before = core::mem::take(&mut self.now);
+        self.both = core::mem::take(&mut self.now);
     }
 
     #[inline]
     fn get(&self) -> (i64, u64) {
-        if self.now.0 > self.before.0 {
-            self.now
-        } else {
-            self.before
-        }
+        self.both
     }
 }
 
@@ -218,52 +225,51 @@ impl Standing {
 struct Recent {
     /// The samples in µs; those from index `heard` on are not set yet.
     rtts: [u32; RECENT],
-    kept: u32,
-    next: u32,
-    /// Samples since the last one that was kept.
+    /// The number of samples so far.
+    heard: u64,
+    /// The number of samples since the last one that was kept.
     skipped: u32,
 }
 
 impl Recent {
     const NONE: Self = Self {
         rtts: [0; RECENT],
-        kept: 0,
-        next: 0,
+        heard: 0,
         skipped: 0,
     };
 
     /// Adds a sample or skips it. Keeps one sample for each `share` bytes of segments, which is
     /// 1/32 of the window, and every sample while `share` is below two segments.
     #[inline]
-    fn add(&mut self, rtt: i64, window: u64, part: u64) {
-        self.skipped = self.skipped.saturating_add(1);
-        if window >= part.saturating_mul(u64::from(self.skipped) + 1) {
+    fn add(&mut self, rtt: i64, share: u64, segment_size: u32) {
+        self.skipped += 1;
+        if share >= u64::from(segment_size) * (u64::from(self.skipped) + 1) {
             return;
         }
         self.skipped = 0;
-        self.rtts[self.next as usize % RECENT] = micros(rtt);
-        self.next = (self.next + 1) % RECENT as u32;
-        self.kept = (self.kept + 1).min(RECENT as u32);
+        self.rtts[self.heard as usize % RECENT] = micros(rtt);
+        self.heard += 1;
     }
 
     /// Returns the share of recent samples that are smaller, plus half of the share that are equal,
     /// in 65536ths. Returns 65536 if fewer than [`SAMPLES`] are known.
     fn rank(&self, rtt: i64) -> i32 {
-        if self.kept < SAMPLES {
+        let kept = self.heard.min(RECENT as u64) as u32;
+        if kept < SAMPLES {
             return 65536;
         }
         let rtt = micros(rtt);
-        let known = &self.rtts[..self.kept as usize];
+        let known = &self.rtts[..kept as usize];
         let twice = |kept: &u32| u32::from(*kept < rtt) + u32::from(*kept <= rtt);
         let below: u32 = known.iter().map(twice).sum();
-        (below * 32768 / self.kept).cast_signed()
+        (below * 32768 / kept).cast_signed()
     }
 }
 
 /// Converts to whole microseconds, the unit of the kernel. More than an hour wraps.
 #[inline]
 fn micros(rtt: i64) -> u32 {
-    u32::try_from(rtt / 1000).unwrap_or(u32::MAX)
+    (rtt.cast_unsigned() / 1000) as u32
 }
 
 /// The delivered rate that a round trip last raised by a quarter.
@@ -316,6 +322,6 @@ mod tests {
         for _ in 0..9 {
             recent.add(108_000, 3000, 1000);
         }
-        assert_eq!(recent.kept, 11);
+        assert_eq!(recent.heard, 11);
     }
 }

@@ -21,7 +21,7 @@
 
 use super::super::rounds::Rounds;
 use crate::event::{AckEvent, LossEvent};
-use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
+use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
 use crate::{Duration, Time};
 
 /// The number of signals that describe a loss event.
@@ -62,9 +62,9 @@ pub const NAMES: [(&str, &str); COUNT] = [
 /// Edge-moving acknowledgements needed before the signals are meaningful.
 const WARM_UP: u32 = 8;
 
-/// Length of a bucket of extrema in ns; extrema cover the last one to two buckets.
-const SHORT: i64 = 10_000_000_000;
-const LONG: i64 = 60_000_000_000;
+/// The length of a bucket of extrema in ns; extrema cover the last one to two buckets.
+const SHORT: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 /// The unit of the extrema of windows and backlogs: fractions per segment.
 const PARTS: f64 = 100.0;
@@ -81,8 +81,10 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
-    /// When the current short and long buckets began.
-    since: [Time; 2],
+    /// The end times of the current short and long buckets.
+    ends: [Time; 2],
+    /// The earlier of the two end times.
+    next_end: Time,
     short: Extrema,
     long: Extrema,
     windows: Extrema,
@@ -118,7 +120,8 @@ impl Signals {
             rtt: 0,
             rtt_before: 0,
             trough: 0.0,
-            since: [Time::ZERO; 2],
+            ends: [Time::ZERO; 2],
+            next_end: Time::ZERO,
             short: Extrema::NONE,
             long: Extrema::NONE,
             windows: Extrema::NONE,
@@ -147,7 +150,7 @@ impl Signals {
     /// Updates the signals with an acknowledgement; returns its effects if it moves the left edge.
     #[inline]
     pub(crate) fn hear(&mut self, ack: &AckEvent) -> Option<Heard> {
-        self.sent = ack.acknowledged.saturating_add(ack.in_flight);
+        self.sent = ack.acknowledged.wrapping_add(ack.in_flight);
         if let Some(recover) = self.recover {
             if ack.acknowledged >= recover {
                 self.recover = None;
@@ -204,21 +207,17 @@ impl Signals {
     /// Updates the signals with an acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) -> Heard {
-        if self.acks == 0 {
-            self.since = [ack.now; 2];
-            self.advanced = ack.now;
-        }
-        let turned = self.turn(ack.now);
+        let turned = ack.now >= self.next_end && self.turn(ack.now);
         let acked = segments(ack.acked, ack.segment_size);
         let window = segments(ack.window, ack.segment_size);
-        let took = (ack.now - self.advanced).as_nanos();
-        if self.acks > 0 && took >= 0 && self.recover.is_none() {
-            self.pace(took as f64 / acked.max(0.5));
+        if self.acks > 0 && ack.now >= self.advanced && self.recover.is_none() {
+            let took = ack.now.since(self.advanced).as_nanos();
+            self.pace(took as f64 / larger(acked, 0.5));
         }
         self.advanced = ack.now;
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
-        self.windows.add((PARTS * window) as i64);
+        self.windows.raise(parts(window));
         let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
         if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
@@ -230,8 +229,12 @@ impl Signals {
         let ended = self.rounds.end_with(ack);
         if ended {
             self.began = [ack.window, self.began[0]];
+            self.loss_rate = flushed(self.loss_rate);
+            self.recent_losses = flushed(self.recent_losses);
         }
-        self.acks = (self.acks + 1).min(WARM_UP);
+        if self.acks < WARM_UP {
+            self.acks += 1;
+        }
         Heard {
             turned,
             sampled: sample.is_some(),
@@ -241,33 +244,42 @@ impl Signals {
 
     /// Begins new buckets of extrema where the current ones have ended. Returns whether the long
     /// one did.
-    #[inline]
+    #[cold]
     fn turn(&mut self, now: Time) -> bool {
-        if (now - self.since[0]).as_nanos() >= SHORT {
-            self.since[0] = now;
+        if self.acks == 0 {
+            self.ends = [now.later(SHORT), now.later(LONG)];
+            self.next_end = self.ends[0];
+            return false;
+        }
+        if now >= self.ends[0] {
+            self.ends[0] = now.later(SHORT);
             self.short.turn();
             self.windows.turn();
             self.backlogs.turn();
             self.t_min.turn();
         }
-        let turned = (now - self.since[1]).as_nanos() >= LONG;
+        let turned = now >= self.ends[1];
         if turned {
-            self.since[1] = now;
+            self.ends[1] = now.later(LONG);
             self.long.turn();
         }
+        self.next_end = self.ends[0].min(self.ends[1]);
         turned
     }
 
     #[inline]
     fn pace(&mut self, each: f64) {
-        if self.t_avg <= 0.0 {
+        if self.t_avg > 0.0 {
+            let off = each - self.t_avg;
+            let apart = smaller(off.abs() / self.t_avg, 4.0);
+            self.irregular += 0.02 * (apart - self.irregular);
+            self.t_avg += off / 16.0;
+        } else {
             self.t_avg = each;
+            self.irregular -= 0.02 * self.irregular;
         }
-        let apart = ratio((each - self.t_avg).abs(), self.t_avg);
-        self.irregular += 0.02 * (apart.min(4.0) - self.irregular);
-        self.t_avg += (each - self.t_avg) / 16.0;
         if each >= 1.0 {
-            self.t_min.add(each as i64);
+            self.t_min.lower(each as i64);
         }
     }
 
@@ -277,13 +289,13 @@ impl Signals {
         self.rtt = rtt;
         let delay = rtt as f64;
         self.trough = if self.trough > 0.0 {
-            delay.min(self.trough + (delay - self.trough) / 8.0)
+            smaller(delay, self.trough + (delay - self.trough) / 8.0)
         } else {
             delay
         };
         self.short.add(rtt);
         self.long.add(rtt);
-        self.backlogs.add((PARTS * self.backlog(window)) as i64);
+        self.backlogs.raise(parts(self.backlog(window)));
     }
 
     /// Returns B for a window.
@@ -295,8 +307,8 @@ impl Signals {
     /// Counts acknowledged segments at their delay and window.
     #[inline]
     fn count(&mut self, acked: f64, window: f64) {
-        self.weight *= 1.0 + (0.00005 * acked).min(0.01) as f32;
-        let weight = self.weight * acked.min(1e3) as f32;
+        self.weight *= 1.0 + smaller(0.00005 * acked, 0.01) as f32;
+        let weight = self.weight * smaller(acked, 1e3) as f32;
         self.by_delay.came[class(self.long.get(), self.rtt)] += weight;
         self.by_window.came[self.class_of(window)] += weight;
         if self.weight > 1e6 {
@@ -314,7 +326,7 @@ impl Signals {
     /// Returns the class of a window.
     #[inline]
     fn class_of(&self, window: f64) -> usize {
-        class((0, self.windows.get().1), (PARTS * window) as i64)
+        class((0, self.windows.get().1), parts(window))
     }
 
     #[cold]
@@ -410,14 +422,24 @@ impl Density {
 /// Returns a rate after forgetting this share of it, at most half.
 #[inline]
 fn decayed(rate: f64, share: f64) -> f64 {
-    let rate = rate * (1.0 - share.min(0.5));
+    rate * (1.0 - smaller(share, 0.5))
+}
+
+/// Returns a rate, or 0 below 1e-30, because subnormal numbers are slow.
+fn flushed(rate: f64) -> f64 {
     if rate < 1e-30 { 0.0 } else { rate }
+}
+
+/// Returns segments in whole [`PARTS`]. (Few instructions convert to 32 bits.)
+#[inline]
+fn parts(segments: f64) -> i64 {
+    i64::from((PARTS * segments) as u32)
 }
 
 /// Converts bytes to full segments.
 #[inline]
 fn segments(bytes: u64, segment_size: u32) -> f64 {
-    bytes as f64 / f64::from(segment_size.max(1))
+    bytes.min(i64::MAX as u64) as i64 as f64 / f64::from(segment_size.max(1))
 }
 
 #[cfg(test)]
@@ -496,12 +518,17 @@ mod tests {
     /// nothing is subnormal on the way.
     #[test]
     fn rates_of_loss_end_at_zero() {
-        let mut rates = [1.0_f64; 2];
-        for _ in 0..20_000 {
-            rates = [decayed(rates[0], 0.005), decayed(rates[1], 0.05)];
-            assert!(rates.iter().all(|rate| !rate.is_subnormal()));
+        let mut signals = Signals::new();
+        signals.count_loss();
+        for segment in 1..=20_000_u64 {
+            let ack = ack(100_000_000, 10_000)
+                .acknowledged(1000 * segment)
+                .in_flight(10_000);
+            signals.on_ack(&ack);
+            let rates = [signals.loss_rate, signals.recent_losses];
+            assert!(rates.iter().all(|rate| !rate.is_subnormal()), "{rates:?}");
         }
-        assert!(rates.iter().all(|rate| *rate <= 0.0));
+        assert!(signals.loss_rate <= 0.0 && signals.recent_losses <= 0.0);
     }
 
     /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred
