@@ -10,6 +10,7 @@ pub struct Rate(u64);
 
 impl Rate {
     /// Creates a rate of `bps` bits per second.
+    #[inline]
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
@@ -25,6 +26,7 @@ impl Rate {
     }
 
     /// Returns the rate in bits per second.
+    #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }

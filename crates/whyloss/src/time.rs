@@ -33,7 +33,8 @@ impl Time {
     /// The latest time; the value of an inactive timer.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Creates the time `nanos` nanoseconds after the epoch.
+    /// Creates the time `nanos` nanoseconds after time zero.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
@@ -44,7 +45,8 @@ impl Time {
         Self(libm::round(seconds * 1e9) as u64)
     }
 
-    /// Returns the nanoseconds since the epoch.
+    /// Returns the time in nanoseconds since time zero.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -92,6 +94,7 @@ impl SignedDuration {
     pub const MAX: Self = Self(i64::MAX);
 
     /// Creates a span of `nanos` nanoseconds.
+    #[inline]
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -117,6 +120,7 @@ impl SignedDuration {
     }
 
     /// Returns the span in nanoseconds.
+    #[inline]
     pub const fn as_nanos(self) -> i64 {
         self.0
     }
