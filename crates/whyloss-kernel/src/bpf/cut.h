@@ -19,6 +19,11 @@ enum {
 	/* 65536ths: the mean rank up to which losses are blind to the queue, and losses it remembers. */
 	BLIND = 44564,
 	RANKS = 8,
+	/* The mean rank up to which the odds decide without a visible queue. */
+	UNSEEN = 40632,
+	/* Thousandths: the mean log-odds up to which a channel explains most losses, and the most that one loss adds. */
+	LOSSY = -1500,
+	WEIGHT = 3000,
 	/* Thousandths of log-odds. */
 	FIRST_CUT = 500,
 	SLOW_START = 1000,
@@ -34,17 +39,30 @@ INLINE bool is_paid(struct signals *s, u64 window)
 	return s->unpaid <= UNPAID;
 }
 
+/* Moves a mean over losses. The library's division rounds towards zero, and BPF has no signed one. */
+INLINE s32 nearer(s32 mean, s32 value)
+{
+	return value > mean ? mean + (u32)(value - mean) / RANKS : mean - (u32)(mean - value) / RANKS;
+}
+
 /* Counts the rank of a loss, and tells whether losses are blind to the queue. */
 INLINE bool is_blind(struct signals *s)
 {
-	u32 rank = rank_of(s);
-
-	/* The library's division rounds towards zero, and BPF has no signed one. */
-	if (rank > s->rank)
-		s->rank += (rank - s->rank) / RANKS;
-	else
-		s->rank -= (s->rank - rank) / RANKS;
+	s->rank = nearer(s->rank, rank_of(s));
 	return s->rank <= BLIND;
+}
+
+/* Counts the odds of a loss, and tells whether a channel explains most losses. */
+INLINE bool is_lossy(struct signals *s, s32 odds)
+{
+	s->odds = nearer(s->odds, odds < -WEIGHT ? -WEIGHT : odds > WEIGHT ? WEIGHT : odds);
+	return s->odds <= LOSSY;
+}
+
+/* Tells whether a channel explains the losses, even if no queue was seen. */
+INLINE bool is_proven(const struct signals *s)
+{
+	return s->odds <= LOSSY && s->rank <= UNSEEN;
 }
 
 /* Tells whether the last two samples are flat, and half of those of two round trips. */
@@ -62,12 +80,14 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 	s64 waits = (s->rtt < trough ? s->rtt : trough) - least_ns;
 	u64 largest = largest_of(s)->rtt, window = largest_of(s)->window;
 	u64 depth = (s64)largest > least_ns ? largest - least_ns : 0;
-	u32 over;
-	bool blind, seen;
+	u32 by_odds;
+	bool blind, lossy, seen, small;
 
 	if (odds == NO_ODDS)
 		return FULL;
+	by_odds = odds <= FIRST_CUT ? 0 : odds - FIRST_CUT < FULL ? odds - FIRST_CUT : FULL;
 	blind = is_blind(s);
+	lossy = is_lossy(s, odds);
 	if (starting) {
 		bool paid = is_paid(s, (u64)cwnd * mss);
 
@@ -76,19 +96,16 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 	seen = depth && (window >= ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth ||
 			 3 * depth >= (u64)least_ns);
 	if (!seen)
-		return blind && stays_flat(s) ? 0 : FULL;
+		return blind && stays_flat(s) ? 0 : is_proven(s) ? by_odds : FULL;
 	if (is_empty_at(s, least_ns + waits) &&
 	    (s->met[0].empty + s->met[1].empty) * (blind ? 4 : 2) >= s->met[0].all + s->met[1].all) {
 		s->empties += (65536 - s->empties) / MEMORY;
 		return 0;
 	}
 	s->empties -= s->empties / MEMORY;
-	if (s->empties < EVIDENCE)
-		return FULL;
-	if (odds <= FIRST_CUT)
-		return 0;
-	over = odds - FIRST_CUT;
-	return over < FULL ? over : FULL;
+	/* Both times are whole microseconds, so these products fit, and are the library's. */
+	small = (u64)cwnd * mss * 4 * (largest / NANOS) <= 3 * window * ((u64)least_ns / NANOS);
+	return s->empties >= EVIDENCE || (lossy && blind && small) ? by_odds : FULL;
 }
 
 #endif

@@ -110,6 +110,7 @@ struct tcp_sock {
 	u32 undo_marker;
 	u32 tlp_high_seq;
 	u32 app_limited;
+	u32 delivered; /* segments */
 	u8 ecn_flags;
 	struct tcp_options_received rx_opt;
 };
@@ -127,6 +128,7 @@ struct tcp_congestion_ops {
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
 	char name[16];
 	u32 flags;
 	void (*init)(struct sock *sk);

@@ -15,8 +15,12 @@
 #include "cubic.h"
 #include "cut.h"
 
-/* The kernel's ssthresh before the first slow start ends. */
-enum { INFINITE = 0x7fffffff };
+enum {
+	/* The kernel's ssthresh before the first slow start ends. */
+	INFINITE = 0x7fffffff,
+	/* The kernel's tcp_min_tso_segs, unless it was changed. */
+	MIN_TSO_SEGS = 2,
+};
 
 /* Returns the new threshold, in segments. */
 INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detection, u32 cut)
@@ -36,6 +40,42 @@ INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detec
 		return tp->snd_ssthresh >= INFINITE ? keep : most(keep, tp->snd_ssthresh);
 	p->ssthresh = tp->snd_ssthresh;
 	return keep;
+}
+
+/* Tells whether a recovery is under way that cut nothing, where a channel explains the losses. */
+INLINE bool is_spared(struct tcp_sock *tp, const struct socket_state *p, const struct signals *s)
+{
+	return p->state == RECOVERY && kernel_state(tp) == RECOVERY && !p->judge.cut && !p->judge.starting &&
+	       tp->snd_ssthresh < INFINITE && is_proven(s);
+}
+
+/* Grows the window in such a recovery by the segments that arrived.
+ *
+ * The kernel replaces the window by ssthresh when a recovery ends, so CUBIC grows ssthresh. The
+ * acknowledgement that ends the recovery grows the window in the kernel.
+ */
+INLINE void grow_in_recovery(struct sock *sk, const struct socket_state *p, const struct signals *s, u32 arrived)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	u32 cwnd = tp->snd_cwnd;
+
+	if (!is_spared(tp, p, s) || (s32)(tp->high_seq - tp->snd_una) <= 0 || !arrived)
+		return;
+	tp->snd_cwnd = tp->snd_ssthresh;
+	cubictcp_cong_avoid(sk, tp->snd_una, arrived);
+	tp->snd_ssthresh = tp->snd_cwnd;
+	tp->snd_cwnd = cwnd;
+}
+
+/* Fills the window in such a recovery.
+ *
+ * Proportional rate reduction sends one segment for each that arrives. So the flight would shrink by
+ * each segment found lost, and stay below ssthresh while one recovery follows another.
+ */
+INLINE void fill_in_recovery(struct tcp_sock *tp, const struct socket_state *p, const struct signals *s)
+{
+	if (is_spared(tp, p, s))
+		tp->snd_cwnd = most(tp->snd_cwnd, tp->snd_ssthresh);
 }
 
 #endif

@@ -108,7 +108,9 @@ struct signals {
 	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
 	u32 round_samples;
 	u32 unpaid; /* losses of slow start at larger windows since `reached` */
-	u32 rank; /* of cut.h: mean rank of the round-trip time before a loss, 65536ths */
+	s32 rank; /* of cut.h: mean rank of the round-trip time before a loss, 65536ths */
+	s32 odds; /* of cut.h: mean log-odds of losses, thousandths */
+	u32 delivered; /* of response.h, at the last acknowledgement: segments that arrived */
 	struct flat flat[2]; /* of the round trip under way, and of the one before */
 	u32 kept;
 	u32 next;
@@ -259,14 +261,17 @@ INLINE void keep(struct signals *s, u32 rtt_us, u32 cwnd)
 		s->kept++;
 }
 
-/* Returns the share of recent samples below the last one, with half of those equal, 65536ths. */
-INLINE u32 rank_of(const struct signals *s)
+/* Returns the share of recent samples below the last one, with half of those equal, 65536ths. As a
+ * function of its own, its loop is verified once, not for each state of the caller.
+ */
+__attribute__((noinline)) int rank_of(const struct signals *s)
 {
-	s64 rtt = s->rtt;
+	s64 rtt;
 	u32 below = 0;
 
-	if (s->kept < SAMPLES)
+	if (!s || s->kept < SAMPLES)
 		return 65536;
+	rtt = s->rtt;
 	for (u32 k = 0; k < RECENT; k++)
 		if (k < s->kept) {
 			s64 kept = s->recent[k] * NANOS;

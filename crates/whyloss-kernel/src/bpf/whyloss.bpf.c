@@ -67,9 +67,24 @@ INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us
 	if (!s)
 		return;
 	hear(tp, s, p->state, acked, rtt_us);
+	grow_in_recovery(sk, p, s, tp->delivered - s->delivered);
+	s->delivered = tp->delivered;
 	if (is_watched(tp))
 		weigh(tp, p, s, false);
 }
 
+/* Fills the window: the kernel asks this before it sends, after it has set the window. */
+SEC("struct_ops")
+u32 whyloss_min_tso_segs(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct socket_state *p = state_of(sk);
+	struct signals *s = signals_of(sk);
+
+	if (p && s)
+		fill_in_recovery(tcp_of(sk), p, s);
+	return MIN_TSO_SEGS;
+}
+
 SEC(".struct_ops.link")
-struct tcp_congestion_ops whyloss = { LIKE_CUBIC("wl_whyloss") };
+struct tcp_congestion_ops whyloss = { LIKE_CUBIC("wl_whyloss"), .min_tso_segs = (void *)whyloss_min_tso_segs };
