@@ -25,7 +25,10 @@ pub enum KernelError {
         /// The reason that the kernel gives.
         why: String,
     },
-    /// The name is taken.
+    /// The kernel refuses BPF iterators, which list the sockets of a control.
+    #[error("this kernel refuses BPF iterators, so the sockets of a control cannot be listed")]
+    NoIterators,
+    /// A control of this name is loaded already.
     #[error("`{name}` is loaded already{}", holder.map_or(String::new(), |process| format!(", by process {process}")))]
     Loaded {
         /// The name of the control.
@@ -36,8 +39,8 @@ pub enum KernelError {
     /// No control of that name is loaded.
     #[error("`{0}` is not loaded")]
     NotLoaded(String),
-    /// A process holds it.
-    #[error("`{name}` is held by process {process}: it goes when that ends")]
+    /// Another process holds the control.
+    #[error("`{name}` is held by process {process}; it is unloaded when that process ends")]
     Held {
         /// The name of the control.
         name: String,

@@ -98,7 +98,10 @@ pub fn sockets(loaded: &Loaded) -> Result<Vec<Socket>, KernelError> {
     let open = ObjectBuilder::default()
         .open_memory(&bytes)
         .map_err(refused)?;
-    let object = open.load().map_err(refused)?;
+    let object = open.load().map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => KernelError::NoIterators,
+        _ => refused(error),
+    })?;
     let Some(walk) = object.progs_mut().next() else {
         return Ok(Vec::new());
     };

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use whyloss_kernel::KernelError;
 use whyloss_kernel::control::CONTROLS;
 use whyloss_kernel::find::{Loaded, Socket, loaded, sockets};
 
@@ -11,12 +12,17 @@ pub(super) fn status(out: &mut dyn Write) -> Result<(), CliError> {
     let all = loaded()?;
     let mut any = false;
     for control in &all {
-        let sockets = sockets(control)?;
+        let sockets = match sockets(control) {
+            Err(KernelError::NoIterators) => None,
+            sockets => Some(sockets?),
+        };
+        let heading = heading(control, sockets.as_deref());
+        let sockets = sockets.unwrap_or_default();
         if !control.registered && sockets.is_empty() {
             continue;
         }
         any = true;
-        writeln!(out, "{}", heading(control, sockets.len()))?;
+        writeln!(out, "{heading}")?;
         if sockets.is_empty() {
             continue;
         }
@@ -50,7 +56,7 @@ pub(super) fn status(out: &mut dyn Write) -> Result<(), CliError> {
     Ok(())
 }
 
-fn heading(control: &Loaded, sockets: usize) -> String {
+fn heading(control: &Loaded, sockets: Option<&[Socket]>) -> String {
     let id = CONTROLS
         .iter()
         .find(|known| known.algorithm == control.algorithm)
@@ -64,11 +70,12 @@ fn heading(control: &Loaded, sockets: usize) -> String {
         Some(process) => format!(", watched by process {process}"),
         None => String::new(),
     };
-    let plural = if sockets == 1 { "" } else { "s" };
-    format!(
-        "{} ({id}): {held}{watched}, {sockets} socket{plural}",
-        control.name
-    )
+    let sockets = match sockets {
+        Some([_]) => "1 socket".to_owned(),
+        Some(sockets) => format!("{} sockets", sockets.len()),
+        None => "sockets unknown, because this kernel refuses BPF iterators".to_owned(),
+    };
+    format!("{} ({id}): {held}{watched}, {sockets}", control.name)
 }
 
 fn row(socket: &Socket) -> String {
