@@ -43,33 +43,3 @@ impl Default for ArqSpec {
         }
     }
 }
-
-impl ArqSpec {
-    /// Share of frames lost for good, if each try is lost with probability `p`.
-    pub fn residual_loss(&self, p: f64) -> f64 {
-        libm::pow(p, f64::from(self.tries))
-    }
-
-    /// Mean tries of a frame, the lost ones included.
-    pub fn mean_tries(&self, p: f64) -> f64 {
-        if p >= 1.0 {
-            return f64::from(self.tries);
-        }
-        (1.0 - self.residual_loss(p)) / (1.0 - p)
-    }
-
-    /// Mean and standard deviation of the turnarounds that a delivered frame waited for.
-    pub fn extra_delay(&self, p: f64) -> (f64, f64) {
-        let turnaround = self.turnaround.as_secs_f64();
-        let (mut sum, mut mean, mut square) = (0.0, 0.0, 0.0);
-        for again in 0..self.tries {
-            let probability = (1.0 - p) * libm::pow(p, f64::from(again));
-            let extra = f64::from(again) * turnaround;
-            sum += probability;
-            mean += probability * extra;
-            square += probability * extra * extra;
-        }
-        let (mean, square) = (mean / sum, square / sum);
-        (mean, libm::sqrt((square - mean * mean).max(0.0)))
-    }
-}

@@ -25,14 +25,3 @@ pub struct BurstSpec {
     /// The time for which the link is idle before the first packet of each burst.
     pub access: Duration,
 }
-
-impl BurstSpec {
-    /// Packets of this transmission time per second that a saturated link without losses carries.
-    pub fn saturated(&self, transmission: Duration) -> f64 {
-        let (airtime, each) = (self.airtime.as_nanos(), transmission.as_nanos().max(1));
-        let k = i64::from(self.packets)
-            .min((airtime + each - 1) / each)
-            .max(1);
-        k as f64 * 1e9 / (self.access.as_nanos() + k * each) as f64
-    }
-}

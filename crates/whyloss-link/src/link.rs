@@ -144,9 +144,7 @@ impl Link {
         let pace = Pace::new(spec, streams, index);
         let mut queue = Queue::new(&spec.queue, pace.rate(), spec.delay, random);
         let traced = pace.is_traced();
-        if traced {
-            queue.let_all_wait();
-        }
+        queue.all_wait = traced;
         let held = EventLink::is_needed(spec);
         let gated = held || traced || spec.channel_before_queue || queue.is_selective();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;

@@ -70,13 +70,7 @@ impl Random {
         least * libm::pow(1.0 - self.uniform(), -1.0 / shape)
     }
 
-    /// Normal with mean 0 and variance 1 (Box–Muller).
-    pub fn normal(&mut self) -> f64 {
-        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
-        radius * libm::cos(core::f64::consts::TAU * self.uniform())
-    }
-
-    /// Uniform over the 64-bit integers.
+    /// Draws uniformly from all 64-bit integers.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()

@@ -44,7 +44,7 @@ pub enum ChannelError {
     },
     /// Slots were requested for a channel that damages bits.
     #[error(
-        "slots go with channels that lose packets, not with bit errors, which reach every bit of a packet as it is"
+        "slots need a channel that loses packets; bit errors reach every bit of a packet without them"
     )]
     SlotsOfBits,
     /// The pattern has no trial.

@@ -114,8 +114,9 @@ impl QueueSpec {
 pub struct Queue {
     line: DropTail,
     early: Option<Box<Early>>,
-    /// Whether even a packet that finds the link idle waits, for an opportunity.
-    all_wait: bool,
+    /// Whether a packet that finds the link idle also waits, until the time that
+    /// [`Self::enter_at`] gets.
+    pub(crate) all_wait: bool,
 }
 
 impl Queue {
@@ -129,13 +130,7 @@ impl Queue {
         }
     }
 
-    /// Lets even a packet that finds the link idle wait, until the time that [`Self::enter_at`] is
-    /// told.
-    pub(crate) fn let_all_wait(&mut self) {
-        self.all_wait = true;
-    }
-
-    /// Whether the discipline needs [`Queue::judges`] to be asked about every packet.
+    /// Returns whether the discipline needs [`Queue::judges`] to be asked about every packet.
     pub fn is_selective(&self) -> bool {
         self.early.is_some()
     }
@@ -226,7 +221,7 @@ impl Early {
     ) -> Verdict {
         match self {
             Self::Red(red) => {
-                let length = if red.counts_bytes() { bytes } else { packets };
+                let length = if red.spec.bytes { bytes } else { packets };
                 red.judges(now, free, length, size, room)
             }
             Self::Pie(pie) => pie.judges(now, free, bytes, room),

@@ -133,8 +133,8 @@ impl RedSpec {
 /// The state of RED.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
-    spec: RedSpec,
-    /// Packets or bytes, like `average`.
+    pub(super) spec: RedSpec,
+    /// The lower threshold, in packets or bytes like `average`.
     min: f64,
     max: f64,
     weight: f64,
@@ -186,13 +186,9 @@ impl Red {
         }
     }
 
-    /// Whether lengths are bytes, not packets.
-    pub(crate) fn counts_bytes(&self) -> bool {
-        self.spec.bytes
-    }
-
-    /// What becomes of a packet of `size` bytes that arrives at `now`: the link has sent all before it by `free`,
-    /// `length` waits, and there is `room` or not. A mark counts as a drop.
+    /// Returns the verdict on a packet of `size` bytes that arrives at `now`. The link will have
+    /// sent all earlier packets by `free`, `length` waits, and there is `room` or not. A mark
+    /// counts as a drop.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(

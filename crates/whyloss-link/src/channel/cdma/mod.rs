@@ -48,8 +48,8 @@ mod interleaver;
 mod noise;
 mod receiver;
 
+use super::ChannelError;
 use super::error::in_range;
-use super::{ChannelError, ErrorPattern};
 use crate::random::Random;
 use convolutional::Code;
 use fading::Fading;
@@ -318,16 +318,6 @@ impl Quantiser {
 #[inline]
 fn rake_output(power: f32, noise: f32) -> f32 {
     power + power.sqrt() * noise
-}
-
-impl ErrorPattern {
-    /// The pattern that these runs recorded.
-    ///
-    /// # Errors
-    /// If there is no trial or one without a slot.
-    pub fn from_trials(trials: &[Trial]) -> Result<Self, ChannelError> {
-        Self::new(trials.iter().map(|trial| &trial.lost))
-    }
 }
 
 #[cfg(test)]
