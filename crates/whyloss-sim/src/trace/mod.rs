@@ -125,7 +125,7 @@ impl Pace {
     /// Returns whether a row is due at `at`. If so, the next one is due `thin` later. With a `thin`
     /// of zero all are due, because a link that does not keep the order reports packets late.
     fn due(&mut self, at: Time, thin: Duration) -> bool {
-        let due = self.next <= at;
+        let due = self.next <= at || thin == Duration::ZERO;
         if due {
             self.next = at + thin;
         }

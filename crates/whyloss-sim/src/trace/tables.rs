@@ -71,7 +71,7 @@ pub const fn optional(
 
 const FLOW: Column = column("flow", "", Kind::Word, "the flow's name in the scenario");
 const SEQUENCE: &str =
-    "the packet's number, from 0 (TCP: the segment's, the same again for a retransmission)";
+    "number of the packet, from 0 (TCP: number of the segment, which a retransmission keeps)";
 
 /// The table of sources: the state of congestion control over time.
 pub const SOURCES: Table = Table {
@@ -82,7 +82,7 @@ pub const SOURCES: Table = Table {
             "time_s",
             "s",
             Kind::Seconds,
-            "when the source reacted to an acknowledgement, to feedback or to a timer, and had sent what it then might",
+            "time after the source reacted to an acknowledgement, feedback or a timer, and sent the packets allowed then",
         ),
         FLOW,
         optional(
@@ -101,7 +101,7 @@ pub const SOURCES: Table = Table {
             "in_flight_bytes",
             "bytes",
             Kind::Whole,
-            "sent, since the last timeout if there was one, and not acknowledged cumulatively (TCP, IFTP, web)",
+            "bytes sent and not acknowledged cumulatively, since the last timeout if there was one (TCP, IFTP, web)",
         ),
         optional(
             "rate_bytes_per_s",
@@ -133,9 +133,9 @@ pub const SOURCES: Table = Table {
 /// The table of data packets that arrived at their sink.
 pub const ARRIVALS: Table = Table {
     name: "arrivals",
-    row: "data packet at its sink, duplicates included: what a receiver classifier sees",
+    row: "data packet at its sink, duplicates included (the input of a receiver classifier)",
     columns: &[
-        column("time_s", "s", Kind::Seconds, "when the last bit arrived"),
+        column("time_s", "s", Kind::Seconds, "arrival of the last bit"),
         FLOW,
         column("sequence", "packets", Kind::Whole, SEQUENCE),
         column(
@@ -148,19 +148,19 @@ pub const ARRIVALS: Table = Table {
             "size_bytes",
             "bytes",
             Kind::Whole,
-            "on the wire, headers included",
+            "size on the wire, headers included",
         ),
         optional(
             "first_damaged_bit",
             "bits",
             Kind::Whole,
-            "how far from the packet's start the first damaged bit is, beyond the flow's coverage; missing if none is",
+            "position of the first damaged bit outside the flow's coverage, from the start of the packet; missing if none is damaged",
         ),
         optional(
             "ce",
             "",
             Kind::Whole,
-            "1 if a queue on the way marked it (ECN-CE); missing if none did",
+            "1 if a queue marked the packet (ECN-CE); missing if none did",
         ),
     ],
 };
@@ -174,7 +174,7 @@ pub const LOSSES: Table = Table {
             "time_s",
             "s",
             Kind::Seconds,
-            "when: on arrival at a full queue, when the last bit left the sender of a noisy link, or on arrival at a sink that drops it for damage",
+            "time of the loss: the arrival at a full queue, the departure of the last bit into a noisy link, or the arrival at a sink that drops damaged packets",
         ),
         FLOW,
         column("sequence", "packets", Kind::Whole, SEQUENCE),
@@ -189,15 +189,20 @@ pub const LOSSES: Table = Table {
             "verdict",
             "",
             Kind::Word,
-            "what the flow's classifier called it, at the receiver (TFRC) or at the sender (TCP, IFTP); missing if it was never asked",
+            "answer of the flow's classifier, at the receiver (TFRC) or at the sender (TCP, IFTP); missing if it was not asked",
         ),
         optional(
             "verdict_time_s",
             "s",
             Kind::Seconds,
-            "when: the arrival that revealed the gap (TFRC), the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`",
+            "time of the verdict: the arrival that revealed the gap (TFRC), or the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`",
         ),
-        column("sent_s", "s", Kind::Seconds, "when it left its source"),
+        column(
+            "sent_s",
+            "s",
+            Kind::Seconds,
+            "departure of the packet from its source",
+        ),
     ],
 };
 
@@ -210,7 +215,7 @@ pub const LINKS: Table = Table {
             "time_s",
             "s",
             Kind::Seconds,
-            "when it reached the near end of the link",
+            "arrival at the near end of the link",
         ),
         column("link", "", Kind::Word, "the link's name in the scenario"),
         FLOW,
@@ -218,13 +223,13 @@ pub const LINKS: Table = Table {
             "size_bytes",
             "bytes",
             Kind::Whole,
-            "on the wire, headers included",
+            "size on the wire, headers included",
         ),
         column(
             "waiting",
             "packets",
             Kind::Whole,
-            "how many it found waiting, without the one in transmission; 0 if the queue has no limit",
+            "packets waiting at its arrival, without the one in transmission; 0 if the queue has no limit",
         ),
         column(
             "fate",
@@ -236,7 +241,7 @@ pub const LINKS: Table = Table {
             "done_s",
             "s",
             Kind::Seconds,
-            "when it arrived at the far end, or was lost",
+            "arrival at the far end, or time of the loss",
         ),
     ],
 };
@@ -254,7 +259,7 @@ mod tests {
     /// The reference, as it has to stand in `docs/reference/traces.md`.
     fn reference(table: &Table) -> String {
         let mut text = format!(
-            "### `{}`: one row for each {}\n\n| column | unit | |\n|---|---|---|\n",
+            "### `{}`: one row for each {}\n\n| column | unit | meaning |\n|---|---|---|\n",
             table.name, table.row
         );
         for column in table.columns {

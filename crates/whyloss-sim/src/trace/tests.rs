@@ -6,7 +6,7 @@ use super::*;
 use crate::decider::{RECEIVERS, SenderDecider};
 use crate::host::tcp::Segment;
 use crate::packet::Payload;
-use crate::scenario::{Application, Connection, Flow};
+use crate::scenario::{Connection, Flow};
 use whyloss::tfrc;
 
 fn ms(millis: i64) -> Time {
@@ -14,20 +14,7 @@ fn ms(millis: i64) -> Time {
 }
 
 fn scenario() -> Scenario {
-    let flow = |name: &str, transport| Flow {
-        name: name.to_owned(),
-        source: 0,
-        sink: 1,
-        route: Vec::new(),
-        return_route: Vec::new(),
-        packet_size: 762,
-        coverage: None,
-        transport,
-        application: Application::Greedy,
-        start: (Time::ZERO, Time::ZERO),
-        stop: None,
-        background: false,
-    };
+    let flow = |name: &str, transport| Flow::new(name, (0, 1), 762, transport);
     let link = |name: &str, from, to| Connection {
         name: name.to_owned(),
         from,
