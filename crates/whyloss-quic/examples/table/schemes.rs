@@ -24,7 +24,7 @@ const ROWS: [Row; 13] = [
     ("quinn", "**whyloss**", "", r#"scheme = "whyloss""#),
     (
         "quinn",
-        "CUBIC, told the truth",
+        "CUBIC, told",
         r#"controller = "cubic""#,
         r#"classifier = "oracle""#,
     ),
@@ -33,32 +33,42 @@ const ROWS: [Row; 13] = [
     ("quinn", "BBR", "", r#"scheme = "bbr""#),
     (
         "quinn",
-        "its own NewReno",
+        "the stack's NewReno",
         r#"controller = "stack-newreno""#,
         "",
     ),
     (
         "quinn",
-        "its own CUBIC",
+        "the stack's CUBIC",
         r#"controller = "stack-cubic""#,
         "",
     ),
-    ("quinn", "its own BBR", r#"controller = "stack-bbr""#, ""),
+    (
+        "quinn",
+        "the stack's BBR",
+        r#"controller = "stack-bbr""#,
+        "",
+    ),
     ("noq", "**whyloss**", "", r#"scheme = "whyloss""#),
     (
         "noq",
-        "CUBIC, told the truth",
+        "CUBIC, told",
         r#"controller = "cubic""#,
         r#"classifier = "oracle""#,
     ),
     (
         "noq",
-        "its own NewReno",
+        "the stack's NewReno",
         r#"controller = "stack-newreno""#,
         "",
     ),
-    ("noq", "its own CUBIC", r#"controller = "stack-cubic""#, ""),
-    ("noq", "its own BBR", r#"controller = "stack-bbr""#, ""),
+    (
+        "noq",
+        "the stack's CUBIC",
+        r#"controller = "stack-cubic""#,
+        "",
+    ),
+    ("noq", "the stack's BBR", r#"controller = "stack-bbr""#, ""),
 ];
 
 const SATELLITE: &str = include_str!("../../../../scenarios/satellite.toml");
@@ -216,7 +226,7 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> S
 /// truth.
 pub(crate) fn table(check: bool) -> String {
     let mut out = String::from(
-        "| stack | controller | received, of the truth's | 10 % quantile | a CUBIC flow keeps | in the worst network | satellite, Mbit/s | 100 kB, s | 1 MB, s | 20 MB, s |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| stack | controller | received, share of told | 10 % quantile | a CUBIC flow keeps | in the worst network | satellite (Mbit/s) | 100 kB (s) | 1 MB (s) | 20 MB (s) |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let cubic = find(CUBIC);
     let told = ROWS.map(|row| row.1.contains("told").then(|| (row.0, find(row))));

@@ -92,6 +92,8 @@ macro_rules! hosts {
             /// has completely.
             whole: u64,
             delivered: u64,
+            /// When and why the connection closed.
+            closed: Option<Closed>,
             /// The engine's next deadline.
             timeout: Time,
             scratch: Vec<u8>,
@@ -118,6 +120,7 @@ macro_rules! hosts {
                     queue: Queue::default(),
                     whole: 0,
                     delivered: 0,
+                    closed: None,
                     timeout: Time::MAX,
                     scratch: Vec::new(),
                 }
@@ -147,8 +150,15 @@ macro_rules! hosts {
                         }
                     }
                     while let Some(event) = connection.poll() {
-                        if let proto::Event::Stream(proto::StreamEvent::Finished { .. }) = event {
-                            self.whole += 1;
+                        match event {
+                            proto::Event::Stream(proto::StreamEvent::Finished { .. }) => {
+                                self.whole += 1;
+                            }
+                            proto::Event::ConnectionLost { reason } => {
+                                let reason = reason.to_string();
+                                self.closed.get_or_insert(Closed { at: now, reason });
+                            }
+                            _ => {}
                         }
                     }
                     if self.client {
@@ -315,6 +325,10 @@ macro_rules! hosts {
 
             fn delivered(&self) -> u64 {
                 self.delivered
+            }
+
+            fn closed(&self) -> Option<Closed> {
+                self.closed.clone()
             }
 
             fn state(&self) -> SourceState {

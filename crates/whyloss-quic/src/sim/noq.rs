@@ -13,6 +13,7 @@ use noq_proto::congestion::{self, Bbr3Config as OwnBbr, ControllerFactory};
 use noq_proto::crypto;
 use noq_proto::transport_parameters::TransportParameters;
 use whyloss::{Duration, Time};
+use whyloss_sim::Closed;
 use whyloss_sim::host::outside::{Beginning, Host, Hosts};
 use whyloss_sim::host::quic::{Controller, Own};
 use whyloss_sim::observe::SourceState;

@@ -12,6 +12,7 @@ use quinn_proto::congestion::{self, BbrConfig as OwnBbr, ControllerFactory};
 use quinn_proto::crypto;
 use quinn_proto::transport_parameters::TransportParameters;
 use whyloss::{Duration, Time};
+use whyloss_sim::Closed;
 use whyloss_sim::host::outside::{Beginning, Host, Hosts};
 use whyloss_sim::host::quic::{Controller, Own};
 use whyloss_sim::observe::SourceState;

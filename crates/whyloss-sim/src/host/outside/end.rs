@@ -8,6 +8,7 @@ use super::{HEADERS, Host, Judge};
 use crate::host::judge::Judgement;
 use crate::host::rtp::CallResult;
 use crate::host::transfers::Backlog;
+use crate::measure::Closed;
 use crate::observe::SourceState;
 use crate::packet::Payload;
 
@@ -90,7 +91,12 @@ impl End {
         self.host.call()
     }
 
-    /// Transfers that this sink has whole.
+    /// Returns how this end's connection closed; `None` if it is open.
+    pub(crate) fn closed(&self) -> Option<Closed> {
+        self.host.closed()
+    }
+
+    /// Returns the number of transfers that this sink has completely.
     pub(crate) fn completed(&self) -> u64 {
         self.host.completed()
     }

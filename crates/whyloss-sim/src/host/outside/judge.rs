@@ -34,15 +34,16 @@ struct Bench {
     left: VecDeque<(u64, u64)>,
     /// The first datagram that a verdict may still be asked about.
     first: u64,
-    said: Option<Judgement>,
-    /// A judgement whose verdict is final when the recovery ends.
-    waiting: Option<Judgement>,
-    /// Whether anybody asks: if not, losses need not be remembered.
+    /// Whether the host ever asks for verdicts; if it does not, losses need not be remembered.
     asked: bool,
+    /// Losses for a host that holds the [`Truth`], in the order in which they happened.
+    told: Option<VecDeque<(u64, Cause)>>,
 }
 
 /// The highest number of packets whose datagrams are remembered.
 const MOST_LEFT: usize = 1 << 20;
+/// The highest number of losses kept for the [`Truth`].
+const MOST_TOLD: usize = 1 << 13;
 
 impl Judge {
     pub(crate) fn new(decider: SenderDecider, random: Random) -> Self {
@@ -51,9 +52,8 @@ impl Judge {
             leaving: 0,
             left: VecDeque::new(),
             first: 0,
-            said: None,
-            waiting: None,
             asked: false,
+            told: None,
         })))
     }
 
@@ -69,19 +69,47 @@ impl Judge {
             let first = bench.first;
             bench.judge.on_lost(number, cause, first);
         }
+        if let Some(told) = &mut bench.told {
+            if told.len() == MOST_TOLD {
+                told.pop_front();
+            }
+            told.push_back((number, cause));
+        }
+    }
+
+    /// Returns the truth about each loss from now on, which only a reference may use.
+    #[must_use]
+    pub fn truth(&self) -> Truth {
+        self.bench().told.get_or_insert_default();
+        Truth(self.clone())
     }
 
     /// Returns the verdicts since the last call, and the lost datagrams they are about.
     pub(super) fn said(&self, packets: &mut Vec<(u64, Cause)>) -> Option<Judgement> {
         let mut bench = self.bench();
-        let said = bench.said.take()?;
+        let (said, about) = bench.judge.judgement()?;
         packets.clear();
-        packets.extend_from_slice(&bench.judge.packets);
+        packets.extend_from_slice(about);
+        bench.judge.clear();
         Some(said)
     }
 
     fn bench(&self) -> MutexGuard<'_, Bench> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The truth about a source's losses, for a reference to compare with.
+#[derive(Clone, Debug)]
+pub struct Truth(Judge);
+
+impl Truth {
+    /// Returns why the path lost the datagram before which `number` had left. Returns `None` if the
+    /// path did not lose it, or lost 8,192 others since.
+    pub fn cause(&self, number: u64) -> Option<Cause> {
+        let bench = self.0.bench();
+        let mut told = bench.told.iter().flatten().rev();
+        told.find(|lost| lost.0 == number).map(|lost| lost.1)
     }
 }
 
@@ -113,13 +141,8 @@ impl SenderClassifier for Judge {
             .left
             .partition_point(|&(offset, _)| offset < loss.first);
         let number = bench.left.get(place).map_or(bench.leaving, |left| left.1);
-        let said = bench.judge.judge(loss, number);
+        let said = bench.judge.judge(loss, number, (0, 0));
         // (The stack keeps window and threshold itself.)
-        if bench.judge.waits(loss.detection, 0, 0) {
-            bench.waiting = Some(said);
-        } else {
-            bench.said = Some(said);
-        }
         said.verdict
     }
 
@@ -129,11 +152,7 @@ impl SenderClassifier for Judge {
 
     fn on_recovery_end(&mut self, now: Time) -> Cause {
         let mut bench = self.bench();
-        let Some((verdict, ..)) = bench.judge.on_recovery_end(now) else {
-            return Cause::Congestion;
-        };
-        let waiting = bench.waiting.take();
-        bench.said = waiting.map(|said| Judgement { verdict, ..said });
-        verdict
+        let end = bench.judge.on_recovery_end(now);
+        end.map_or(Cause::Congestion, |(verdict, ..)| verdict)
     }
 }

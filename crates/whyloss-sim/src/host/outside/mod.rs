@@ -89,10 +89,11 @@ use std::sync::Arc;
 use whyloss::{Rate, Time};
 
 use crate::host::rtp::CallResult;
+use crate::measure::Closed;
 use crate::observe::SourceState;
 
 pub(crate) use end::{Datagram, End};
-pub use judge::Judge;
+pub use judge::{Judge, Truth};
 
 /// The size, in bytes, of the IPv4 and UDP headers that carry a datagram.
 pub const HEADERS: u32 = 28;
@@ -140,7 +141,13 @@ pub trait Host {
         None
     }
 
-    /// Returns the state of congestion control for traces and pictures; asked of sources.
+    /// Returns how this end's connection closed; `None` while it is open. Called on both ends at
+    /// the end of a run.
+    fn closed(&self) -> Option<Closed> {
+        None
+    }
+
+    /// Returns the state of congestion control, for traces and figures. Called on sources.
     fn state(&self) -> SourceState {
         SourceState::default()
     }

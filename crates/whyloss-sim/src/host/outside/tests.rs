@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
@@ -222,23 +221,12 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
 /// A datagram under way finds its place again after arrival, drop or loss, in either direction.
 #[test]
 fn datagrams_leave_nothing_behind() {
-    let scenario = scenario(0.2, 6, 1, &oracle());
-    let count = Arc::new(AtomicUsize::new(0));
-    let most = Arc::clone(&count);
-    let mut counting = scenario;
-    let Transport::Outside { hosts, .. } = &mut counting.flows[1].transport else {
-        panic!("from outside")
-    };
-    let inner = hosts.clone();
-    *hosts = Outside::new(move |beginning| {
-        let Hosts { source, sink } = inner.make(beginning);
-        let source = Box::new(Watched(source, Arc::clone(&most)));
-        Hosts { source, sink }
-    });
-    counted(Simulation::new(&counting, 1).run());
+    let mut scenario = scenario(0.2, 6, 1, &oracle());
+    let [source, _] = watch(&mut scenario);
+    counted(Simulation::new(&scenario, 1).run());
     // Each new buffer is one that was never given before: no more of them than were under way at
     // once.
-    assert!(count.load(Ordering::Relaxed) <= 24);
+    assert!(source.lock().expect("one thread").buffers <= 24);
 }
 
 /// Datagrams that wait at the last hop at 3 s come twice, in either direction.
@@ -262,18 +250,9 @@ fn copy(scenario: &mut Scenario) {
 fn a_copy_has_the_bytes_of_its_datagram() {
     let mut scenario = scenario(0.0, 30, 1, &oracle());
     copy(&mut scenario);
-    let Transport::Outside { hosts, .. } = &mut scenario.flows[1].transport else {
-        panic!("from outside")
-    };
-    let came = Arc::new(Mutex::new(Vec::new()));
-    let (inner, kept) = (hosts.clone(), Arc::clone(&came));
-    *hosts = Outside::new(move |beginning| {
-        let Hosts { source, sink } = inner.make(beginning);
-        let sink = Box::new(Listening(sink, Arc::clone(&kept)));
-        Hosts { source, sink }
-    });
+    let [_, sink] = watch(&mut scenario);
     counted(Simulation::new(&scenario, 1).run());
-    let came = came.lock().expect("one thread");
+    let came = &sink.lock().expect("one thread").numbers;
     let first: Vec<_> = came.windows(2).map(|pair| pair[1] <= pair[0]).collect();
     let back = first.iter().position(|&back| back).expect("copies");
     let copies = came[back + 1..].iter().take_while(|&&n| n <= came[back]);
@@ -285,34 +264,36 @@ fn a_copy_has_the_bytes_of_its_datagram() {
     assert_eq!(first.iter().filter(|&&back| back).count(), 1);
 }
 
-/// Notes the numbers of what comes.
-struct Listening(Box<dyn Host>, Arc<Mutex<Vec<u64>>>);
-
-impl Host for Listening {
-    fn receive(&mut self, now: Time, datagram: &[u8]) {
-        let number = u64::from_le_bytes(datagram[..8].try_into().expect("a number"));
-        self.1.lock().expect("one thread").push(number);
-        self.0.receive(now, datagram);
-    }
-
-    fn wake(&mut self, now: Time) {
-        self.0.wake(now);
-    }
-
-    fn next_timeout(&self) -> Time {
-        self.0.next_timeout()
-    }
-
-    fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
-        self.0.poll_transmit(now, datagram)
-    }
+/// Watches both hosts of the flow from outside.
+fn watch(scenario: &mut Scenario) -> [Arc<Mutex<Seen>>; 2] {
+    let Transport::Outside { hosts, .. } = &mut scenario.flows[1].transport else {
+        panic!("from outside")
+    };
+    let seen: [Arc<Mutex<Seen>>; 2] = Default::default();
+    let (inner, [at_source, at_sink]) = (hosts.clone(), seen.clone());
+    *hosts = Outside::new(move |beginning| {
+        let Hosts { source, sink } = inner.make(beginning);
+        Hosts {
+            source: Box::new(Watched(source, Arc::clone(&at_source))),
+            sink: Box::new(Watched(sink, Arc::clone(&at_sink))),
+        }
+    });
+    seen
 }
 
-/// Counts the buffers that have no room yet.
-struct Watched(Box<dyn Host>, Arc<AtomicUsize>);
+/// The numbers of what comes, and how many buffers had no room yet.
+#[derive(Default)]
+struct Seen {
+    numbers: Vec<u64>,
+    buffers: usize,
+}
+
+struct Watched(Box<dyn Host>, Arc<Mutex<Seen>>);
 
 impl Host for Watched {
     fn receive(&mut self, now: Time, datagram: &[u8]) {
+        let number = datagram.first_chunk().copied().map(u64::from_le_bytes);
+        self.1.lock().expect("one thread").numbers.extend(number);
         self.0.receive(now, datagram);
     }
 
@@ -327,8 +308,7 @@ impl Host for Watched {
     fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
         let new = datagram.capacity() == 0;
         let sent = self.0.poll_transmit(now, datagram);
-        self.1
-            .fetch_add(usize::from(new && sent), Ordering::Relaxed);
+        self.1.lock().expect("one thread").buffers += usize::from(new && sent);
         sent
     }
 }
