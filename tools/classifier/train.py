@@ -132,10 +132,10 @@ def spread(node, depth):
 
 def table(trees, depth, threshold):
     lines = [
-        "//! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.",
+        "//! The trees. `tools/classifier/train.py` writes this file; edit that program instead.",
         "//!",
-        f"//! One tree a block: {2**depth - 1} questions (number of the signal, bound), each of which lies between two of the {2**depth} leaves that",
-        "//! follow; the one in the middle is asked first.",
+        f"//! Each block is one tree: {2**depth - 1} questions (number of the signal, bound) and {2**depth} leaves. Each question",
+        "//! lies between two leaves, and the middle question is asked first.",
         "",
         "use crate::trees::Tree;",
         "",

@@ -26,7 +26,7 @@ use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
-use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Flow, Scenario, Transport};
 use whyloss_study::statistics::jain;
 
 use crate::build::{node, simplex};
@@ -169,27 +169,18 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
     };
     duplex(&mut net, n, d, radio);
     for index in 0..row.flows {
-        net.flows.push(Flow {
-            name: format!("{}-{index}", row.variant),
-            source: s,
-            sink: d,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size,
-            coverage: None,
-            transport: Transport::Tcp {
-                options: tcp::Options {
-                    delayed_ack: options.delayed_ack.filter(|_| row.delayed_ack),
-                    ..*options
-                },
-                classifier: SenderDecider::unaware(),
-                controller: None,
+        let transport = Transport::Tcp {
+            options: tcp::Options {
+                delayed_ack: options.delayed_ack.filter(|_| row.delayed_ack),
+                ..*options
             },
-            application: Application::Greedy,
-            start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),
-            stop: None,
-            background: false,
-        });
+            classifier: SenderDecider::unaware(),
+            controller: None,
+        };
+        let name = format!("{}-{index}", row.variant);
+        let mut flow = Flow::new(name, (s, d), packet_size, transport);
+        flow.start.1 = Time::ZERO + Duration::from_secs(1);
+        net.flows.push(flow);
     }
     net
 }

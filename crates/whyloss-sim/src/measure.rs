@@ -1,5 +1,7 @@
 //! The result of a run: counts over the measurement window, per flow and per link.
 
+use std::ops::Deref;
+
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 
 use crate::host::rtp::CallResult;
@@ -53,7 +55,20 @@ pub struct FlowResult {
     pub name: String,
     /// Whether the flow is warm-up or cross traffic.
     pub background: bool,
-    /// Data packets that left the source, retransmissions included.
+    /// The packets and verdicts that were counted.
+    pub counts: FlowCounts,
+    /// The completion times of transfers; `None` if the flow has no transfers.
+    pub transfers: Option<Box<TransferResult>>,
+    /// The measures of a call; `None` if the flow is not a call.
+    pub call: Option<Box<CallResult>>,
+    /// How the connection closed; `None` if it stayed open, or has no close.
+    pub closed: Option<Box<Closed>>,
+}
+
+/// Holds the counts of one flow inside the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowCounts {
+    /// The number of data packets that left the source, retransmissions included.
     pub sent: u64,
     /// The number of data packets that the sink took, duplicates included.
     pub received: u64,
@@ -83,10 +98,23 @@ pub struct FlowResult {
     /// The number of timeouts of the retransmission timer (TCP), or of IFTP's timer, which
     /// retransmits nothing.
     pub timeouts: u64,
-    /// How long transfers took; `None` of a flow that has none.
-    pub transfers: Option<Box<TransferResult>>,
-    /// How a call fared; `None` of a flow that is none.
-    pub call: Option<Box<CallResult>>,
+}
+
+/// The close of a connection during a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The simulated time at which the first end closed it.
+    pub at: Time,
+    /// The reason, in the words of that end's stack.
+    pub reason: String,
+}
+
+impl Deref for FlowResult {
+    type Target = FlowCounts;
+
+    fn deref(&self) -> &FlowCounts {
+        &self.counts
+    }
 }
 
 impl FlowResult {

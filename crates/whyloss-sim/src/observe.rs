@@ -169,6 +169,11 @@ pub trait Observer: Watch {
 
     /// Whether the observer needs [`Event::Acted`], for which the state of the source is collected.
     const STATES: bool = false;
+
+    /// Prefetches the observer's data on a flow whose next event is near, or, with `points`, the
+    /// data that it points to. The engine calls this before the event if there are many flows.
+    #[inline]
+    fn prefetch(&self, _flow: usize, _points: bool) {}
 }
 
 /// Watches nothing.
@@ -202,6 +207,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
     const SOURCES: bool = A::SOURCES || B::SOURCES;
     const STATES: bool = A::STATES || B::STATES;
+
+    #[inline]
+    fn prefetch(&self, flow: usize, points: bool) {
+        self.0.prefetch(flow, points);
+        self.1.prefetch(flow, points);
+    }
 }
 
 /// Passes events on if there is a watcher.

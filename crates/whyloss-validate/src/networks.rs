@@ -22,7 +22,7 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
-use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Scenario, Transport};
 
 /// A network without the stacks of its flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -323,19 +323,9 @@ impl Build<'_> {
     }
 
     fn flow(&mut self, source: usize, sink: usize, packet_size: u32, transport: &Transport) {
-        self.net.flows.push(Flow {
-            name: format!("flow-{}", self.net.flows.len()),
-            source,
-            sink,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size,
-            coverage: None,
-            application: Application::default(),
-            transport: transport.clone(),
-            start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),
-            stop: None,
-            background: false,
-        });
+        let name = format!("flow-{}", self.net.flows.len());
+        let mut flow = Flow::new(name, (source, sink), packet_size, transport.clone());
+        flow.start.1 = Time::ZERO + Duration::from_secs(1);
+        self.net.flows.push(flow);
     }
 }

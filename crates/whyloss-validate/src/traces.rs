@@ -23,7 +23,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec, Streams};
-use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Scenario, Transport};
 use whyloss_sim::{Event, Watch};
 use whyloss_study::Progress;
 
@@ -233,20 +233,7 @@ fn case(stack: Stack) -> Case {
             connection(2, 1, link(Rate::from_mbps(BACK), 25, ChannelSpec::None)),
             connection(1, 0, link(Rate::from_mbps(BACK), 1, ChannelSpec::None)),
         ],
-        flows: vec![Flow {
-            name: stack.name.into(),
-            source: 0,
-            sink: 2,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size: PACKET,
-            coverage: None,
-            application: Application::default(),
-            transport,
-            start: (Time::ZERO, Time::ZERO),
-            stop: None,
-            background: false,
-        }],
+        flows: vec![Flow::new(stack.name, (0, 2), PACKET, transport)],
         measure_from: Time::ZERO,
         end: Time::ZERO + Duration::from_secs(200),
         ..Scenario::default()

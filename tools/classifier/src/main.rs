@@ -14,7 +14,7 @@ mod senders;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use whyloss_study::arena::{Laws, Queue, Transport};
+use whyloss_study::arena::{Laws, Queue, Radios, Transport};
 
 #[derive(Parser)]
 struct Args {
@@ -35,7 +35,16 @@ struct Args {
     /// log-uniform.
     #[arg(long, global = true, default_value = "arena", value_parser = laws)]
     laws: Laws,
-    /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender
+    /// A file of channels, one per line as in a scenario, from which each noisy link draws its own.
+    #[arg(long, global = true)]
+    channels: Option<PathBuf>,
+    /// A recording whose losses noisy links replay, as in the arena.
+    #[arg(long, global = true, conflicts_with = "channels")]
+    recordings: Option<PathBuf>,
+    /// The half of its trials that is replayed: odd, or even (0, 2, 4, …).
+    #[arg(long, global = true, default_value = "odd", value_parser = half)]
+    half: usize,
+    /// The transport of the flows: tfrc, with receiver classifiers; newreno or cubic, with sender
     /// classifiers (`dump` then takes the two in turn).
     #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
     transport: Transport,
@@ -148,6 +157,13 @@ fn laws(name: &str) -> Result<Laws, String> {
     })
 }
 
+/// Returns the first number of a half.
+fn half(name: &str) -> Result<usize, String> {
+    let halves = ["even", "odd"];
+    let place = halves.iter().position(|half| *half == name);
+    place.ok_or("a half is even or odd".to_owned())
+}
+
 fn queue(name: &str) -> Result<Queue, String> {
     Ok(match name {
         "drawn" => Queue::Drawn,
@@ -171,6 +187,11 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         queue: Queue::Drawn,
         arq: false,
         laws: args.laws,
+        radios: match (&args.channels, &args.recordings) {
+            (Some(path), _) => networks::given(path)?,
+            (None, Some(path)) => networks::replayed(path, args.half)?,
+            (None, None) => Radios::Drawn,
+        },
         transport: args.transport,
         tcp: if args.tcp.is_empty() {
             ""

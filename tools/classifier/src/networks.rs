@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use whyloss_sim::Scenario;
 use whyloss_sim::decider::{Decider, OutsideReceiver, OutsideSender};
+use whyloss_sim::recording;
 use whyloss_sim::scenario::{Flow, Transport as Carrier};
-use whyloss_study::arena::{Laws, Network, Queue, Setting, Transport, Variant};
+use whyloss_study::arena::{Laws, Network, Queue, Radios, Setting, Transport, Trials, Variant};
 
 use crate::model::{InLoop, Model, SenderInLoop};
 
@@ -23,9 +24,38 @@ pub(crate) struct Drawn {
     pub(crate) queue: Queue,
     pub(crate) arq: bool,
     pub(crate) laws: Laws,
+    pub(crate) radios: Radios,
     pub(crate) transport: Transport,
     /// TCP's further keys, as a scenario has them after a comma.
     pub(crate) tcp: &'static str,
+}
+
+/// Reads channels of noisy links, one per line.
+pub(crate) fn given(path: &Path) -> Result<Radios, Box<dyn Error + Send + Sync>> {
+    let text = std::fs::read_to_string(path)?;
+    let channels: Vec<String> = text.lines().map(str::to_owned).collect();
+    if channels.is_empty() {
+        return Err("the file has no channel".into());
+    }
+    Ok(Radios::Given(channels.leak()))
+}
+
+/// Reads a recording for noisy links to replay: its trials number `first`, `first` + 2, …, from 0,
+/// that lose 0.3 to 30 %.
+pub(crate) fn replayed(path: &Path, first: usize) -> Result<Radios, Box<dyn Error + Send + Sync>> {
+    let recording = recording::read(path, None)?;
+    let whole = path.canonicalize()?;
+    let name = whole.to_str().ok_or("the path is not UTF-8")?;
+    let all = Trials::new(name, &recording).ok_or("no trial loses 0.3 to 30 %")?;
+    let half = all.numbers.iter().copied();
+    let half: Vec<usize> = half.filter(|number| (number - 1) % 2 == first).collect();
+    if half.is_empty() {
+        return Err("no trial of that half loses 0.3 to 30 %".into());
+    }
+    Ok(Radios::Replayed(Trials {
+        numbers: half.leak(),
+        ..all
+    }))
 }
 
 /// Who may decide.
@@ -94,6 +124,7 @@ impl Drawn {
             queue: self.queue,
             arq: self.arq,
             laws: self.laws,
+            radios: self.radios,
             ..Setting::default()
         };
         Network::draw(self.seed, index, &setting)

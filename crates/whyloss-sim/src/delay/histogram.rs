@@ -2,7 +2,10 @@
 //! together, so few of the possible buckets are ever used. The first values are kept unchanged,
 //! because most flows of a large scenario have few.
 
-/// Buckets of a page.
+use crate::engine::ahead::prefetch;
+use crate::snug;
+
+/// The number of buckets of a page.
 const PAGE: usize = 64;
 
 /// The highest number of values without pages.
@@ -11,62 +14,94 @@ const FEW: usize = 1024;
 /// The number of a page without counts.
 const NONE: u16 = u16::MAX;
 
-/// How many values fell into each bucket.
+/// The number of values in each bucket.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Histogram {
+    /// The buckets of all values, in the order in which they came.
+    Few(Vec<u16>),
+    Many(Box<Pages>),
+}
+
+/// The pages with counts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Histogram {
-    /// The number of each page, in the order of buckets; without counts, the buckets of all values.
-    pages: Vec<u16>,
-    /// The counts of all pages, in the order in which those came into being.
+pub(super) struct Pages {
+    /// The number of each page, in the order of buckets.
+    numbers: Vec<u16>,
+    /// The counts of all pages, in the order of their creation.
     counts: Vec<u32>,
 }
 
 impl Histogram {
+    /// Prefetches the place of the next value, while there are few values.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if let Self::Few(few) = self {
+            few.last().map(prefetch);
+        }
+    }
+
     /// Counts one more value of this bucket, below 2¹⁶.
     #[inline]
     pub(super) fn add(&mut self, bucket: usize) {
-        let page = self.pages.get(bucket / PAGE).copied().unwrap_or(NONE);
-        let place = usize::from(page) * PAGE + bucket % PAGE;
-        match self.counts.get_mut(place) {
-            Some(count) => *count = count.saturating_add(1),
-            None => self.add_without_page(bucket),
+        match self {
+            Self::Many(pages) => pages.add(bucket),
+            Self::Few(_) => self.add_to_few(bucket),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn add_without_page(&mut self, bucket: usize) {
-        if !self.counts.is_empty() {
-            self.begin_page(bucket);
-        } else if self.pages.len() < FEW {
-            self.pages.push(bucket as u16);
-        } else {
-            let few = std::mem::take(&mut self.pages);
-            self.begin_page(bucket);
-            for bucket in few {
-                self.add(usize::from(bucket));
+    fn add_to_few(&mut self, bucket: usize) {
+        let Self::Few(few) = self else { return };
+        if few.len() < FEW {
+            return snug::push(few, bucket as u16);
+        }
+        let mut pages = Box::<Pages>::default();
+        for &few in few.iter() {
+            pages.add(usize::from(few));
+        }
+        pages.add(bucket);
+        *self = Self::Many(pages);
+    }
+
+    /// Returns the bucket of the `rank`th smallest value, from 1; `None` if there are fewer.
+    pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
+        match self {
+            Self::Few(few) => {
+                let (mut few, place) = (few.clone(), usize::try_from(rank - 1).ok()?);
+                (place < few.len()).then(|| usize::from(*few.select_nth_unstable(place).1))
             }
+            Self::Many(pages) => pages.bucket_of(rank),
+        }
+    }
+}
+
+impl Pages {
+    #[inline]
+    fn add(&mut self, bucket: usize) {
+        let page = self.numbers.get(bucket / PAGE).copied().unwrap_or(NONE);
+        let place = usize::from(page) * PAGE + bucket % PAGE;
+        match self.counts.get_mut(place) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.begin(bucket),
         }
     }
 
-    fn begin_page(&mut self, bucket: usize) {
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, bucket: usize) {
         let (index, page) = (bucket / PAGE, self.counts.len() / PAGE);
-        if self.pages.len() <= index {
-            self.pages.resize(index + 1, NONE);
+        if self.numbers.len() <= index {
+            self.numbers.resize(index + 1, NONE);
         }
-        self.pages[index] = page as u16;
+        self.numbers[index] = page as u16;
         self.counts.resize((page + 1) * PAGE, 0);
         self.counts[page * PAGE + bucket % PAGE] = 1;
     }
 
-    /// The bucket of the `rank`th smallest value, from 1; `None` if there are fewer.
-    pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
-        if self.counts.is_empty() {
-            let mut few = self.pages.clone();
-            let place = usize::try_from(rank - 1).ok()?;
-            return (place < few.len()).then(|| usize::from(*few.select_nth_unstable(place).1));
-        }
+    fn bucket_of(&self, rank: u64) -> Option<usize> {
         let mut below = 0;
-        for (index, &page) in self.pages.iter().enumerate() {
+        for (index, &page) in self.numbers.iter().enumerate() {
             let place = usize::from(page) * PAGE;
             let counts = self.counts.get(place..place + PAGE).unwrap_or(&[]);
             for (offset, &count) in counts.iter().enumerate() {
@@ -90,7 +125,7 @@ mod tests {
         /// The naive twin: all values, sorted.
         #[test]
         fn agrees_with_sorting(mut buckets in prop::collection::vec(0usize..50_000, 0..2 * FEW)) {
-            let mut histogram = Histogram::default();
+            let mut histogram = Histogram::Few(Vec::new());
             for &bucket in &buckets {
                 histogram.add(bucket);
             }
@@ -104,15 +139,16 @@ mod tests {
 
     #[test]
     fn what_lies_together_takes_little() {
-        let mut histogram = Histogram::default();
+        let mut histogram = Histogram::Few(Vec::new());
         for value in 0..100_000 {
-            if value == FEW {
-                assert_eq!(histogram.pages.len() + histogram.counts.len(), FEW);
-            }
+            assert_eq!(matches!(histogram, Histogram::Few(_)), value <= FEW);
             histogram.add(9_000 + value % 100);
         }
+        let Histogram::Many(pages) = histogram else {
+            panic!("still few");
+        };
         // Two pages or three, and the numbers of those below.
-        assert!(histogram.counts.len() <= 3 * PAGE);
-        assert!(histogram.pages.len() <= 9_100 / PAGE + 1);
+        assert!(pages.counts.len() <= 3 * PAGE);
+        assert!(pages.numbers.len() <= 9_100 / PAGE + 1);
     }
 }

@@ -19,6 +19,7 @@ mod summary;
 
 use whyloss::Duration;
 
+use crate::engine::ahead::prefetch;
 use crate::measure::Window;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::Payload;
@@ -71,6 +72,17 @@ impl Observer for Delays {
     const ORDER: Order = Order::Place;
     const LINKS: bool = false;
     const SOURCES: bool = false;
+
+    #[inline]
+    fn prefetch(&self, flow: usize, points: bool) {
+        let flow = &self.flows[flow];
+        if points {
+            flow.origins.prefetch();
+            flow.summary.prefetch();
+        } else {
+            prefetch(flow);
+        }
+    }
 }
 
 #[expect(

@@ -2,7 +2,9 @@
 
 use whyloss::Time;
 
+use crate::engine::ahead::prefetch;
 use crate::host::tcp::Segment;
+use crate::snug;
 
 /// The first departures of all segments from the first one on that has not arrived: at most the
 /// sender's window. Segments leave for the first time in the order of their numbers. If an observer
@@ -15,13 +17,20 @@ pub(crate) struct Origins {
     missing: Vec<u64>,
     /// The lowest segment that may still be looked up.
     floor: u64,
-    /// The departure of segment s is at s modulo its length, a power of two.
-    departures: Vec<Time>,
+    /// The departures; segment s is at s modulo the length, a power of two.
+    departures: Box<[Time]>,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Origins {
-    /// A segment leaves at `sent`. It counts when it leaves for the first time.
+    /// Prefetches the departures.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.departures.first().map(prefetch);
+        self.missing.first().map(prefetch);
+    }
+
+    /// Records the departure of a segment at `sent`. Only its first departure counts.
     #[inline(always)]
     pub(crate) fn left(&mut self, segment: &Segment, sent: Time) {
         if !segment.retransmission {
@@ -53,11 +62,12 @@ impl Origins {
             return None;
         }
         if sequence >= self.beyond {
-            self.missing.extend(self.beyond..sequence);
+            (self.beyond..sequence).for_each(|missing| snug::push(&mut self.missing, missing));
             self.beyond = sequence + 1;
         } else {
             let place = self.missing.binary_search(&sequence).ok()?;
             self.missing.remove(place);
+            snug::tidy(&mut self.missing);
         }
         Some(self.departures[self.place(sequence)])
     }
@@ -89,7 +99,7 @@ impl Origins {
         if wanted <= self.departures.len() as u64 {
             return;
         }
-        let departures = vec![Time::ZERO; wanted.next_power_of_two() as usize];
+        let departures = vec![Time::ZERO; wanted.next_power_of_two() as usize].into();
         let old = std::mem::replace(&mut self.departures, departures);
         for sequence in self.floor..sequence {
             let place = self.place(sequence);

@@ -46,7 +46,7 @@ impl Default for DelaySummary {
             most: f64::NEG_INFINITY,
             last: 0.0,
             jitter: 0.0,
-            buckets: Histogram::default(),
+            buckets: Histogram::Few(Vec::new()),
         }
     }
 }
@@ -59,7 +59,13 @@ const FINEST: u32 = 9;
 const DIGITS: u32 = 11;
 
 impl DelaySummary {
-    /// Takes the delay of the packet that arrived next.
+    /// Prefetches the place of the next delay, while there are few delays.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        self.buckets.prefetch();
+    }
+
+    /// Records the delay of the packet that arrived next.
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let ms = millis(delay);

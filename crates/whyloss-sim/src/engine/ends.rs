@@ -34,12 +34,11 @@ pub(super) struct Ends {
     pub(super) armed: [Time; 2],
     /// The pending event of each end that an earlier one overtook.
     pub(super) overtaken: [Time; 2],
-    /// Their entities in the event queue.
-    pub(super) entities: [usize; 2],
-    /// How long after its deadlines the source is woken (`shortcuts/gate.rs`).
+    /// The entities of the ends in the event queue.
+    pub(super) entities: [u32; 2],
+    /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
-    pub(super) index: u32,
-    /// Where the ways there and back begin in the network's table.
+    /// The first hops of the ways there and back in the network's table.
     pub(super) there: u32,
     pub(super) back: u32,
 }
@@ -61,16 +60,17 @@ impl Ends {
     pub(super) fn new(flow: Flow, index: usize, start: Time, path: &mut Path) -> Self {
         let network = &path.network;
         let source = network.links() + 2 * index;
-        let gate = network.gate(index).filter(|_| flow.source.is_paced());
+        let gate = network.gates.get(&index).filter(|_| flow.source.is_paced());
+        let (there, back) = network.routes[index];
         let mut ends = Self {
             flow,
             armed: [Time::MAX; 2],
             overtaken: [Time::MAX; 2],
-            entities: [gate.map_or(source, |gate| gate.link), source + 1],
+            entities: [gate.map_or(source, |gate| gate.link), source + 1]
+                .map(|entity| entity as u32),
             late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
-            index: index as u32,
-            there: network.forward(index),
-            back: network.back(index),
+            there,
+            back,
         };
         ends.arm(SOURCE, start, path);
         ends
@@ -209,7 +209,7 @@ impl Ends {
         observer: &mut O,
     ) {
         match self.flow.deliver(now, packet, path.window, observer) {
-            Delivered::Taken(answer) if !self.flow.sink.sends_more() => {
+            Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
                 if let Some(payload) = answer {
                     self.answer_with(now, payload, path, observer);
                 }
@@ -258,7 +258,7 @@ impl Ends {
         while self.poll(now, &mut parcel, path, observer) {
             match path
                 .network
-                .send(now, &mut parcel, &mut path.events, observer)
+                .send::<O, false>(now, &mut parcel, &mut path.events, observer)
             {
                 Sent::UnderWay => {}
                 Sent::AtSink(at) => self.arrived(at, &parcel.copy(), path, observer),
@@ -280,7 +280,7 @@ impl Ends {
     fn blank(&self, now: Time) -> Parcel {
         Parcel {
             sent: now,
-            flow: self.index,
+            flow: self.flow.index,
             size: self.flow.wire_size,
             hop: self.there,
             ..Parcel::default()
@@ -403,7 +403,7 @@ impl Ends {
     fn blank_answer(&self, now: Time) -> Parcel {
         Parcel {
             sent: now,
-            flow: self.index,
+            flow: self.flow.index,
             size: ANSWER_SIZE,
             hop: self.back,
             ..Parcel::default()
@@ -444,7 +444,7 @@ impl Ends {
         match loss.later {
             Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
                 let truth = Truth {
-                    flow: self.index,
+                    flow: self.flow.index,
                     sequence,
                     cause: loss.cause,
                 };
@@ -476,7 +476,8 @@ impl Ends {
         } else {
             Duration::ZERO
         };
-        path.events.push(self.entities[end], deadline.later(late));
+        path.events
+            .push(self.entities[end] as usize, deadline.later(late));
     }
 }
 
@@ -492,7 +493,7 @@ fn send_answer<O: Observer>(
     observer: &mut O,
 ) -> Option<Time> {
     let (events, network) = (&mut path.events, &mut path.network);
-    match network.send(now, parcel, events, observer) {
+    match network.send::<O, false>(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
         Sent::Held => network.hold(now, parcel, events, O::QUEUE_LENGTH),
         Sent::Lost(..) => {

@@ -104,7 +104,18 @@ impl EventQueue {
         Some((Time::from_nanos(key >> self.bits), entity as usize))
     }
 
-    /// Forgets all that is pending, and whatever is added from now on.
+    /// Returns the entities of the next two events while one is handed out; arbitrary numbers if
+    /// there are none.
+    #[inline]
+    pub(crate) fn next_two(&self) -> [usize; 2] {
+        let mut keys = self.rows[0];
+        let (which, next) = least_of(keys);
+        let below = self.rows.get(1 + which).copied();
+        keys[which] = least_of(below.unwrap_or([NOTHING; WIDTH])).1;
+        [next, least_of(keys).1].map(|key| (key & self.mask) as usize)
+    }
+
+    /// Drops all pending events, and all later additions.
     #[cold]
     pub(crate) fn close(&mut self) {
         self.rows.fill([NOTHING; WIDTH]);
@@ -241,6 +252,9 @@ mod tests {
                 } else {
                     let first = (!list.is_empty()).then(|| list.remove(0));
                     prop_assert_eq!(queue.pop(), first);
+                    for (found, (_, entity)) in queue.next_two().into_iter().zip(&list) {
+                        prop_assert_eq!(found, *entity);
+                    }
                 }
             }
             prop_assert_eq!(queue.pop(), None);

@@ -4,6 +4,7 @@
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
+use super::ahead::MANY;
 use super::ends::{Ends, Path, SINK};
 use super::event_queue::{EventQueue, entities};
 use super::flow::{Flow, Start};
@@ -62,7 +63,7 @@ impl Engine {
         let measurement = Measurement {
             window: window.length(),
             flows: (self.ends.into_iter())
-                .map(|ends| ends.flow.into_count(window))
+                .map(|ends| ends.flow.into_result(window))
                 .collect(),
             links: self.path.network.into_counts(),
             events: self.handled,
@@ -77,17 +78,25 @@ impl Engine {
         goes_on: &mut dyn FnMut(Time) -> bool,
     ) -> bool {
         let links = self.path.network.links();
+        let many = self.ends.len() >= MANY;
         let mut ask_at = ASK_EVERY;
+        let mut pause_at = if many { 0 } else { ask_at };
         let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.path.events.pop() {
             reached = now;
-            if self.handled >= ask_at {
-                ask_at = self.handled + ASK_EVERY;
-                if !goes_on(now) {
-                    self.reached = now;
-                    self.catch_up(now, observer);
-                    return false;
+            if self.handled >= pause_at {
+                if many {
+                    self.look_ahead(observer);
                 }
+                if self.handled >= ask_at {
+                    ask_at = self.handled + ASK_EVERY;
+                    if !goes_on(now) {
+                        self.reached = now;
+                        self.catch_up(now, observer);
+                        return false;
+                    }
+                }
+                pause_at = if many { 0 } else { ask_at };
             }
             if entity < links {
                 self.handled += 1;
@@ -159,8 +168,8 @@ impl Engine {
         if let Some(truth) = self.path.network.truth(link, now) {
             return self.tell(now, truth, observer);
         }
-        match self.path.network.gated(link) {
-            Some(flow) => self.wake_late(now, flow, observer),
+        match self.path.network.gated[link] {
+            Some(flow) => self.wake_late(now, flow as usize, observer),
             None => self.turn(now, link, observer),
         }
     }
@@ -192,7 +201,7 @@ impl Engine {
             network, events, ..
         } = &mut self.path;
         let flow = parcel.flow as usize;
-        match network.send(at, &mut parcel, events, observer) {
+        match network.send::<O, false>(at, &mut parcel, events, observer) {
             Sent::UnderWay => {}
             Sent::AtSource(at) => {
                 self.ends[flow].nears(at, parcel.copy(), &mut self.path, observer);

@@ -7,8 +7,10 @@ use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Ecn, Streams};
 
+use crate::host::outside::{Datagram, End};
+use crate::host::transfers::TransferResult;
 use crate::host::{self, Sink, Source};
-use crate::measure::{FlowResult, Window};
+use crate::measure::{FlowCounts, FlowResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
@@ -17,22 +19,29 @@ use crate::scenario::Scenario;
 pub(super) struct Flow {
     pub(super) source: Source,
     pub(super) sink: Sink,
-    pub(super) count: FlowResult,
-    /// From then on nothing is sent, and no deadline of the source is kept.
+    pub(super) count: FlowCounts,
+    /// The time from which the source sends nothing and has no deadline.
     pub(super) stop: Time,
-    index: u32,
+    pub(super) index: u32,
     pub(super) wire_size: u32,
     /// The number of bits from the start of a data packet that must be undamaged.
     covered: u32,
     started: bool,
-    /// Segments of each transfer, and how many transfers the sink has whole, where the flow has transfers.
-    transfer_segments: u64,
-    completed: u64,
-    /// Whether its packets have anything to do with ECN.
+    transfers: Option<Box<Transfers>>,
+    /// Whether the flow's packets use ECN.
     pub(super) capable: bool,
 }
 
-/// When a flow starts and stops.
+/// The transfers of a flow.
+struct Transfers {
+    /// The number of segments of each.
+    segments: u64,
+    /// The number that the sink has completely.
+    completed: u64,
+    result: TransferResult,
+}
+
+/// The start and stop times of a flow.
 pub(super) struct Start {
     pub(super) start: Time,
     pub(super) stop: Time,
@@ -72,23 +81,21 @@ impl Flow {
     ) -> Self {
         let flow = &scenario.flows[index];
         let (source, sink) = host::ends(scenario, index, (start, stop), streams);
-        let transfers = flow.application.transfers();
+        let transfers = flow.has_transfers().then(|| Transfers {
+            segments: (flow.application.transfers()).map_or(1, |all| all.segments(&flow.transport)),
+            completed: 0,
+            result: TransferResult::default(),
+        });
         Self {
             source,
             sink,
-            count: FlowResult {
-                name: flow.name.clone(),
-                background: flow.background,
-                transfers: flow.has_transfers().then(Box::default),
-                ..FlowResult::default()
-            },
+            count: FlowCounts::default(),
             stop,
             index: index as u32,
             wire_size: flow.wire_size(),
             covered: flow.covered_bits(),
             started: false,
-            transfer_segments: transfers.map_or(1, |all| all.segments(&flow.transport)),
-            completed: 0,
+            transfers: transfers.map(Box::new),
             capable: flow.transport.is_ecn_capable(),
         }
     }
@@ -285,7 +292,7 @@ impl Flow {
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
-        if self.count.transfers.is_some() {
+        if self.transfers.is_some() {
             self.complete(now, window);
         }
         if now <= window.end {
@@ -302,7 +309,7 @@ impl Flow {
     #[cold]
     #[inline(never)]
     fn complete(&mut self, now: Time, window: Window) {
-        let Some(result) = &mut self.count.transfers else {
+        let Some(transfers) = &mut self.transfers else {
             return;
         };
         if now > window.end {
@@ -310,7 +317,7 @@ impl Flow {
         }
         let mut count = |began: Time| {
             if window.contains(began) {
-                result.times.record(now - began);
+                transfers.result.times.record(now - began);
             }
         };
         let whole = match &self.sink {
@@ -320,25 +327,34 @@ impl Flow {
                     web.completed(receiver.in_order()).map(count);
                     return;
                 }
-                receiver.in_order() / self.transfer_segments
+                receiver.in_order() / transfers.segments
             }
             _ => return,
         };
         let Some(backlog) = self.source.backlog() else {
             return;
         };
-        while self.completed < whole {
-            self.completed += 1;
+        while transfers.completed < whole {
+            transfers.completed += 1;
             backlog.completed().map(&mut count);
         }
     }
 
-    /// The counts, at the end of a run.
-    pub(super) fn into_count(mut self, window: Window) -> FlowResult {
-        if let Sink::Outside(end) = &self.sink {
-            self.count.call = end.call().map(Box::new);
-        }
-        if let Some(result) = &mut self.count.transfers {
+    /// Returns the result of a run, except for what the scenario says about the flow.
+    pub(super) fn into_result(mut self, window: Window) -> FlowResult {
+        let call = match &self.sink {
+            Sink::Outside(end) => end.call().map(Box::new),
+            _ => None,
+        };
+        let closed = match (&self.source, &self.sink) {
+            (Source::Outside(source), Sink::Outside(sink)) => {
+                let closed = [source.closed(), sink.closed()].into_iter().flatten();
+                closed.min_by_key(|closed| closed.at).map(Box::new)
+            }
+            _ => None,
+        };
+        let mut transfers = self.transfers.map(|transfers| Box::new(transfers.result));
+        if let Some(result) = &mut transfers {
             let in_window = |began: &Time| window.contains(*began);
             result.unfinished = match &mut self.source {
                 Source::Web(web) => u64::from(web.unfinished().is_some_and(|at| in_window(&at))),
@@ -347,7 +363,13 @@ impl Flow {
                 }),
             };
         }
-        self.count
+        FlowResult {
+            counts: self.count,
+            transfers,
+            call,
+            closed,
+            ..FlowResult::default()
+        }
     }
 
     /// Passes a data packet to the sink. Returns the answer, and whether the packet was new to the
@@ -463,23 +485,25 @@ impl Flow {
 
     /// Notes that a packet is no longer in flight and reached no end.
     pub(super) fn forget(&mut self, payload: &Payload) {
-        if let Payload::Outside(datagram) = payload
-            && let (Source::Outside(source), Sink::Outside(sink)) =
-                (&mut self.source, &mut self.sink)
-        {
-            let sender = if datagram.answer { sink } else { source };
-            sender.forget(*datagram);
+        if let Some((sender, datagram)) = self.sender_of(payload) {
+            sender.forget(datagram);
         }
     }
 
     /// Notes that a packet has a copy in flight, so that its sender's bytes are needed twice.
     pub(super) fn copied(&mut self, payload: &Payload) {
-        if let Payload::Outside(datagram) = payload
-            && let (Source::Outside(source), Sink::Outside(sink)) =
-                (&mut self.source, &mut self.sink)
-        {
-            let sender = if datagram.answer { sink } else { source };
-            sender.copied(*datagram);
+        if let Some((sender, datagram)) = self.sender_of(payload) {
+            sender.copied(datagram);
+        }
+    }
+
+    /// Returns the end from outside that sent a packet, and its datagram.
+    fn sender_of(&mut self, payload: &Payload) -> Option<(&mut End, Datagram)> {
+        match (&mut self.source, &mut self.sink, payload) {
+            (Source::Outside(source), Sink::Outside(sink), Payload::Outside(datagram)) => {
+                Some((if datagram.answer { sink } else { source }, *datagram))
+            }
+            _ => None,
         }
     }
 

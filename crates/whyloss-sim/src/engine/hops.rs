@@ -5,7 +5,7 @@ use whyloss::{Duration, Time};
 use crate::measure::Window;
 
 /// An entry of the table of hops: a link, a stretch of links, or an end of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hop(pub(super) u32);
 
 impl Hop {

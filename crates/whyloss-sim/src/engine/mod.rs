@@ -23,6 +23,7 @@
 //!                                                                                          or → put … take → transmit
 //! ```
 
+pub(crate) mod ahead;
 mod busy;
 mod ends;
 pub(crate) mod event_queue;
@@ -147,7 +148,7 @@ impl<'a> Simulation<'a> {
     pub fn measure(self, needs: Needs) -> Result<Run, RunError> {
         let (scenario, seed) = (self.scenario, self.seed);
         // Three engines, so that a run that needs less pays for less.
-        let (mut delays, mut frames) = (Vec::new(), vec![Vec::new(); scenario.flows.len()]);
+        let (mut delays, mut frames) = (Vec::new(), Vec::new());
         let (measurement, reached) = if needs.frames {
             let mut both = (Delays::new(scenario), Media::new(scenario));
             let counted = self.simulate(&mut both)?;
@@ -184,7 +185,18 @@ impl<'a> Simulation<'a> {
 
     /// Runs the scenario. Returns the counts, and the simulated time at the end.
     fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
-        ready(self.scenario)?;
+        let scenario = self.scenario;
+        ready(scenario)?;
+        let (mut measurement, reached) = self.count(observer)?;
+        for (result, flow) in measurement.flows.iter_mut().zip(&scenario.flows) {
+            result.name.clone_from(&flow.name);
+            result.background = flow.background;
+        }
+        Ok((measurement, reached))
+    }
+
+    /// Runs it, without a name of any flow.
+    fn count<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
         let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
         let mut always = |_| true;
         let goes_on = self.goes_on.unwrap_or(&mut always);

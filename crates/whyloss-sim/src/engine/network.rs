@@ -7,8 +7,10 @@
 //! Some sinks, links behind them and sources are fused too; `shortcuts` has the rules. Results are
 //! those of the plain engine.
 //!
-//! A link that cannot answer at once, since what comes later changes what becomes of a packet, has
-//! events of its own (`turns.rs`).
+//! If later packets can change the fate of a packet, the link cannot answer at once, and has events
+//! of its own (`turns.rs`).
+
+use std::collections::BTreeMap;
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Link, Streams};
@@ -116,9 +118,9 @@ pub(crate) struct Network {
     pub(super) hops: Vec<Hop>,
     /// The index in `hops` of each flow's route and return route.
     pub(super) routes: Vec<(u32, u32)>,
-    /// Of each flow, its gate.
-    pub(super) gates: Vec<Option<Gate>>,
-    /// Of each link, the flow at whose gate it ends.
+    /// The gate of each flow that has one.
+    pub(super) gates: BTreeMap<usize, Gate>,
+    /// The flow whose gate is at the end of each link, if there is one.
     pub(super) gated: Vec<Option<u32>>,
     pub(super) window: Window,
     /// The payloads that do not fit into a parcel.
@@ -164,7 +166,7 @@ impl Network {
             overfull: None,
             marked: false,
             counts: links.iter().map(count).collect(),
-            gates: vec![None; routes.len()],
+            gates: BTreeMap::new(),
             gated: vec![None; links.len()],
             hops,
             routes,
@@ -178,63 +180,12 @@ impl Network {
         self.wires.len()
     }
 
-    /// Lets every link be asked at length ([`Shortcut::Idle`](super::Shortcut::Idle)).
-    pub(super) fn close_short_cuts(&mut self) {
-        for wire in &mut self.wires {
-            wire.link.close_short_cut();
-        }
-    }
-
-    /// Where the route from source to sink begins.
-    pub(crate) fn forward(&self, flow: usize) -> u32 {
-        self.routes[flow].0
-    }
-
-    /// Where the route from sink to source begins.
-    pub(crate) fn back(&self, flow: usize) -> u32 {
-        self.routes[flow].1
-    }
-
-    /// The first place where a flow's packets wait, if that and the links to it are the flow's own.
-    pub(crate) fn gate(&self, flow: usize) -> Option<Gate> {
-        self.gates[flow]
-    }
-
-    /// The flow at whose gate link `index` ends, if there is one.
-    pub(crate) fn gated(&self, index: usize) -> Option<usize> {
-        self.gated[index].map(|flow| flow as usize)
-    }
-
-    /// Sends a packet into the link its `hop` points at, and on through all that is fused to that. If it is lost, the parcel
-    /// says at which link, and when it came there. (An answer with all that is known of a loss costs the hot path registers.)
+    /// Sends a packet into the link of its `hop`, and on through all links fused to that one, or to its
+    /// gate. If the packet is lost, the parcel has the link and the time of its arrival there. A return
+    /// value with both would cost the hot path registers.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(crate) fn send<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        events: &mut EventQueue,
-        observer: &mut O,
-    ) -> Sent {
-        self.send_on::<O, false>(now, parcel, events, observer)
-    }
-
-    /// Sends a packet to its gate.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(crate) fn send_to_gate<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        events: &mut EventQueue,
-        observer: &mut O,
-    ) -> Sent {
-        self.send_on::<O, true>(now, parcel, events, observer)
-    }
-
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn send_on<O: Observer, const TO_GATE: bool>(
+    pub(crate) fn send<O: Observer, const TO_GATE: bool>(
         &mut self,
         now: Time,
         parcel: &mut Parcel,
@@ -603,13 +554,7 @@ impl Network {
         foreseeable.then_some(first)
     }
 
-    /// Takes it.
-    #[inline]
-    pub(crate) fn take_first(&mut self, index: usize) {
-        self.transits[index].pop();
-    }
-
-    /// Arms link `index` for the first packet in transit over it.
+    /// Sets the event of link `index` for the first packet in transit over it.
     #[inline]
     pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
         if let Some(first) = self.transits[index].first() {

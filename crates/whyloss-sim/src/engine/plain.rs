@@ -150,7 +150,7 @@ impl<'a> Plain<'a> {
         Measurement {
             window: self.window.length(),
             flows: (self.flows.into_iter())
-                .map(|ways| ways.flow.into_count(self.window))
+                .map(|ways| ways.flow.into_result(self.window))
                 .collect(),
             links: self.links.into_iter().map(|path| path.count).collect(),
             events: self.handled,

@@ -79,8 +79,8 @@ pub(crate) struct Datagrams {
     /// The pattern; of the changes those still to come, the last one first.
     pattern: Pattern,
     random: Random,
-    next: Time,
-    /// Packets of the burst still to come.
+    pub(super) next: Time,
+    /// The number of packets left in the burst.
     left: u64,
     sequence: u64,
 }
@@ -114,12 +114,7 @@ impl Datagrams {
         self.next
     }
 
-    /// Time that has passed is not made up for.
-    pub(crate) fn not_before(&mut self, now: Time) {
-        self.next = self.next.max(now);
-    }
-
-    /// The number of the packet that is due at `now`, if one is.
+    /// Returns the number of the packet that is due at `now`, if one is.
     pub(crate) fn poll(&mut self, now: Time) -> Option<u64> {
         if self.next > now {
             return None;

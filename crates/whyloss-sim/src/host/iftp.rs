@@ -13,15 +13,7 @@ use crate::observe::SourceState;
 #[derive(Debug)]
 pub(crate) struct IftpSource {
     pub(crate) sender: Sender,
-    asked: Asked,
-}
-
-/// Answers a sender by what the judge says.
-#[derive(Debug)]
-struct Asked {
     judge: Judge,
-    /// Its verdict on the loss that the last event found, if that found one.
-    said: Option<Judgement>,
 }
 
 impl IftpSource {
@@ -33,30 +25,27 @@ impl IftpSource {
     ) -> Self {
         Self {
             sender: Sender::new(options, packet_size),
-            asked: Asked {
-                judge: Judge::new(decider, random),
-                said: None,
-            },
+            judge: Judge::new(decider, random),
         }
     }
 
     /// Returns the number of losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        self.asked.judge.held()
+        self.judge.held()
     }
 
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.asked.said = None;
-        self.sender.on_ack(now, ack, &mut self.asked);
+        self.judge.clear();
+        self.sender.on_ack(now, ack, &mut self.judge);
     }
 
     /// Lets a due timer expire. Returns whether one was due.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
-        self.asked.said = None;
+        self.judge.clear();
         let before = self.sender.timeouts();
-        self.sender.on_timeout(now, &mut self.asked);
+        self.sender.on_timeout(now, &mut self.judge);
         self.sender.timeouts() > before
     }
 
@@ -67,7 +56,7 @@ impl IftpSource {
 
     /// Records that the path lost this packet for this cause.
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
-        self.asked.judge.on_lost(sequence, cause, self.sender.una());
+        self.judge.on_lost(sequence, cause, self.sender.una());
     }
 
     /// Returns the state of congestion control.
@@ -89,22 +78,20 @@ impl IftpSource {
     /// packets it is about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
-        let said = self.asked.said?;
-        Some((said, &self.asked.judge.packets))
+        self.judge.judgement()
     }
 }
 
-impl iftp::Judge for Asked {
+impl iftp::Judge for Judge {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        self.judge.on_ack(ack);
+        Self::on_ack(self, ack);
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
         let una = loss.first / u64::from(loss.segment_size);
         let ask = |classifier: &mut _| Advice::of(classifier, loss);
-        let (said, advice) = self.judge.judge_by(loss, una, ask, |advice| advice.cause);
-        self.said = Some(said);
+        let (_, advice) = self.judge_by(loss, una, ask, |advice| advice.cause);
         advice.reaction
     }
 }

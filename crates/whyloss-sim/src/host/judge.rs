@@ -7,14 +7,14 @@
 //! congestion, and nothing is scored. A segment that has left again is no longer lost, unless it is
 //! lost again.
 
-use std::collections::VecDeque;
-
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier as _};
 use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
+use crate::engine::ahead::prefetch;
+use crate::snug;
 
 /// A classifier's answer about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,40 +47,64 @@ struct Lost {
 /// Decides causes, and knows which packets of the window the path lost.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
+    /// `None` if every loss is congestion.
+    asked: Option<Box<Asked>>,
+    /// In the order of their numbers, which is most often that of their losses.
+    lost: Vec<Lost>,
+    /// The last verdict, until it is scored.
+    said: Option<Box<Said>>,
+}
+
+/// A verdict on a loss event.
+#[derive(Clone, Debug)]
+struct Said {
+    judgement: Judgement,
+    /// The losses that it is about, each with its segment and true cause.
+    packets: Vec<(u64, Cause)>,
+    /// Window and slow start threshold before the loss, if the verdict is not final yet.
+    pending: Option<(u64, u64)>,
+}
+
+/// A decider that may say something else than congestion.
+#[derive(Clone, Debug)]
+struct Asked {
     decider: SenderDecider,
     random: Random,
-    /// In the order of their numbers, which is most often that of their losses.
-    lost: VecDeque<Lost>,
-    /// Losses that the last event gave a verdict on: segment, truth.
-    pub(super) packets: Vec<(u64, Cause)>,
-    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is
-    /// one.
-    pending: Option<(u64, u64)>,
 }
 
 impl Judge {
     pub(super) fn new(decider: SenderDecider, random: Random) -> Self {
+        let asked = !matches!(decider, Decider::Unaware);
         Self {
-            decider,
-            random,
-            lost: VecDeque::new(),
-            packets: Vec::new(),
-            pending: None,
+            asked: asked.then(|| Box::new(Asked { decider, random })),
+            lost: Vec::new(),
+            said: None,
         }
     }
 
-    /// Losses that are remembered.
+    fn decider(&mut self) -> Option<&mut SenderDecider> {
+        Some(&mut self.asked.as_mut()?.decider)
+    }
+
+    /// Returns the number of losses that are remembered.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.lost.capacity() + self.packets.capacity()
+        let said = self.said.as_ref();
+        self.lost.capacity() + said.map_or(0, |said| said.packets.capacity())
+    }
+
+    /// Asks memory for the losses.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        self.lost.first().map(prefetch);
     }
 
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent) {
-        match &mut self.decider {
-            Decider::Classifier(classifier) => classifier.on_ack(ack),
-            Decider::Outside(outside) => outside.classifier().on_ack(ack),
-            Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => {}
+        match self.decider() {
+            Some(Decider::Classifier(classifier)) => classifier.on_ack(ack),
+            Some(Decider::Outside(outside)) => outside.classifier().on_ack(ack),
+            _ => {}
         }
     }
 
@@ -100,7 +124,7 @@ impl Judge {
                 let corrupted = corrupted || self.lost[place].corrupted;
                 self.lost[place] = Lost { corrupted, ..lost };
             }
-            Err(place) => self.lost.insert(place, lost),
+            Err(place) => snug::insert(&mut self.lost, place, lost),
         }
     }
 
@@ -120,39 +144,53 @@ impl Judge {
         }
     }
 
-    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery.
-    /// Before it the window was `cwnd` and the threshold `ssthresh`.
-    pub(super) fn waits(&mut self, detection: Detection, cwnd: u64, ssthresh: u64) -> bool {
-        let waits = self.revises() && !detection.is_timeout();
-        self.pending = waits.then_some((cwnd, ssthresh));
-        waits
-    }
-
-    /// Whether some verdicts are final only when the recovery ends.
+    /// Returns whether some verdicts are final only when the recovery ends.
     pub(super) fn revises(&mut self) -> bool {
-        match &mut self.decider {
-            Decider::Classifier(classifier) => classifier.revises(),
-            Decider::Outside(outside) => outside.classifier().revises(),
-            Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => false,
+        match self.decider() {
+            Some(Decider::Classifier(classifier)) => classifier.revises(),
+            Some(Decider::Outside(outside)) => outside.classifier().revises(),
+            _ => false,
         }
     }
 
     /// Handles the end of a recovery. Returns the final verdict on its loss, and the window and
     /// threshold before it; `None` if the verdict was already final.
     pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
-        let (cwnd, ssthresh) = self.pending.take()?;
-        let cause = match &mut self.decider {
+        let said = self.said.as_mut()?;
+        let (cwnd, ssthresh) = said.pending.take()?;
+        let cause = match &mut self.asked.as_mut()?.decider {
             Decider::Classifier(classifier) => classifier.on_recovery_end(now),
             Decider::Outside(outside) => outside.classifier().on_recovery_end(now),
             Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => Cause::Congestion,
         };
+        said.judgement.verdict = cause;
         Some((cause, cwnd, ssthresh))
     }
 
+    /// Returns the last verdict, if it is final, and the losses that it is about.
+    #[inline]
+    pub(super) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
+        let said = self.said.as_ref().filter(|said| said.pending.is_none())?;
+        Some((said.judgement, &said.packets))
+    }
+
+    /// Another event comes: a final verdict has been scored.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.said.take_if(|said| said.pending.is_none());
+    }
+
     /// Gives a cause to a loss event whose first segment is `una`.
-    pub(super) fn judge(&mut self, loss: &LossEvent, una: u64) -> Judgement {
+    /// Before it the window was `before.0` and the slow start threshold `before.1`. Some verdicts
+    /// wait for the end of the recovery.
+    pub(super) fn judge(&mut self, loss: &LossEvent, una: u64, before: (u64, u64)) -> Judgement {
         let ask = |classifier: &mut Classifier| classifier.on_loss(loss);
-        self.judge_by(loss, una, ask, |&cause| cause).0
+        let (judgement, _) = self.judge_by(loss, una, ask, |&cause| cause);
+        let waits = self.revises() && !loss.detection.is_timeout();
+        if let Some(said) = &mut self.said {
+            said.pending = waits.then_some(before);
+        }
+        judgement
     }
 
     /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its
@@ -167,33 +205,34 @@ impl Judge {
         self.forget(una);
         let truth = self.truth(LookupOf::Window, false, una);
         let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
-        let said = match self.decider {
-            Decider::Unaware => ask(&mut Classifier::unaware()),
-            Decider::Classifier(ref mut classifier) => ask(classifier),
-            Decider::Outside(ref mut outside) => outside.classifier().on_loss(loss).into(),
-            Decider::Oracle(Lookup { timeouts, .. })
-                if loss.detection.is_timeout() && !timeouts =>
+        let said = match self
+            .asked
+            .as_deref_mut()
+            .map(|a| (&mut a.decider, &mut a.random))
+        {
+            None | Some((Decider::Unaware, _)) => ask(&mut Classifier::unaware()),
+            Some((Decider::Classifier(classifier), _)) => ask(classifier),
+            Some((Decider::Outside(outside), _)) => outside.classifier().on_loss(loss).into(),
+            Some((Decider::Oracle(Lookup { timeouts, .. }), _))
+                if loss.detection.is_timeout() && !*timeouts =>
             {
                 Cause::Congestion.into()
             }
-            Decider::Oracle(Lookup { of, remembers, .. }) => {
+            Some((&mut Decider::Oracle(Lookup { of, remembers, .. }), _)) => {
                 or_congestion(self.truth(of, remembers, una)).into()
             }
-            Decider::Erring { mc, mw } => {
+            Some((Decider::Erring { mc, mw }, random)) => {
                 let truth = or_congestion(truth);
-                SenderDecider::err(mc, mw, truth, self.random.uniform()).into()
+                SenderDecider::err(*mc, *mw, truth, random.uniform()).into()
             }
         };
         // Losses without a final verdict at this time belong to it.
-        if self.pending.take().is_none() {
-            self.packets.clear();
-        }
+        let waiting = self.said.take().filter(|said| said.pending.is_some());
+        let mut packets = waiting.map_or_else(Vec::new, |said| said.packets);
         let from = self.from(una);
-        for lost in self.lost.range_mut(from..) {
-            if !lost.judged {
-                lost.judged = true;
-                self.packets.push((lost.sequence, lost.cause));
-            }
+        for lost in self.lost[from..].iter_mut().filter(|lost| !lost.judged) {
+            lost.judged = true;
+            snug::push(&mut packets, (lost.sequence, lost.cause));
         }
         let judgement = Judgement {
             sequence: una,
@@ -201,6 +240,11 @@ impl Judge {
             truth,
             verdict: cause(&said),
         };
+        self.said = Some(Box::new(Said {
+            judgement,
+            packets,
+            pending: None,
+        }));
         (judgement, said)
     }
 
@@ -224,7 +268,7 @@ impl Judge {
                 })
             }
             LookupOf::Window => {
-                let mut causes = self.lost.range(self.from(una)..).filter_map(cause);
+                let mut causes = self.lost[self.from(una)..].iter().filter_map(cause);
                 let first = causes.next()?;
                 let congestion =
                     first == Cause::Congestion || causes.any(|c| c == Cause::Congestion);
@@ -235,11 +279,8 @@ impl Judge {
 
     /// Forgets what was acknowledged, but for the last segment.
     fn forget(&mut self, una: u64) {
-        while let Some(first) = self.lost.front()
-            && first.sequence + 1 < una
-        {
-            self.lost.pop_front();
-        }
+        self.lost.drain(..self.from(una.saturating_sub(1)));
+        snug::tidy(&mut self.lost);
     }
 
     /// Returns where a segment is among the lost ones, or would be.
@@ -271,6 +312,10 @@ mod tests {
         Judge::new(decider, Streams::new(1).stream("verdict", 0))
     }
 
+    fn packets(judge: &Judge) -> &[(u64, Cause)] {
+        judge.judgement().expect("a final verdict").1
+    }
+
     fn loss(detection: Detection) -> LossEvent {
         LossEvent::new(Time::ZERO, detection, 1000).rtt(Some(Duration::from_millis(100)))
     }
@@ -282,10 +327,10 @@ mod tests {
             judge.on_lost(4, Cause::Congestion, 3);
             judge.on_lost(5, Cause::Wireless, 3);
             judge.on_lost(8, Cause::Congestion, 3);
-            let judgement = judge.judge(&loss(detection), 5);
+            let judgement = judge.judge(&loss(detection), 5, (0, 0));
             assert_eq!(judgement.truth, Some(Cause::Congestion));
             assert_eq!(
-                judge.packets,
+                packets(&judge),
                 [(5, Cause::Wireless), (8, Cause::Congestion)]
             );
             judgement.verdict
@@ -304,10 +349,10 @@ mod tests {
         let verdict = |remembers| {
             let mut judge = judge("oracle", &[("of", 1.0), ("remembers", remembers)]);
             judge.on_lost(5, Cause::Wireless, 5);
-            judge.judge(&loss(Detection::Duplicates), 5);
+            judge.judge(&loss(Detection::Duplicates), 5, (0, 0));
             judge.on_lost(5, Cause::Congestion, 5);
-            let judgement = judge.judge(&loss(Detection::Timeout), 5);
-            assert_eq!(judge.packets, [(5, Cause::Congestion)]);
+            let judgement = judge.judge(&loss(Detection::Timeout), 5, (0, 0));
+            assert_eq!(packets(&judge), [(5, Cause::Congestion)]);
             judgement.verdict
         };
         assert_eq!(verdict(0.0), Cause::Congestion);
@@ -318,10 +363,10 @@ mod tests {
     fn a_repaired_loss_is_no_cause_of_the_next() {
         let mut judge = judge("oracle", &[]);
         judge.on_lost(3, Cause::Congestion, 3);
-        judge.judge(&loss(Detection::Duplicates), 3);
+        judge.judge(&loss(Detection::Duplicates), 3, (0, 0));
         judge.on_retransmission(3);
         judge.on_lost(5, Cause::Wireless, 3);
-        let judgement = judge.judge(&loss(Detection::Timeout), 3);
+        let judgement = judge.judge(&loss(Detection::Timeout), 3, (0, 0));
         assert_eq!(
             (judgement.truth, judgement.verdict),
             (Some(Cause::Wireless), Cause::Wireless)
@@ -329,7 +374,7 @@ mod tests {
         // Until its retransmission is lost, too.
         judge.on_lost(3, Cause::Congestion, 3);
         assert_eq!(
-            judge.judge(&loss(Detection::Timeout), 3).verdict,
+            judge.judge(&loss(Detection::Timeout), 3, (0, 0)).verdict,
             Cause::Congestion
         );
     }
@@ -338,11 +383,11 @@ mod tests {
     fn nothing_lost_is_not_scored() {
         let mut judge = judge("oracle", &[]);
         judge.on_lost(3, Cause::Wireless, 3);
-        let judgement = judge.judge(&loss(Detection::Timeout), 7);
+        let judgement = judge.judge(&loss(Detection::Timeout), 7, (0, 0));
         assert_eq!(
             (judgement.truth, judgement.verdict),
             (None, Cause::Congestion)
         );
-        assert!(judge.packets.is_empty());
+        assert!(packets(&judge).is_empty());
     }
 }

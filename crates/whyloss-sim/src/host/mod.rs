@@ -183,7 +183,7 @@ impl Source {
             } => {
                 let random = streams.stream("verdict", index);
                 let (outside, classifier) = (controller.as_ref(), classifier.clone());
-                let sender = tcp::Sender::with_controller(options, outside, classifier, random);
+                let sender = tcp::Sender::with_decider(options, outside, classifier, random);
                 Self::Tcp(sender)
             }
             Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
@@ -446,12 +446,7 @@ impl Sink {
         }
     }
 
-    /// Whether a flow's sink never answers.
-    pub(crate) fn is_silent(transport: &Transport) -> bool {
-        matches!(transport, Transport::Datagrams { .. })
-    }
-
-    /// When the sink must be woken.
+    /// Returns when the sink must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
@@ -474,12 +469,6 @@ impl Sink {
             Self::Tcp(receiver) => receiver.on_timeout(now).map(Payload::Ack),
             Self::Tfrc(sink) => sink.receiver.on_timeout(now).map(Payload::TfrcFeedback),
         }
-    }
-
-    /// Whether the sink may [send](Self::poll) more than one answer at a time.
-    #[inline]
-    pub(crate) fn sends_more(&self) -> bool {
-        matches!(self, Self::Outside(_))
     }
 
     /// Returns the packets that the sink sends at `now` beside the answer that it gave when it took

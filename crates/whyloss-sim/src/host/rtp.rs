@@ -85,6 +85,10 @@ pub enum Estimator {
     Gcc,
     /// NADA (RFC 8698).
     Nada,
+    /// SCReAM, version 2 (draft-johansson-ccwg-rfc8298bis-screamv2).
+    Scream,
+    /// The estimator of `whyloss-rtc`, given the true cause of every loss.
+    Oracle,
 }
 
 /// Measures of a call over the measurement window.

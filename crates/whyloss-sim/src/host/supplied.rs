@@ -77,7 +77,8 @@ impl Supplied {
                 if !waiting {
                     return None;
                 }
-                source.not_before(now);
+                // Time that has passed is not made up for.
+                source.next = source.next.max(now);
             }
             Source::Iftp(source) => source.sender.set_has_data(now, waiting),
             Source::Tfrc(sender) => sender.set_has_data(now, waiting),

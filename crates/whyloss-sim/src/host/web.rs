@@ -84,7 +84,7 @@ impl Web {
             random,
             next: start,
             waiting: 0,
-            sender: tcp::Sender::new(&options, start),
+            sender: tcp::Sender::new(&options),
             base: 0,
             began: start,
             arrived: true,
@@ -177,7 +177,7 @@ impl Web {
         self.arrived = false;
         // The largest the distribution can draw is far from the end of the sequence numbers.
         self.options.segments = Some((segments as u64).clamp(1, LARGEST));
-        self.sender = tcp::Sender::new(&self.options, now);
+        self.sender = tcp::Sender::new(&self.options);
     }
 
     /// Draws the time from one transfer to the next.

@@ -6,7 +6,7 @@ use super::*;
 use crate::host::datagrams::{Law, Pattern};
 use crate::host::tcp;
 use crate::packet::Payload;
-use crate::scenario::{Application, Flow, Transport};
+use crate::scenario::{Flow, Transport};
 use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use whyloss::{Duration, Rate, tfrc};
@@ -21,20 +21,7 @@ fn scenario(channel_before_queue: bool) -> Scenario {
             idle: Duration::ZERO,
         },
     };
-    let flow = Flow {
-        name: "flow".to_owned(),
-        source: 1,
-        sink: 0,
-        route: Vec::new(),
-        return_route: Vec::new(),
-        packet_size: 762,
-        coverage: None,
-        transport,
-        application: Application::Greedy,
-        start: (Time::ZERO, Time::ZERO),
-        stop: None,
-        background: false,
-    };
+    let flow = Flow::new("flow", (1, 0), 762, transport);
     let link = LinkSpec {
         rate: Rate::from_kbps(150),
         channel_before_queue,
@@ -184,48 +171,6 @@ fn times_lengths_and_comments() {
     );
 }
 
-/// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number.
-#[test]
-fn iftp_packets() {
-    use whyloss::iftp::packet::{Format, Header, Sum};
-    use whyloss::iftp::{Ack, Data};
-    // 70 s: the number of 16 bits and the milliseconds have wrapped.
-    let stamp = Time::from_nanos(70_000_999_999);
-    let sequence = 65_543;
-    let (length, bytes) = draw(packet(1, 762, Payload::IftpData(Data { sequence, stamp })));
-    let (header, rest) = ip(&bytes);
-    assert_eq!(
-        (length, header.total_len, header.protocol.0),
-        (762, 762, 253)
-    );
-    let expected = Header {
-        source_port: 49_153,
-        destination_port: 49_152,
-        number: 7,
-        stamp: 70_000 - 65_536,
-    };
-    let whole = [rest, &[0; 742 - 12]].concat();
-    let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 253, 742);
-    assert_eq!(
-        Format::IFTP.decode_data(&whole, pseudo),
-        Ok((expected, 742))
-    );
-    let ack = Ack {
-        sequence,
-        echo: stamp,
-    };
-    let (length, bytes) = draw(packet(1, 40, Payload::IftpAck(ack)));
-    let (header, rest) = ip(&bytes);
-    assert_eq!((length, header.total_len), (32, 32));
-    let pseudo = Sum::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 253, 12);
-    let expected = Header {
-        source_port: 49_152,
-        destination_port: 49_153,
-        ..expected
-    };
-    assert_eq!(Format::IFTP.decode_ack(rest, pseudo), Ok(expected));
-}
-
 /// Draws a packet of a flow with 100 sensitive bytes, 20 of which are IPv4's header.
 fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     let at = Time::from_nanos(3);
@@ -239,44 +184,52 @@ fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
 /// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number. IFTP-W
 /// says what is covered behind IPv4's header, and damage behind that goes unnoticed.
 #[test]
-fn iftp_w_packets() {
+fn iftp_packets() {
     use whyloss::iftp::packet::{Format, Header, Sum};
     use whyloss::iftp::{Ack, Data};
-    let stamp = Time::from_nanos(5_000_000);
-    let data = Data { sequence: 7, stamp };
-    let (length, bytes) = draw_covered(packet(1, 762, Payload::IftpData(data)));
-    let (header, rest) = ip(&bytes);
-    assert_eq!((length, header.total_len), (762, 762));
-    assert_eq!((header.protocol.0, rest.len()), (253, 12));
-    assert_eq!(rest[10..], 80_u16.to_be_bytes());
-    let expected = Header {
-        source_port: 49_153,
-        destination_port: 49_152,
-        number: 7,
-        stamp: 5,
-    };
-    let mut whole = [rest, &[0; 742 - 12]].concat();
-    let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 253, 742);
-    let read = |packet: &[u8]| Format::IFTP_W.decode_data(packet, pseudo);
-    assert_eq!(read(&whole), Ok((expected, 80)));
-    whole[80] = 1;
-    assert_eq!(read(&whole), Ok((expected, 80)));
-    whole[79] = 1;
-    assert!(read(&whole).is_err());
-    let ack = Ack {
-        sequence: 7,
-        echo: stamp,
-    };
-    let (length, bytes) = draw_covered(packet(1, 40, Payload::IftpAck(ack)));
-    let (header, rest) = ip(&bytes);
-    assert_eq!((length, header.total_len), (30, 30));
-    let pseudo = Sum::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 253, 10);
-    let expected = Header {
-        source_port: 49_152,
-        destination_port: 49_153,
-        ..expected
-    };
-    assert_eq!(Format::IFTP_W.decode_ack(rest, pseudo), Ok(expected));
+    // 70 s: the number of 16 bits and the milliseconds have wrapped.
+    let stamp = Time::from_nanos(70_000_999_999);
+    let sequence = 65_543;
+    let forms: [(_, fn(Packet) -> _, _, _); 2] = [
+        (Format::IFTP, draw, 742, 12),
+        (Format::IFTP_W, draw_covered, 80, 10),
+    ];
+    for (format, draw, covered, length_of_ack) in forms {
+        let data = Payload::IftpData(Data { sequence, stamp });
+        let (length, bytes) = draw(packet(1, 762, data));
+        let (header, rest) = ip(&bytes);
+        assert_eq!((length, header.total_len), (762, 762));
+        assert_eq!((header.protocol.0, rest.len()), (253, 12));
+        let expected = Header {
+            source_port: 49_153,
+            destination_port: 49_152,
+            number: 7,
+            stamp: 70_000 - 65_536,
+        };
+        let mut whole = [rest, &[0; 742 - 12]].concat();
+        let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 253, 742);
+        let read = |packet: &[u8]| format.decode_data(packet, pseudo);
+        assert_eq!(read(&whole), Ok((expected, covered)));
+        whole[covered..].fill(1);
+        assert_eq!(read(&whole), Ok((expected, covered)));
+        whole[covered - 1] = 1;
+        assert!(read(&whole).is_err());
+        let echo = stamp;
+        let ack = Payload::IftpAck(Ack { sequence, echo });
+        let (length, bytes) = draw(packet(1, 40, ack));
+        let (header, rest) = ip(&bytes);
+        assert_eq!(
+            (length, header.total_len),
+            (20 + u32::from(length_of_ack), 20 + length_of_ack)
+        );
+        let pseudo = Sum::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 253, length_of_ack);
+        let expected = Header {
+            source_port: 49_152,
+            destination_port: 49_153,
+            ..expected
+        };
+        assert_eq!(format.decode_ack(rest, pseudo), Ok(expected));
+    }
 }
 
 /// RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement; the header's

@@ -24,6 +24,9 @@ pub use route::Router;
 pub use text::{read_file, read_text};
 pub use units::duration;
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 use whyloss::{Duration, Rate, Time, iftp, tfrc};
 use whyloss_link::LinkSpec;
 
@@ -87,7 +90,13 @@ pub struct Flow {
     pub source: usize,
     /// The index of the receiving node.
     pub sink: usize,
-    /// Links from source to sink, by index; empty: the route with the fewest hops.
+    spec: Arc<FlowSpec>,
+}
+
+/// The part of a flow that many flows may have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// The indices of the links from source to sink. Empty for the route with the fewest hops.
     pub route: Vec<usize>,
     /// The indices of the links from sink to source. Empty for the route with the fewest hops.
     pub return_route: Vec<usize>,
@@ -107,6 +116,20 @@ pub struct Flow {
     pub stop: Option<(Time, Time)>,
     /// Whether the flow is warm-up or cross traffic, which is left out of the totals over flows.
     pub background: bool,
+}
+
+impl Deref for Flow {
+    type Target = FlowSpec;
+
+    fn deref(&self) -> &FlowSpec {
+        &self.spec
+    }
+}
+
+impl DerefMut for Flow {
+    fn deref_mut(&mut self) -> &mut FlowSpec {
+        Arc::make_mut(&mut self.spec)
+    }
 }
 
 /// The transport of a flow.
@@ -222,7 +245,34 @@ impl Scenario {
 }
 
 impl Flow {
-    /// Bits from the start of a data packet in which damage makes the sink drop it.
+    /// Returns a greedy flow from node `source` to node `sink` that starts at once.
+    pub fn new(
+        name: impl Into<String>,
+        (source, sink): (usize, usize),
+        packet_size: u32,
+        transport: Transport,
+    ) -> Self {
+        let spec = FlowSpec {
+            route: Vec::new(),
+            return_route: Vec::new(),
+            packet_size,
+            coverage: None,
+            transport,
+            application: Application::Greedy,
+            start: (Time::ZERO, Time::ZERO),
+            stop: None,
+            background: false,
+        };
+        Self {
+            name: name.into(),
+            source,
+            sink,
+            spec: Arc::new(spec),
+        }
+    }
+
+    /// Returns the number of bits from the start of a data packet in which damage makes the sink
+    /// drop the packet.
     pub fn covered_bits(&self) -> u32 {
         self.coverage.unwrap_or(Packet::WHOLE / 8).saturating_mul(8)
     }

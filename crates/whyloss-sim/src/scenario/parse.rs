@@ -426,13 +426,15 @@ impl Builder<'_> {
             packet_size,
             self.registry,
         )?;
-        let application = optional(&fields, "application", |field| {
+        let mut flow = Flow::new("", (0, 0), packet_size, transport);
+        flow.coverage = coverage;
+        flow.application = optional(&fields, "application", |field| {
             choices::application(field, packet_size)
         })?
         .unwrap_or_default();
-        let start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
-        let stop = optional(&fields, "stop", Field::time_range)?;
-        let background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
+        flow.start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
+        flow.stop = optional(&fields, "stop", Field::time_range)?;
+        flow.background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
         for i in 1..=count.unwrap_or(1) {
             self.room(self.scenario.flows.len(), "flow", field)?;
             let ends = (from.expand(i), to.expand(i));
@@ -443,22 +445,16 @@ impl Builder<'_> {
                 }
                 None => format!("{}->{}", ends.0, ends.1),
             };
-            let flow = Flow {
-                name,
-                source: self.known_node(&ends.0, &from_field)?,
-                sink: self.known_node(&ends.1, &to_field)?,
-                route: self.route(&fields, "route", i)?,
-                return_route: self.route(&fields, "return_route", i)?,
-                packet_size,
-                coverage,
-                transport: transport.clone(),
-                application: application.clone(),
-                start,
-                stop,
-                background,
-            };
+            flow.name = name;
+            flow.source = self.known_node(&ends.0, &from_field)?;
+            flow.sink = self.known_node(&ends.1, &to_field)?;
+            let route = self.route(&fields, "route", i)?;
+            let return_route = self.route(&fields, "return_route", i)?;
+            if (&route, &return_route) != (&flow.route, &flow.return_route) {
+                (flow.route, flow.return_route) = (route, return_route);
+            }
             self.origins.flows.push(entry);
-            self.scenario.flows.push(flow);
+            self.scenario.flows.push(flow.clone());
         }
         Ok(())
     }

@@ -8,20 +8,19 @@ use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, QueueSpec};
 use whyloss_sim::decider::{ReceiverDecider, SENDERS, SenderDecider};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::scenario::{Flow, Transport};
+use whyloss_sim::scenario::Transport;
 use whyloss_sim::{CsvFiles, Measurement, Scenario, Simulation, Trace, TraceOptions};
 
 /// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
     let mut scenario = tiny::scenario(1_000 * seconds);
-    scenario.flows.push(Flow {
-        name: "iftp".to_owned(),
-        transport: Transport::Iftp {
-            options: iftp::Options::default(),
-            classifier: SenderDecider::unaware(),
-        },
-        ..scenario.flows[0].clone()
-    });
+    let mut flow = scenario.flows[0].clone();
+    flow.name = "iftp".into();
+    flow.transport = Transport::Iftp {
+        options: iftp::Options::default(),
+        classifier: SenderDecider::unaware(),
+    };
+    scenario.flows.push(flow);
     let radio = &mut scenario.links[1].link;
     radio.channel = ChannelSpec::BitErrors { rate };
     scenario

@@ -8,7 +8,7 @@ use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::decider::SENDERS;
 use whyloss_sim::host::tcp::Options;
-use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Transport};
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 
 /// How long is measured.
@@ -47,6 +47,17 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
     let parameters = &remembers[..usize::from(classifier == "oracle")];
     let classifier = SENDERS.build(classifier, parameters).expect("registered");
     let classifier = classifier.expect("in range");
+    let transport = Transport::Tcp {
+        classifier,
+        controller: None,
+        options: Options {
+            controller: ControllerSpec {
+                kind,
+                ..ControllerSpec::default()
+            },
+            ..Options::rfc(SEGMENT)
+        },
+    };
     let scenario = Scenario {
         title: String::new(),
         nodes: ["s", "n", "d"].map(str::to_owned).to_vec(),
@@ -56,30 +67,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
             link("back 1", 2, 1, radio, ChannelSpec::None),
             link("back 2", 1, 0, wired, ChannelSpec::None),
         ],
-        flows: vec![Flow {
-            name: "f".to_owned(),
-            source: 0,
-            sink: 2,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size: SEGMENT + 40,
-            coverage: None,
-            transport: Transport::Tcp {
-                classifier,
-                controller: None,
-                options: Options {
-                    controller: ControllerSpec {
-                        kind,
-                        ..ControllerSpec::default()
-                    },
-                    ..Options::rfc(SEGMENT)
-                },
-            },
-            application: Application::Greedy,
-            start: (Time::ZERO, Time::ZERO),
-            stop: None,
-            background: false,
-        }],
+        flows: vec![Flow::new("f", (0, 2), SEGMENT + 40, transport)],
         measure_from: Time::ZERO + Duration::from_secs(10),
         end: Time::ZERO + Duration::from_secs(10 + SECONDS),
         ..Scenario::default()

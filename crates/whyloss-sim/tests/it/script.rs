@@ -30,7 +30,7 @@ pub(crate) fn ms(millis: u64) -> Time {
 
 impl Script {
     pub(crate) fn new(options: &Options) -> Self {
-        Self::of(Sender::new(options, Time::ZERO))
+        Self::of(Sender::new(options))
     }
 
     pub(crate) fn of(sender: Sender) -> Self {

@@ -130,7 +130,7 @@ impl Run {
             channel,
             data: Vec::new(),
             acks: Vec::new(),
-            sender: Sender::new(options, start),
+            sender: Sender::new(options),
             receiver: Receiver::new(options),
             data_at_once: options.recovery == Recovery::Vegas,
             armed: [start, Time::MAX],
@@ -144,12 +144,14 @@ impl Run {
 
     /// Runs until `end` and gives how many packets arrived.
     fn received(mut self, end: Time) -> u64 {
+        let mut received = 0;
         while let Some(Reverse((now, _, event))) = self.events.pop() {
             if now > end {
                 break;
             }
             match event {
                 Event::Data(3, id) => {
+                    received += 1;
                     let ack = self.receiver.on_segment(now, &self.data[id]);
                     self.acknowledge(now, ack);
                 }
@@ -188,7 +190,7 @@ impl Run {
                 }
             }
         }
-        self.receiver.received()
+        received
     }
 
     fn transmit(&mut self, now: Time) {

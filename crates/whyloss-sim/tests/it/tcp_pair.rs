@@ -47,7 +47,7 @@ struct Pair {
 impl Pair {
     fn new(options: &Options, fates: Vec<Fate>) -> Self {
         Self {
-            sender: Sender::new(options, Time::ZERO),
+            sender: Sender::new(options),
             receiver: Receiver::new(options),
             events: BinaryHeap::new(),
             pushed: 0,
@@ -261,7 +261,7 @@ proptest! {
         options in any_options(),
         steps in prop::collection::vec((any::<bool>(), any_ack(), 0..5_000u64), 0..200),
     ) {
-        let mut sender = Sender::new(&options, Time::ZERO);
+        let mut sender = Sender::new(&options);
         let mut now = Time::ZERO;
         for (timer, ack, millis) in steps {
             now += Duration::from_millis(millis as i64);

@@ -394,7 +394,7 @@ fn spared(policy: WirelessPolicy, mut options: Options) -> Script {
     options.controller.wireless = policy;
     let classifier = SenderDecider::Erring { mc: 1.0, mw: 0.0 };
     let random = Streams::new(1).stream("verdict", 0);
-    let sender = Sender::with_decider(&options, classifier, random, Time::ZERO);
+    let sender = Sender::with_decider(&options, None, classifier, random);
     let mut script = Script::of(sender);
     assert!(script.leave(0).into_iter().eq(0..10));
     script

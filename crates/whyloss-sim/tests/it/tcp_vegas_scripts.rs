@@ -3,8 +3,8 @@
 //! timeout 150 ms.
 
 use super::script::{MSS, Script, ms, options};
+use whyloss::Cause;
 use whyloss::congestion::{ControllerKind, VegasDialect};
-use whyloss::{Cause, Time};
 use whyloss_link::Streams;
 use whyloss_sim::decider::SENDERS;
 use whyloss_sim::host::tcp::{Options, Recovery, Sender};
@@ -36,7 +36,7 @@ fn spared(options: &Options) -> Script {
     let oracle = oracle.expect("its defaults");
     let random = Streams::new(0).stream("verdict", 0);
     let mut script = begun(options);
-    script.sender = Sender::with_decider(options, oracle, random, Time::ZERO);
+    script.sender = Sender::with_decider(options, None, oracle, random);
     assert!(script.leave(0).into_iter().eq(0..10));
     assert_eq!(script.ack(100, 1), [10]);
     script.sender.on_lost(1, Cause::Wireless);

@@ -8,7 +8,7 @@ use whyloss_sim::Scenario;
 use whyloss_sim::decider::{RECEIVERS, ReceiverDecider, SenderDecider};
 use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::host::tcp;
-use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Transport};
 
 /// The classifier of this id with its own parameters.
 fn classifier(id: &str) -> ReceiverDecider {
@@ -36,19 +36,10 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
         channel: ChannelSpec::Bernoulli { loss: 0.08 },
         ..LinkSpec::default()
     };
-    let flow = |name: &str, transport| Flow {
-        name: name.to_owned(),
-        source: 0,
-        sink: 2,
-        route: Vec::new(),
-        return_route: Vec::new(),
-        packet_size: 762,
-        coverage: None,
-        transport,
-        application: Application::Greedy,
-        start: (Time::ZERO, Time::ZERO + Duration::from_millis(10)),
-        stop: None,
-        background: false,
+    let flow = |name: &str, transport| {
+        let mut flow = Flow::new(name, (0, 2), 762, transport);
+        flow.start.1 = Time::ZERO + Duration::from_millis(10);
+        flow
     };
     let on_off = Transport::Datagrams {
         rate: Rate::from_kbps(200),

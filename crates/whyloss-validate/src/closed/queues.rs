@@ -13,7 +13,7 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, Streams};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Scenario, Transport};
 use whyloss_sim::{Event, Watch};
 
 use super::Law;
@@ -78,32 +78,20 @@ fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
             ..LinkSpec::default()
         },
     };
+    let transport = Transport::Datagrams {
+        rate,
+        pattern: Pattern::Steady {
+            spacing: Spacing::Exponential {
+                least: Duration::ZERO,
+            },
+            changes: Vec::new(),
+        },
+    };
     let scenario = Scenario {
         title: "a Poisson source".into(),
         nodes: vec!["s".into(), "d".into()],
         links: vec![link(0, 1), link(1, 0)],
-        flows: vec![Flow {
-            name: "poisson".into(),
-            source: 0,
-            sink: 1,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size: SIZE as u32,
-            coverage: None,
-            application: Application::default(),
-            transport: Transport::Datagrams {
-                rate,
-                pattern: Pattern::Steady {
-                    spacing: Spacing::Exponential {
-                        least: Duration::ZERO,
-                    },
-                    changes: Vec::new(),
-                },
-            },
-            start: (Time::ZERO, Time::ZERO),
-            stop: None,
-            background: false,
-        }],
+        flows: vec![Flow::new("poisson", (0, 1), SIZE as u32, transport)],
         measure_from: from,
         end: Time::ZERO + Duration::from_secs(seconds),
         ..Scenario::default()

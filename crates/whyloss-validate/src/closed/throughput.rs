@@ -22,7 +22,7 @@ use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::{ChannelSpec, LinkSpec};
 use whyloss_sim::decider::{ReceiverDecider, SenderDecider};
 use whyloss_sim::host::tcp::{self, Recovery};
-use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Connection, Flow, Scenario, Transport};
 
 use super::Law;
 use crate::case::Metric;
@@ -159,6 +159,8 @@ fn sent(
         link,
     };
     let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
+    let mut flow = Flow::new("flow", (0, 1), PACKET, transport.clone());
+    flow.start.1 = at(1);
     let scenario = Scenario {
         title: "a law of throughput".into(),
         nodes: vec!["s".into(), "d".into()],
@@ -166,20 +168,7 @@ fn sent(
             connection("there", 0, 1, lossy),
             connection("back", 1, 0, link),
         ],
-        flows: vec![Flow {
-            name: "flow".into(),
-            source: 0,
-            sink: 1,
-            route: Vec::new(),
-            return_route: Vec::new(),
-            packet_size: PACKET,
-            coverage: None,
-            application: Application::default(),
-            transport: transport.clone(),
-            start: (Time::ZERO, at(1)),
-            stop: None,
-            background: false,
-        }],
+        flows: vec![flow],
         measure_from: at(FROM),
         end: at(until),
         ..Scenario::default()

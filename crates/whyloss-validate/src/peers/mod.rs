@@ -112,8 +112,8 @@ pub enum PeerError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The case has what no script of ours can describe.
-    #[error("no peer is told of {0}")]
+    /// No script of this project can describe a part of the case.
+    #[error("no peer can simulate {0}")]
     Unknown(&'static str),
 }
 

@@ -95,7 +95,7 @@ impl Ends {
         observer: &mut O,
     ) {
         while let Some(answer) = path.network.first_for_source(link)
-            && answer.flow == self.index
+            && answer.flow == self.flow.index
             && self.foresees(answer.due, answer.number)
         {
             let foreseen = Foreseen {
@@ -104,7 +104,7 @@ impl Ends {
                 next: answer.number,
                 echo: answer.echo,
             };
-            path.network.take_first(link);
+            path.network.transits[link].pop();
             self.foreseen(&foreseen, path, observer);
         }
     }

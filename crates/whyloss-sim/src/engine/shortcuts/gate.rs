@@ -113,10 +113,16 @@ impl Ends {
         let mut parcel = Parcel::default();
         while self.poll_late(deadline, &mut parcel, path, observer) {
             let (network, events) = (&mut path.network, &mut path.events);
-            match network.send_to_gate(deadline, &mut parcel, events, observer) {
+            match network.send::<O, true>(deadline, &mut parcel, events, observer) {
                 Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
                 Sent::AtGate(at) => {
-                    network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
+                    network.wait_at_gate(
+                        self.entities[SOURCE] as usize,
+                        at,
+                        parcel,
+                        at == event,
+                        events,
+                    );
                 }
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), path);

@@ -125,7 +125,9 @@ impl Shortcuts {
     /// Finds the places where the scenario licenses each shortcut, and enters them in the network.
     pub(super) fn license(self, network: &mut Network, scenario: &Scenario) {
         if !self.has(Shortcut::Idle) {
-            network.close_short_cuts();
+            for wire in &mut network.wires {
+                wire.link.close_short_cut();
+            }
         }
         let mut feeders = fuse::feeders(network);
         if self.has(Shortcut::Prompt) {
@@ -148,7 +150,7 @@ impl Shortcuts {
             if self.has(Shortcut::Gate)
                 && let Some(gate) = network.find_gate(scenario, &uses, flow)
             {
-                network.gates[flow] = Some(gate);
+                network.gates.insert(flow, gate);
                 network.gated[gate.link] = Some(flow as u32);
             }
         }

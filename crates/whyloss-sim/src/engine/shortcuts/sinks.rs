@@ -29,7 +29,7 @@ use super::super::network::Network;
 use super::fuse::Feeder;
 use crate::host::Sink;
 use crate::packet::ANSWER_SIZE;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Transport};
 
 /// The way of a flow's packets from its root to a merge, if it has one.
 struct Branch {
@@ -68,7 +68,8 @@ impl Network {
             .map(|flow| self.branch(scenario, feeders, flow))
             .collect();
         for branch in &branches {
-            let silent = Sink::is_silent(&scenario.flows[branch.flow].transport);
+            let transport = &scenario.flows[branch.flow].transport;
+            let silent = matches!(transport, Transport::Datagrams { .. });
             let last = self.hops[self.routes[branch.flow].1 as usize - 2];
             if (branch.alone || silent) && !self.is_busy(last.index()) {
                 self.fuse_sink(branch.flow);

@@ -46,9 +46,8 @@ impl Network {
     ) {
         let idle = self.idle(scenario, feeders, merges);
         let old = std::mem::take(&mut self.hops);
-        let mut hops = Vec::with_capacity(old.len());
-        hops.push(old[0]);
-        let mut known = Known::new();
+        let mut hops = vec![old[0]];
+        let (mut known, mut begins) = (Known::new(), BTreeMap::new());
         for flow in 0..self.routes.len() {
             let (there, back) = self.routes[flow];
             let beyond = old[back as usize..]
@@ -61,13 +60,14 @@ impl Network {
                 (&old[back as usize..beyond], ANSWER_SIZE),
             ];
             let [there, back] = ways.map(|(way, size)| {
-                let begin = hops.len() as u32;
-                self.join(scenario, &idle, way, size, (&mut hops, &mut known));
-                begin
+                let way = self.join(scenario, &idle, way, size, &mut known);
+                *begins.entry(way).or_insert_with_key(|way| {
+                    hops.extend(way);
+                    (hops.len() - way.len()) as u32
+                })
             });
             self.routes[flow] = (there, back);
         }
-        hops.shrink_to_fit();
         self.hops = hops;
     }
 
@@ -78,8 +78,9 @@ impl Network {
         idle: &[Option<Duration>],
         way: &[Hop],
         size: u32,
-        (hops, known): (&mut Vec<Hop>, &mut Known),
-    ) {
+        known: &mut Known,
+    ) -> Vec<Hop> {
+        let mut hops = Vec::new();
         let can = |hop: &Hop| hop.link().is_some_and(|link| idle[link].is_some());
         let mut at = 0;
         while let Some(&first) = way.get(at) {
@@ -98,6 +99,7 @@ impl Network {
             hops.push(Hop::stretch(stretch, first.is_fused()));
             at += length;
         }
+        hops
     }
 
     /// Adds the stretch of these links for packets of this size.

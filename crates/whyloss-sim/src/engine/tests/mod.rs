@@ -81,12 +81,7 @@ fn every_loss_event_is_counted_once() {
             continue;
         };
         let counted = ends.flow.count.recoveries.congestion + ends.flow.count.recoveries.wireless;
-        assert_eq!(
-            counted,
-            sender.fast_recoveries(),
-            "{}",
-            ends.flow.count.name
-        );
+        assert_eq!(counted, sender.fast_recoveries(), "{}", ends.flow.index);
         events += counted;
     }
     assert!(events > 1000, "{events}");

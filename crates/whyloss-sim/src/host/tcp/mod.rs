@@ -310,18 +310,8 @@ impl Options {
         }
     }
 
-    /// The same under this congestion control, or ns-2's form of it in ns-2's TCP.
-    #[must_use]
-    pub fn controlled(mut self, mut controller: ControllerSpec) -> Self {
-        if self.dialect == Dialect::Ns2 {
-            controller.kind = controller.kind.of_ns2();
-        }
-        self.controller = controller;
-        self
-    }
-
-    /// `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `window_` of `window`
-    /// segments, and a `DelAck` sink; a plain sink is `delayed_ack: None`.
+    /// Returns `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `DelAck` sink
+    /// and a `window_` of `window` segments. For a plain sink, set `delayed_ack: None`.
     pub fn ns2(recovery: Recovery, segment_size: u32, window: u32) -> Self {
         let vegas = recovery == Recovery::Vegas;
         Self {
@@ -406,7 +396,7 @@ mod tests {
     /// Ten thousand of them have to fit into a cache. The sender holds its judge.
     #[test]
     fn ends_are_small() {
-        assert!(size_of::<Sender>() <= 336, "{}", size_of::<Sender>());
+        assert!(size_of::<Sender>() <= 352, "{}", size_of::<Sender>());
         assert!(size_of::<Receiver>() <= 80, "{}", size_of::<Receiver>());
     }
 }

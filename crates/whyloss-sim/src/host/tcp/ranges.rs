@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-/// Sorted, disjoint, not touching, not empty.
+use crate::snug;
+
+/// Ranges that are sorted, disjoint, not adjacent and not empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ranges(Vec<Range<u64>>);
 
@@ -114,6 +116,7 @@ impl Ranges {
     pub(super) fn remove_below(&mut self, sequence: u64) -> u64 {
         let whole = self.ending_after(sequence);
         let mut removed: u64 = self.0.drain(..whole).map(|old| old.end - old.start).sum();
+        snug::tidy(&mut self.0);
         if let Some(first) = self.0.first_mut()
             && first.start < sequence
         {

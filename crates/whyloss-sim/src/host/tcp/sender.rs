@@ -76,11 +76,7 @@ pub struct Sender {
     control: UnderPolicy<Held>,
     /// Whether the classifier needs acknowledgements, or there is a meter.
     attentive: bool,
-    /// Whether the last event found a loss: see [`Sender::judgement`].
-    judged: bool,
-    judge: Box<Judge>,
-    /// The last verdict of the judge.
-    judgement: Option<Judgement>,
+    judge: Judge,
     latest_rtt: Duration,
     min_rtt: Duration,
     /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
@@ -137,27 +133,17 @@ fn listens(decider: &SenderDecider) -> bool {
 }
 
 impl Sender {
-    /// A sender that has sent nothing and takes every loss for congestion.
-    pub fn new(options: &Options, now: Time) -> Self {
+    /// Returns a sender that has sent nothing and treats every loss as congestion.
+    pub fn new(options: &Options) -> Self {
         // Whose verdict draws nothing.
         let random = Streams::new(0).stream("verdict", 0);
-        Self::with_decider(options, SenderDecider::unaware(), random, now)
+        Self::with_decider(options, None, SenderDecider::unaware(), random)
     }
 
     /// Returns a sender that has sent nothing, perhaps with a controller from outside in place of
     /// the options'. `decider` decides the causes of its losses, and draws the errors of an erring
     /// reference from `random`.
     pub fn with_decider(
-        options: &Options,
-        decider: SenderDecider,
-        random: Random,
-        _now: Time,
-    ) -> Self {
-        Self::with_controller(options, None, decider, random)
-    }
-
-    /// [`Self::with_decider`], with a controller from outside in place of the options'.
-    pub(crate) fn with_controller(
         options: &Options,
         outside: Option<&OutsideController>,
         decider: SenderDecider,
@@ -190,9 +176,7 @@ impl Sender {
             control,
             attentive: listens(&decider) || meter.is_some(),
             has_timers: meter.is_some() || options.recovery == Recovery::Rack,
-            judged: false,
-            judge: Box::new(Judge::new(decider, random)),
-            judgement: None,
+            judge: Judge::new(decider, random),
             latest_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
             timestamp_tick: options.timestamp_tick.unwrap_or(Duration::ZERO),
@@ -230,15 +214,21 @@ impl Sender {
         sender
     }
 
-    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call
-    /// [`Sender::poll_transmit`] until it answers `None`.
+    /// Prefetches the losses to be judged.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.judge.prefetch();
+    }
+
+    /// Handles an acknowledgement that the receiver sent at `stamped`, on the receiver's clock.
+    /// Then call [`Sender::poll_transmit`] until it returns `None`.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "the engine's hot path is one piece of code"
     )]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
-        self.judged = false;
+        self.judge.clear();
         if ack.next > self.max || ack.next < self.una {
             return;
         }
@@ -278,7 +268,7 @@ impl Sender {
     /// nothing: more than the left edge always needs attention.
     pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
         let random = Streams::new(0).stream("verdict", 0);
-        let mut sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
+        let mut sender = Self::with_decider(options, outside, SenderDecider::unaware(), random);
         sender.handshaking = false;
         sender.settle();
         sender.attention != Attention::Edge
@@ -342,7 +332,7 @@ impl Sender {
     /// Handles the time of [`Sender::next_timeout`]. Then call [`Sender::poll_transmit`] until it
     /// returns `None`.
     pub fn on_timeout(&mut self, now: Time) {
-        self.judged = false;
+        self.judge.clear();
         if self.on_timers_by_time(now) || now < self.deadline || self.una == self.max {
             return;
         }
@@ -355,7 +345,7 @@ impl Sender {
         let loss = self
             .loss_event(now, Detection::Timeout, self.outstanding())
             .repeated(self.una_at_timeout == self.una);
-        let cause = self.classify(&loss);
+        let cause = self.classify(&loss, self.una);
         self.control.on_timeout(&loss, cause);
         self.meter_timeout(now);
         self.note_cut(Some(Detection::Timeout));
@@ -415,10 +405,7 @@ impl Sender {
     /// the lost segments of the window that had no verdict yet, and their true causes.
     #[inline]
     pub fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
-        if !self.judged {
-            return None;
-        }
-        self.judgement.map(|said| (said, &self.judge.packets[..]))
+        self.judge.judgement()
     }
 
     /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller
@@ -513,18 +500,10 @@ impl Sender {
             .min_rtt(known(self.min_rtt))
     }
 
-    /// Asks why segment `una` was lost.
-    fn classify(&mut self, loss: &LossEvent) -> Cause {
-        self.classify_from(loss, self.una)
-    }
-
-    /// Asks why the segments from this one on were lost.
-    fn classify_from(&mut self, loss: &LossEvent, first: u64) -> Cause {
-        let said = self.judge.judge(loss, first);
-        self.judgement = Some(said);
+    /// Asks for the cause of the loss of the segments from `first` on.
+    fn classify(&mut self, loss: &LossEvent, first: u64) -> Cause {
         let before = (self.control.window(), self.control.ssthresh());
-        self.judged = !self.judge.waits(loss.detection, before.0, before.1);
-        said.verdict
+        self.judge.judge(loss, first, before).verdict
     }
 
     /// Ends a recovery. If its verdict waited for this and is now wireless, undoes the effect of
@@ -533,10 +512,6 @@ impl Sender {
         let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
             return;
         };
-        if let Some(said) = &mut self.judgement {
-            said.verdict = cause;
-            self.judged = true;
-        }
         if cause == Cause::Wireless {
             self.control.on_spurious_loss(now, cwnd, ssthresh);
         }
@@ -584,11 +559,6 @@ impl Sender {
         self.control.window().min(receive_window)
     }
 
-    /// No segment is timed any longer: it might have been retransmitted (Karn's rule).
-    fn forget_timing(&mut self) {
-        self.timed_sequence = UNTIMED;
-    }
-
     /// Decides what needs attention until the state changes again.
     fn settle(&mut self) {
         self.handshaking &= self.una < self.handshake_length();
@@ -610,11 +580,6 @@ impl Sender {
             || sacked
             || self.ecn.is_some()
             || matches!(self.recovery, Recovery::Vegas | Recovery::Rack)
-    }
-
-    /// Whether the connection waits for its first acknowledgement.
-    fn is_handshaking(&self) -> bool {
-        self.handshaking
     }
 
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::datagrams::{Law, Pattern};
-use crate::scenario::{Application, Connection, Transport};
+use crate::scenario::{Connection, Transport};
 use whyloss::tfrc;
 use whyloss_link::{ChannelSpec, LinkSpec};
 
@@ -18,30 +18,20 @@ fn good() -> Scenario {
         to,
         link: link.clone(),
     };
+    let transport = Transport::Datagrams {
+        rate: Rate::from_kbps(75),
+        pattern: Pattern::Bursts {
+            law: Law::Exponential,
+            burst: Duration::from_millis(500),
+            idle: Duration::ZERO,
+        },
+    };
+    let mut flow = Flow::new("flow", (0, 1), 762, transport);
+    flow.route = vec![0];
     Scenario {
         nodes: vec!["a".into(), "b".into()],
         links: vec![connection("there", 0, 1), connection("back", 1, 0)],
-        flows: vec![Flow {
-            name: "flow".into(),
-            source: 0,
-            sink: 1,
-            route: vec![0],
-            return_route: vec![],
-            packet_size: 762,
-            coverage: None,
-            transport: Transport::Datagrams {
-                rate: Rate::from_kbps(75),
-                pattern: Pattern::Bursts {
-                    law: Law::Exponential,
-                    burst: Duration::from_millis(500),
-                    idle: Duration::ZERO,
-                },
-            },
-            application: Application::Greedy,
-            start: (Time::ZERO, Time::ZERO),
-            stop: None,
-            background: false,
-        }],
+        flows: vec![flow],
         end: Time::from_nanos(1),
         ..Scenario::default()
     }

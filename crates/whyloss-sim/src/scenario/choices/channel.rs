@@ -8,7 +8,7 @@ use whyloss_link::channel::{
 };
 
 use super::{Choice, positive, probability};
-use crate::recording;
+use crate::recording::{self, MOST_PACKETS};
 use crate::scenario::document::{self, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
@@ -90,7 +90,15 @@ pub(in crate::scenario) fn channel(
             })
         }
         "pattern" => {
-            only(&["file", "column", "by", "loss_from", "loss_to", "next"])?;
+            only(&[
+                "file",
+                "column",
+                "by",
+                "trial",
+                "loss_from",
+                "loss_to",
+                "next",
+            ])?;
             pattern(&choice, directory)?
         }
         "recorded" => {
@@ -181,6 +189,9 @@ fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> 
     let by_time = choice.or("by", false, |by| {
         by.one_of(&[("packet", false), ("time", true)])
     })?;
+    let trial = choice.get("trial");
+    let trial = trial.map(|trial| Ok((trial.integer(1..=MOST_PACKETS as u64)?, trial)));
+    let trial = trial.transpose()?;
     let least = choice.or("loss_from", 0.0, probability)?;
     let most = choice
         .get("loss_to")
@@ -194,6 +205,16 @@ fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> 
     let refused = |error: recording::RecordingError| field.fault(error.to_string());
     let mut recording = recording::read(&path, column).map_err(refused)?;
     let trials = recording.trials.len();
+    if let Some((number, field)) = trial {
+        let place = number as usize - 1;
+        if place >= trials {
+            let path = path.display();
+            return Err(field.fault(format!(
+                "found trial {number}, but {path} has {trials}; expected 1 to {trials}"
+            )));
+        }
+        recording.trials = vec![recording.trials.swap_remove(place)];
+    }
     recording.keep_losses(least, most.unwrap_or(f64::INFINITY));
     if recording.trials.is_empty() {
         return Err(field.fault(format!(

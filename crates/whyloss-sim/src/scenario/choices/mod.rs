@@ -147,6 +147,14 @@ fn positive(field: &Field<'_>) -> Result<Duration, Fault> {
     }
 }
 
+/// Reads a duration above zero, or "none".
+fn positive_or_none(field: &Field<'_>) -> Result<Option<Duration>, Fault> {
+    if field.is_word("none") {
+        return Ok(None);
+    }
+    positive(field).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     /// The reference has a row for every key, so that it cannot fall behind.

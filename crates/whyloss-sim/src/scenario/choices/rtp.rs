@@ -31,6 +31,8 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
         ("whyloss", Estimator::Whyloss),
         ("gcc", Estimator::Gcc),
         ("nada", Estimator::Nada),
+        ("scream", Estimator::Scream),
+        ("oracle", Estimator::Oracle),
     ];
     Ok(Options {
         feedback: choice.or("feedback", base.feedback, |field| field.one_of(&feedback))?,

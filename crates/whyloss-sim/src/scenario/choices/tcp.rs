@@ -9,7 +9,7 @@ use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
 use super::own::own;
 use super::scheme::Windowed;
-use super::{Choice, positive};
+use super::{Choice, positive, positive_or_none};
 use crate::registry::{OutsideController, Registry};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
@@ -132,12 +132,7 @@ pub(super) fn options(
         echo: choice.or("echo", base.echo, |field| {
             field.one_of(&[("earliest", Echo::Earliest), ("latest", Echo::Latest)])
         })?,
-        timestamp_tick: choice.or("timestamp_tick", base.timestamp_tick, |field| {
-            if field.is_word("none") {
-                return Ok(None);
-            }
-            positive(field).map(Some)
-        })?,
+        timestamp_tick: choice.or("timestamp_tick", base.timestamp_tick, positive_or_none)?,
         controller: ControllerSpec {
             kind,
             wireless: choice.or("wireless", policy, wireless)?,
@@ -151,12 +146,7 @@ pub(super) fn options(
         })?,
         rto: rto(choice, base.rto)?,
         ecn: choice.or("ecn", base.ecn, Field::flag)?,
-        delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
-            if field.is_word("none") {
-                return Ok(None);
-            }
-            positive(field).map(Some)
-        })?,
+        delayed_ack: choice.or("delayed_ack", base.delayed_ack, positive_or_none)?,
         ack_every: choice.or("ack_every", base.ack_every, |field| {
             field.integer(1..=255).map(|count| count as u8)
         })?,

@@ -5,7 +5,7 @@ use whyloss::tfrc::{
     RetransmitTimeout, SlowStart,
 };
 
-use super::{Choice, positive};
+use super::{Choice, positive, positive_or_none};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
@@ -84,12 +84,7 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
                 ("from-last-packet", Pacing::FromLastPacket),
             ])
         })?,
-        backoff_limit: choice.or("backoff_limit", base.backoff_limit, |field| {
-            if field.is_word("none") {
-                return Ok(None);
-            }
-            positive(field).map(Some)
-        })?,
+        backoff_limit: choice.or("backoff_limit", base.backoff_limit, positive_or_none)?,
         cap_timeouts: choice.or("cap_timeouts", base.cap_timeouts, Field::flag)?,
         packets_per_ack: choice.or("packets_per_ack", base.packets_per_ack, |field| {
             field.number(1.0..=100.0)

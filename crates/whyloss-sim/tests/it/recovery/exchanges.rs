@@ -43,7 +43,7 @@ struct Exchange {
 impl Exchange {
     fn new(options: &Options) -> Self {
         Self {
-            sender: Sender::new(options, Time::ZERO),
+            sender: Sender::new(options),
             receiver: Receiver::new(options),
             data: vec![],
             acks: (Time::ZERO, Time::ZERO, 0),

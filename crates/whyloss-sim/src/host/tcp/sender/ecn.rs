@@ -97,7 +97,7 @@ impl Sender {
     /// Returns whether the segment that [`Sender::poll_transmit`] returned last is ECN-capable, and
     /// whether it carries CWR.
     pub fn marking(&mut self, segment: &Segment) -> (bool, bool) {
-        let syn = self.is_handshaking() && segment.sequence == 0;
+        let syn = self.handshaking && segment.sequence == 0;
         match &mut self.ecn {
             Some(cuts) if !segment.retransmission => (!syn, std::mem::take(&mut cuts.owed)),
             _ => (false, false),

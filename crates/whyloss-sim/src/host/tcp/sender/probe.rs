@@ -32,7 +32,7 @@ pub(super) struct Probe {
     /// TLP.is_retrans, whether the probe was a retransmission.
     retransmits: bool,
     /// Whether a round trip was measured since the last probe.
-    measured: bool,
+    pub(super) measured: bool,
 }
 
 impl Probe {
@@ -56,12 +56,7 @@ impl Probe {
         }
     }
 
-    /// A round trip was measured.
-    pub(super) fn on_measured(&mut self) {
-        self.measured = true;
-    }
-
-    /// The timer has expired: a probe leaves next.
+    /// Handles the expiry of the timer: a probe leaves next.
     pub(super) fn expire(&mut self) {
         self.at = Time::MAX;
         self.leaves = true;

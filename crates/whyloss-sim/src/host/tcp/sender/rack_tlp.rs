@@ -74,7 +74,7 @@ impl Sender {
         by_time.rack.update(now, ack.echo, min_rtt);
         by_time.rack.adapt(ack.duplicate().is_some(), una, nxt);
         if !duplicate {
-            by_time.probe.on_measured();
+            by_time.probe.measured = true;
         }
         let repaired = by_time.probe.on_ack(ack, duplicate);
         self.end_repairs(now);
@@ -134,7 +134,7 @@ impl Sender {
         let window = self.window_segments();
         let limit = self.una.saturating_add(u64::from(self.receive_window));
         let limit = limit.min(self.segments);
-        let waits = self.is_handshaking() && self.nxt > self.una;
+        let waits = self.handshaking && self.nxt > self.una;
         let spares = self.limited_transmit || self.in_recovery;
         let reduces = self.in_recovery && self.meter.is_none();
         let by_time = self.by_time.as_mut()?;
@@ -164,7 +164,7 @@ impl Sender {
         if probes {
             by_time.probe.leave(self.nxt, !is_new);
             if !is_new {
-                self.forget_timing();
+                self.timed_sequence = super::UNTIMED;
             }
         } else if is_new {
             self.plan_probe(now);
@@ -252,7 +252,7 @@ impl Sender {
         let loss = self
             .loss_event(now, Detection::TimeThreshold, in_flight)
             .first(self.bytes(repaired));
-        let cause = self.classify_from(&loss, repaired);
+        let cause = self.classify(&loss, repaired);
         if !self.was_cut_by_mark(repaired) {
             self.control.on_loss(&loss, cause);
             self.control.on_recovery_end(now, u64::MAX);

@@ -98,7 +98,7 @@ impl Sender {
 
     /// Returns the next segment to leave as far as windows and losses decide.
     fn next_unpaced(&mut self) -> Option<u64> {
-        if self.is_handshaking() && self.nxt > self.una {
+        if self.handshaking && self.nxt > self.una {
             return None;
         }
         if self.retransmit {
@@ -219,12 +219,12 @@ impl Sender {
         // Without what limited transmit sent (RFC 5681 §3.2 step 2).
         let in_flight = self.nxt_before.saturating_sub(self.una);
         let loss = self.loss_event(now, detection, in_flight);
-        let cause = self.classify(&loss);
+        let cause = self.classify(&loss, self.una);
         if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
         self.note_cut(Some(detection));
-        self.forget_timing();
+        self.timed_sequence = super::UNTIMED;
         self.restart_timer(now);
     }
 

@@ -53,12 +53,7 @@ impl Sender {
         self.rto.srtt()
     }
 
-    /// The variation of the round-trip time; `None` without a sample.
-    pub fn rttvar(&self) -> Option<Duration> {
-        self.rto.rttvar()
-    }
-
-    /// The retransmission timeout in force, back-off included.
+    /// Returns the current retransmission timeout, back-off included.
     pub fn rto(&self) -> Duration {
         self.rto.timeout()
     }

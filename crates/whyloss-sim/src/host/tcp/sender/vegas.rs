@@ -138,7 +138,7 @@ impl Sender {
             let inflation = self.bytes(u64::from(self.inflation));
             loss.window = loss.window.saturating_add(inflation);
         }
-        let cause = self.classify(&loss);
+        let cause = self.classify(&loss, self.una);
         if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
@@ -165,7 +165,7 @@ impl Sender {
             };
             self.duplicates = self.duplicates.max(DUP_THRESH);
         }
-        self.forget_timing();
+        self.timed_sequence = super::UNTIMED;
         self.restart_timer(now);
         self.open_inflated_vegas();
     }
