@@ -25,7 +25,7 @@
 //! to 32,767 packets old.
 
 use crate::bandwidth::Bandwidth;
-use crate::{Ecn, Estimator, Fate, Report, Time};
+use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
 
 /// The number of packets that may still be reported.
@@ -72,8 +72,6 @@ impl Clock {
 /// The step of transport-wide feedback and that of its reference times, in ns.
 const STEP: i64 = 250_000;
 const REFERENCE: u64 = 64_000_000;
-/// The middle of an NTP time starts again after 65,536 s.
-const NTP: u64 = 65_536_000_000_000;
 
 impl<E: Bandwidth> Session<E> {
     /// Creates a session that passes reports to `estimator`.
@@ -84,7 +82,7 @@ impl<E: Bandwidth> Session<E> {
             sent: vec![(u64::MAX, Time::ZERO, 0); RING as usize].into_boxed_slice(),
             latest: None,
             transport: clock(REFERENCE << 24),
-            report: clock(NTP),
+            report: clock(rfc8888::PERIOD),
             batch: Vec::with_capacity(BATCH),
         }
     }
@@ -126,24 +124,19 @@ impl<E: Bandwidth> Session<E> {
                 reports += self.on_twcc(now, &twcc);
             }
         }
-        let mut rest = bytes;
-        while let [first, kind, high, low, after @ ..] = rest {
-            let length = 4 * usize::from(u16::from_be_bytes([*high, *low]));
-            let Some(body) = after.get(..length) else {
-                break;
-            };
-            // RFC 8888, section 3.1: transport feedback of format 11.
-            if (*kind, first & 31) == (205, 11) {
-                reports += self.on_ccfb(now, body);
-            }
-            rest = &after[length..];
+        for report in rfc8888::reports(bytes) {
+            reports += self.on_ccfb(now, &report);
         }
         reports
     }
 
+    /// Returns the time of a reference of transport-wide feedback.
+    pub(crate) fn reference(&mut self, reference: u32) -> u64 {
+        self.transport.read(REFERENCE * u64::from(reference))
+    }
+
     fn on_twcc(&mut self, now: Time, twcc: &Twcc<'_>) -> usize {
-        let reference = REFERENCE * u64::from(twcc.reference_time());
-        let mut at = self.transport.read(reference);
+        let mut at = self.reference(twcc.reference_time());
         let mut reports = 0;
         for packet in twcc.packets() {
             let Ok((number, status)) = packet else { break };
@@ -160,44 +153,24 @@ impl<E: Bandwidth> Session<E> {
         reports
     }
 
-    fn on_ccfb(&mut self, now: Time, body: &[u8]) -> usize {
-        // The sender's source before the streams, the time of the report behind them.
-        let end = body.len().saturating_sub(4);
-        let (Some(mut streams), Some(&[a, b, c, d])) = (body.get(4..end), body.get(end..)) else {
-            return 0;
-        };
-        let stamp = u64::from(u32::from_be_bytes([a, b, c, d]));
-        let told = self.report.read(stamp * 1_000_000_000 / 65_536);
+    fn on_ccfb(&mut self, now: Time, report: &rfc8888::Report<'_>) -> usize {
+        let told = self.report.read(report.at);
         let mut reports = 0;
-        while let [_, _, _, _, high, low, more, less, rest @ ..] = streams {
-            let first = u16::from_be_bytes([*high, *low]);
-            let many = usize::from(u16::from_be_bytes([*more, *less]));
-            let Some(metrics) = rest.get(..2 * many) else {
-                break;
-            };
-            for (place, metric) in (0_u16..).zip(metrics.chunks_exact(2)) {
-                let word = u16::from_be_bytes([metric[0], metric[1]]);
-                let fate = if word >> 15 == 0 {
-                    Fate::Lost(None)
-                } else {
-                    // 1/1024 s before the report; the two largest say that it is longer, or not
-                    // known.
-                    let before = u64::from(word & 0x1fff);
-                    let at = told.saturating_sub(before * 1_000_000_000 / 1_024);
-                    let at = (before < 0x1ffe).then_some(Time::from_nanos(at));
-                    Fate::Arrived(at, Ecn::from_bits((word >> 13) as u8))
-                };
-                reports += self.report(now, first.wrapping_add(place), fate);
+        for stream in report.streams() {
+            for (place, arrival) in (0_u16..).zip(stream.packets()) {
+                let fate = arrival.map_or(Fate::Lost(None), |arrival| {
+                    let at = arrival.before.map(|before| told.saturating_sub(before));
+                    Fate::Arrived(at.map(Time::from_nanos), arrival.ecn)
+                });
+                reports += self.report(now, stream.first.wrapping_add(place), fate);
             }
-            // Padded to whole words.
-            streams = rest.get(2 * (many + many % 2)..).unwrap_or(&[]);
         }
         self.hand_on(now);
         reports
     }
 
     /// Adds the report of one packet, if this session sent it.
-    fn report(&mut self, now: Time, number: u16, fate: Fate) -> usize {
+    pub(crate) fn report(&mut self, now: Time, number: u16, fate: Fate) -> usize {
         let Some(latest) = self.latest else { return 0 };
         let Some(id) = latest.checked_sub(u64::from((latest as u16).wrapping_sub(number))) else {
             return 0;
@@ -218,7 +191,8 @@ impl<E: Bandwidth> Session<E> {
         1
     }
 
-    fn hand_on(&mut self, now: Time) {
+    /// Passes the added reports to the estimator.
+    pub(crate) fn hand_on(&mut self, now: Time) {
         self.estimator.on_reports(now, &self.batch);
         self.batch.clear();
     }
