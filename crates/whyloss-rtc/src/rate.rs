@@ -49,6 +49,7 @@
 //! No state but `known`, `gain` and `proven` lasts longer than a congestion.
 
 use crate::delay::Queue;
+use crate::rival::Rival;
 use crate::train::Shown;
 use whyloss::{Duration, Time};
 
@@ -58,7 +59,9 @@ const LIMIT: f64 = 0.010;
 const CAUTION: f64 = 1.0 / 64.0;
 /// The scale of steps that grow with the root of rate and time, in bit/s².
 const ROOT: f64 = 2.5e6;
-/// So far below a rate that the path took, nothing refuses.
+/// The share of the target that a refusal leaves beside a rival: CUBIC's β (RFC 9438, section 4.6).
+const LEFT: f64 = 0.7;
+/// The relative distance below a rate that the path took at which nothing refuses packets.
 const BELOW: f64 = 1.0 / 16.0;
 /// The relative distance below that rate to which a loss beside an empty queue lowers the target.
 const TEST: f64 = BELOW + 2.0 * CAUTION;
@@ -105,6 +108,7 @@ pub(crate) struct Control {
     proven: Most,
     /// The share of packets that the odds call refused where nothing refuses.
     mistaken: f64,
+    rival: Rival,
 }
 
 impl Control {
@@ -125,6 +129,7 @@ impl Control {
             ceiling: 0.0,
             proven: Most::default(),
             mistaken: 0.0,
+            rival: Rival::default(),
         }
     }
 
@@ -143,6 +148,13 @@ impl Control {
         let accepted = seen.sent.map(|sent| sent * (1.0 - refused));
         let ahead = seen.queue.delay + seen.queue.trend * trip / 2.0;
         let limit = if self.congested { LIMIT / 4.0 } else { LIMIT };
+        if self
+            .rival
+            .on_round(ahead > limit, seen.queue.delay, refused > CAUTION)
+        {
+            self.compete(seen, refused);
+            return;
+        }
         if ahead > limit {
             if !self.congested {
                 self.ceiling = self.target;
@@ -169,7 +181,21 @@ impl Control {
         }
     }
 
-    /// The share that a queue refused beyond mistakes, or 0 if there was none that could refuse.
+    /// Sets a target that claims a share of the queue beside a rival.
+    fn compete(&mut self, seen: &Seen, refused: f64) {
+        let trip = seen.trip.as_secs_f64();
+        if refused > CAUTION {
+            self.set(self.target * LEFT);
+        } else {
+            let risen = self.target + 8.0 * seen.size * self.dt / (trip * trip);
+            self.set(risen.min(2.0 * seen.sent.unwrap_or(0.0)).max(self.target));
+        }
+        (self.congested, self.queued) = (true, true);
+        (self.known, self.gain) = (self.target, CAUTION);
+    }
+
+    /// Returns the share that a queue refused, less the odds' mistakes; 0 if nothing could refuse
+    /// packets.
     fn believed(&mut self, now: Time, seen: &Seen) -> f64 {
         let proven = self.proven.most();
         let error = (self.mistaken / seen.packets).sqrt();
