@@ -10,6 +10,7 @@
 //! ```
 
 use crate::bandwidth::Bandwidth;
+use crate::instant::{Clock, nanos};
 use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtc_interceptor::{BandwidthEstimator, EstimatorStats, PacketReport};
 use std::time::{Duration, Instant};
@@ -18,18 +19,14 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Whyloss {
     estimator: Estimator,
-    /// The instant that [`EPOCH`] stands for.
-    epoch: Option<Instant>,
+    clock: Clock,
 }
-
-/// Where the sender's clock begins, so that packets that left before the first report have a time.
-const EPOCH: Duration = Duration::from_hours(1);
 
 impl Whyloss {
     /// Wraps `estimator`.
     pub fn new(estimator: Estimator) -> Self {
-        let epoch = None;
-        Self { estimator, epoch }
+        let clock = Clock::default();
+        Self { estimator, clock }
     }
 
     /// Returns the estimator.
@@ -38,23 +35,13 @@ impl Whyloss {
     }
 }
 
-/// Times of before the epoch by more than an hour become zero.
-fn time(epoch: Instant, at: Instant) -> Time {
-    let after = at.saturating_duration_since(epoch);
-    let before = epoch.saturating_duration_since(at);
-    nanos((EPOCH + after).saturating_sub(before))
-}
-
-fn nanos(span: Duration) -> Time {
-    Time::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
-}
-
 impl BandwidthEstimator for Whyloss {
     fn on_reports(&mut self, now: Instant, reports: &[PacketReport]) {
-        let epoch = *self.epoch.get_or_insert(now);
+        let now = self.clock.read(now);
+        let clock = self.clock;
         let read = |report: &PacketReport| Report {
             id: report.id,
-            departed: time(epoch, report.departure),
+            departed: { clock }.read(report.departure),
             size: u32::try_from(report.size).unwrap_or(u32::MAX),
             fate: if report.arrived {
                 Fate::Arrived(report.arrival.map(nanos), Ecn::from_bits(report.ecn as u8))
@@ -62,8 +49,7 @@ impl BandwidthEstimator for Whyloss {
                 Fate::Lost(None)
             },
         };
-        self.estimator
-            .on_reports(time(epoch, now), reports.iter().map(read));
+        self.estimator.on_reports(now, reports.iter().map(read));
     }
 
     fn target_bitrate(&self) -> f64 {
@@ -71,14 +57,12 @@ impl BandwidthEstimator for Whyloss {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if let Some(epoch) = self.epoch {
-            self.estimator.timeout(time(epoch, now));
-        }
+        let now = self.clock.read(now);
+        self.estimator.timeout(now);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let due = Duration::from_nanos(self.estimator.poll_timeout()?.as_nanos());
-        self.epoch?.checked_add(due.checked_sub(EPOCH)?)
+        self.clock.instant(self.estimator.poll_timeout()?)
     }
 
     fn stats(&self) -> EstimatorStats {

@@ -54,6 +54,8 @@ mod ecn;
 mod fates;
 #[cfg(feature = "rtcp")]
 pub mod feedback;
+#[cfg(any(feature = "rtc-interceptor", feature = "str0m"))]
+mod instant;
 #[cfg(feature = "rtc-interceptor")]
 pub mod interceptor;
 mod loss;
@@ -62,9 +64,16 @@ pub mod media;
 #[cfg(feature = "media")]
 pub mod nada;
 mod rate;
+#[cfg(feature = "rtcp")]
+pub mod rfc8888;
+mod rival;
 mod round;
+#[cfg(feature = "media")]
+pub mod scream;
 #[cfg(feature = "sim")]
 pub mod sim;
+#[cfg(feature = "str0m")]
+pub mod str0m;
 mod train;
 
 use delay::Delay;
@@ -315,3 +324,8 @@ impl Estimator {
         }
     }
 }
+
+/// Compiles the code of the guide.
+#[cfg(all(doctest, feature = "rtc-interceptor"))]
+#[doc = include_str!("../../../docs/guides/rtc.md")]
+struct Guide;

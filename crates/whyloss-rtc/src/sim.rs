@@ -4,14 +4,15 @@
 //! of frames, and nothing else is random.
 
 use whyloss::{Duration, Time};
-use whyloss_sim::host::outside::{Beginning, Host, Hosts};
+use whyloss_sim::host::outside::{Beginning, Host, Hosts, Truth};
 use whyloss_sim::host::rtp::{self, CallResult, Estimator as Name, Feedback as Format, Options};
 use whyloss_sim::observe::SourceState;
 
-use crate::Estimator;
 use crate::bandwidth::Bandwidth;
 use crate::media::{Feedback, Receiver, Sender, Settings, packet};
 use crate::nada::Nada;
+use crate::scream::Scream;
+use crate::{Estimator, Fate, Report};
 
 /// Installs RTP flows for all runs of this process.
 pub fn install() {
@@ -21,7 +22,7 @@ pub fn install() {
 /// Returns whether this build has the estimator.
 pub fn knows(name: Name) -> bool {
     match name {
-        Name::Whyloss | Name::Nada => true,
+        Name::Whyloss | Name::Nada | Name::Scream | Name::Oracle => true,
         Name::Gcc => cfg!(feature = "rtc-interceptor"),
     }
 }
@@ -31,6 +32,7 @@ pub fn knows(name: Name) -> bool {
 pub fn estimator(name: Name, initial: f64, least: f64, most: f64) -> Box<dyn Bandwidth> {
     match name {
         Name::Nada => Box::new(Nada::new(initial, least, most)),
+        Name::Scream => Box::new(Scream::new(initial, least, most)),
         #[cfg(feature = "rtc-interceptor")]
         Name::Gcc => {
             let gcc = rtc_interceptor::Gcc::new(initial, least, most);
@@ -73,6 +75,15 @@ fn hosts(options: &Options, beginning: Beginning) -> Hosts {
         settings.least,
         settings.most,
     );
+    let estimator = match options.estimator {
+        Name::Oracle => Box::new(Told {
+            estimator,
+            truth: beginning.judge.truth(),
+            first: None,
+            reports: Vec::new(),
+        }),
+        _ => estimator,
+    };
     let sender = Sender::new(settings.clone(), estimator, beginning.seed, beginning.start);
     let goal = beginning.capacity.map_or(settings.most, |rate| {
         (rate.as_bps() as f64).min(settings.most)
@@ -83,6 +94,46 @@ fn hosts(options: &Options, beginning: Beginning) -> Hosts {
             receiver: Receiver::new(settings.clone()),
             call: Call::new(settings, goal, &beginning),
         }),
+    }
+}
+
+/// An estimator that knows the cause of every loss.
+struct Told {
+    estimator: Box<dyn Bandwidth>,
+    truth: Truth,
+    /// The number of the first packet; datagrams count from 0.
+    first: Option<u64>,
+    reports: Vec<Report>,
+}
+
+impl Bandwidth for Told {
+    fn on_sent(&mut self, now: Time, id: u64, size: u32) {
+        self.first.get_or_insert(id);
+        self.estimator.on_sent(now, id, size);
+    }
+
+    fn on_reports(&mut self, now: Time, reports: &[Report]) {
+        let first = self.first.unwrap_or(0);
+        self.reports.clear();
+        self.reports.extend_from_slice(reports);
+        for report in &mut self.reports {
+            if report.fate == Fate::Lost(None) {
+                report.fate = Fate::Lost(self.truth.cause(report.id - first));
+            }
+        }
+        self.estimator.on_reports(now, &self.reports);
+    }
+
+    fn target(&self) -> f64 {
+        self.estimator.target()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.estimator.poll_timeout()
+    }
+
+    fn timeout(&mut self, now: Time) {
+        self.estimator.timeout(now);
     }
 }
 

@@ -56,7 +56,7 @@ fn engines_agree_and_the_seed_fixes_the_run() {
     let both = format!(
         r#"{LOSSY} }}, {{ name = "back", from = "b", to = "a", rate = "2 Mbit/s", delay = "50 ms", queue = {{ packets = 50 }}, channel = {{ kind = "bernoulli", loss = 0.05 }}"#
     );
-    for estimator in ["whyloss", "nada", "gcc"] {
+    for estimator in ["whyloss", "oracle", "nada", "scream", "gcc"] {
         if estimator == "gcc" && cfg!(not(feature = "rtc-interceptor")) {
             continue;
         }
@@ -77,6 +77,18 @@ fn engines_agree_and_the_seed_fixes_the_run() {
             assert!(call.shown > 180, "{transport}: {call:?}");
         }
     }
+}
+
+/// The truth reaches the host, and losses of the radio no longer lower the rate.
+#[test]
+fn an_oracle_is_told_causes() {
+    let [told, judged] = ["oracle", "whyloss"].map(|estimator| {
+        let transport = format!(r#"estimator = "{estimator}", most = "4 Mbit/s""#);
+        let lossy = LOSSY.replace("0.05", "0.2");
+        call(&scenario(&transport, &lossy, 40), 1)
+    });
+    assert_ne!(told.received_bytes, judged.received_bytes);
+    assert!(rate(&told, 40) > 1.3, "{:?}", told.lost);
 }
 
 /// Without repairs each loss costs the picture until the next key frame.
