@@ -16,9 +16,6 @@ pub(super) fn transport<'a>(
     wire: u32,
     depth: usize,
 ) -> Result<Packet<'a>, Pass> {
-    if let Some(packet) = plain(bytes) {
-        return Ok(packet);
-    }
     let (slice, _) = LaxIpSlice::from_slice(bytes).map_err(|error| match error {
         etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
         etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
@@ -44,62 +41,51 @@ pub(super) fn transport<'a>(
     let length = length.checked_sub(headers as u32).ok_or(Pass::Malformed)?;
     let ends = (slice.source_addr(), slice.destination_addr());
     let protocol = payload.ip_number;
-    if payload.fragmented {
-        let fragment = fragment(&slice, length).ok_or(Pass::Malformed)?;
-        let key = Key {
-            ends,
-            protocol: protocol.0,
-            id: fragment.0,
-        };
-        // The ports are in the first fragment, which waits here until the length of the whole is
-        // known.
-        let first = (fragment.1.offset == 0).then(|| {
-            upper(
-                protocol.0,
-                payload.payload,
-                length,
-                ends,
-                ip_id,
-                depth,
-                fragments,
-            )
-        });
-        return match first {
-            Some(Ok(Packet {
-                body: Body::Tcp(segment),
-                source,
-                destination,
-                ..
-            })) => {
-                let head = length - segment.length;
-                fragments.first(key, fragment.1, (segment, head, source, destination, ip_id))
-            }
-            // A datagram's payload is not put together; its first fragment stands for it.
-            Some(other) => return other,
-            None => fragments.later(key, fragment.1),
-        }
-        .map(|(segment, source, destination, ip_id)| Packet {
-            source,
-            destination,
-            ip_id,
-            body: Body::Tcp(segment),
-        })
-        .ok_or(Pass::Waits);
+    let packet = |fragments: &mut Fragments| {
+        let bytes = payload.payload;
+        upper(protocol.0, bytes, length, ends, ip_id, depth, fragments)
+    };
+    if !payload.fragmented {
+        return packet(fragments);
     }
-    upper(
-        protocol.0,
-        payload.payload,
-        length,
+    let (id, fragment) = fragment(&slice, length).ok_or(Pass::Malformed)?;
+    let key = Key {
         ends,
+        protocol: protocol.0,
+        id,
+    };
+    let whole = if fragment.offset == 0 {
+        let packet = packet(fragments)?;
+        match packet.body {
+            // The ports are in the first fragment, which waits until the length of the whole is
+            // known.
+            Body::Tcp(segment) if protocol == ip_number::TCP => {
+                let head = length - segment.length;
+                let first = (segment, head, packet.source, packet.destination, ip_id);
+                fragments.first(key, fragment, first)
+            }
+            // The first fragment of a datagram stands for it, and a tunnelled packet tells its own
+            // length.
+            _ => return Ok(packet),
+        }
+    } else if protocol == ip_number::TCP {
+        fragments.later(key, fragment)
+    } else {
+        None
+    };
+    let (segment, source, destination, ip_id) = whole.ok_or(Pass::Waits)?;
+    Ok(Packet {
+        source,
+        destination,
         ip_id,
-        depth,
-        fragments,
-    )
+        body: Body::Tcp(segment),
+    })
 }
 
-/// Reads TCP over IPv4 without options or fragments, which most captures are full of, as the long
-/// way does; `None` for all else, and for what is cut or damaged.
-fn plain(bytes: &[u8]) -> Option<Packet<'_>> {
+/// Reads TCP over IPv4 without options or fragments, the most common packet, with the same result
+/// as [`transport`]. Returns `None` for all other, cut or damaged packets.
+#[inline]
+pub(super) fn plain(bytes: &[u8]) -> Option<Packet<'_>> {
     let header = bytes.first_chunk::<20>()?;
     let double = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])

@@ -80,14 +80,16 @@ impl Dissector {
     /// Returns the packet in a frame of link type `link` that has `length` bytes on the wire;
     /// `None` if the frame holds no readable packet.
     pub fn packet<'a>(&mut self, link: u32, length: u32, bytes: &'a [u8]) -> Option<Packet<'a>> {
-        let found = link::network(link, bytes).and_then(|ip| {
+        let ip = link::network(link, bytes);
+        if let Ok(ip) = ip
+            && let Some(packet) = ip::plain(ip)
+        {
+            return Some(packet);
+        }
+        let found = ip.and_then(|ip| {
             let before = (bytes.len() - ip.len()) as u32;
-            ip::transport(
-                &mut self.fragments,
-                ip,
-                length.saturating_sub(before),
-                DEPTH,
-            )
+            let length = length.saturating_sub(before);
+            ip::transport(&mut self.fragments, ip, length, DEPTH)
         });
         match found {
             Ok(packet) => return Some(packet),

@@ -52,7 +52,9 @@ pub struct Flags {
 }
 
 impl Segment {
-    /// Reads what is there of a segment of `length` bytes, its header included.
+    /// Reads the captured part of a segment that has `length` bytes on the wire, its header
+    /// included.
+    #[inline]
     pub(super) fn read(bytes: &[u8], length: u32) -> Result<Self, Pass> {
         let fixed = bytes.get(..20).ok_or(Pass::Short)?;
         let double =
