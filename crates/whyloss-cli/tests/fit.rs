@@ -78,6 +78,64 @@ fn a_scenario_takes_what_is_printed() {
     );
 }
 
+/// A simulated link that retransmits: the fit to its trace is the link, and a scenario takes it.
+/// A link with jitter alone shows no retransmission.
+#[test]
+fn retransmission_makes_a_round_trip() {
+    let here = Here::new("arq");
+    let scenario = |name: &str, keys: &str| {
+        here.file(
+            name,
+            &format!(
+                "duration = \"20 s\"\n[[link]]\nname = \"radio\"\nfrom = \"a\"\nto = \"b\"\nrate = \"20 Mbit/s\"\n\
+                 queue = \"unlimited\"\n{keys}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+                 transport = {{ kind = \"cbr\", rate = \"2 Mbit/s\" }}\n"
+            ),
+        )
+    };
+    let traced = |scenario: &str, name: &str| {
+        let trace = here.0.join(name).display().to_string();
+        let run = whyloss(&["run", scenario, "--trace", &trace]);
+        assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+        trace
+    };
+    let fitted = |trace: &str, more: &[&str]| {
+        let fit = ["fit", "--law", "delay", "--rate", "20mbit", trace];
+        let output = whyloss(&[&fit, more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let mut keys = "delay = \"5 ms\"\nchannel = { kind = \"bernoulli\", loss = 0.3 }\n\
+                    arq = { tries = 3, turnaround = \"8 ms\", parallel = true, in_order = false }"
+        .to_owned();
+    let mut truth = 0.3;
+    for turn in ["first.toml", "again.toml"] {
+        let trace = traced(&scenario(turn, &keys), turn.trim_end_matches(".toml"));
+        let json: Value =
+            serde_json::from_str(&fitted(&trace, &["--format", "json"])).expect("JSON");
+        assert_eq!(
+            json["arq"],
+            "{ tries = 3, turnaround = \"8000 us\", parallel = true, in_order = false }"
+        );
+        let [least, most] =
+            [0, 1].map(|end| json["loss_interval"][end].as_f64().expect("a number"));
+        let loss = json["loss"].as_f64().expect("a number");
+        // Within twice the interval.
+        assert!((loss - truth).abs() < most - least, "{json}");
+        truth = loss;
+        keys = fitted(&trace, &[]);
+    }
+    let jitter = scenario(
+        "jitter.toml",
+        "delay = \"5 ms\"\njitter = { kind = \"exponential\", mean = \"3 ms\" }",
+    );
+    let told = fitted(&traced(&jitter, "jitter"), &[]);
+    assert!(
+        told.contains("# no retransmission by the link is shown"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_pattern_takes_the_table_itself() {
     let here = Here::new("pattern");
@@ -92,6 +150,17 @@ fn a_pattern_takes_the_table_itself() {
     );
     let run = whyloss(&["run", &scenario]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    // One trial loses its own share, and beyond the last there is none.
+    let one = whyloss(&["run", &scenario, "--set", "link.radio.channel.trial=7"]);
+    assert_eq!(one.status.code(), Some(0), "{}", said(&one));
+    assert_ne!(one.stdout, run.stdout);
+    let beyond = whyloss(&["run", &scenario, "--set", "link.radio.channel.trial=21"]);
+    assert_eq!(beyond.status.code(), Some(2));
+    assert!(
+        said(&beyond).contains("expected 1 to 20"),
+        "{}",
+        said(&beyond)
+    );
     let by_time = whyloss(&["run", &scenario, "--set", "link.radio.channel.by=time"]);
     assert_eq!(by_time.status.code(), Some(2));
     assert!(

@@ -46,7 +46,9 @@ pub struct Direction {
     /// The extra delay of each packet: empty for none, the mean of an exponential distribution
     /// (`5ms`), or jitter as in scenarios.
     pub jitter: String,
-    /// Packets, `100kB`, `unlimited`, or a queue as scenarios have it.
+    /// Link-layer retransmission as in scenarios; empty for none.
+    pub arq: String,
+    /// The queue: a number of packets, `100kB`, `unlimited`, or a queue as in scenarios.
     pub queue: String,
     /// The losses: `none`, `0.01`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a
     /// channel as in scenarios.
@@ -154,12 +156,13 @@ impl Links {
             let rate = link_rate(&direction.rate)?;
             let jitter = jitter(&direction.jitter)?;
             let delay = quantity(&direction.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
+            let arq = arq(&direction.arq)?;
             let queue = queue(&direction.queue)?;
             let channel = channel(&direction.loss)?;
             let handovers = change::handovers(direction)?;
             let _ = write!(
                 text,
-                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate}\n{jitter}\
+                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate}\n{jitter}{arq}\
                  delay = \"{delay}\"\nqueue = {queue}\nchannel = {channel}\n{handovers}\n"
             );
         }
@@ -446,6 +449,19 @@ fn jitter(text: &str) -> Result<String, SpecError> {
     Ok(format!(
         "jitter = {{ kind = \"exponential\", mean = \"{mean}\" }}\n"
     ))
+}
+
+/// Returns a line with a link's retransmission, if it has one.
+fn arq(text: &str) -> Result<String, SpecError> {
+    match text {
+        "" => Ok(String::new()),
+        _ if text.starts_with('{') => Ok(format!("arq = {text}\n")),
+        _ => Err(SpecError::Option {
+            what: "retransmission",
+            value: text.to_owned(),
+            expected: "a table as in scenarios ({ tries = 7, turnaround = \"4 ms\" })",
+        }),
+    }
 }
 
 fn queue(text: &str) -> Result<String, SpecError> {

@@ -1,14 +1,17 @@
 //! `whyloss fit --law rate` and `--law delay`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use whyloss_diagnose::fit::arq::{self, ArqFit};
 use whyloss_diagnose::fit::jitter::{self, Delays, JitterFit};
 use whyloss_diagnose::fit::rates::{self, LAGS, RateLaw};
 use whyloss_diagnose::fit::sources::{self, Series};
 use whyloss_diagnose::fit::words;
 use whyloss_emulate::spec;
+use whyloss_link::ChannelSpec;
+use whyloss_link::arq::MOST_TRIES;
 use whyloss_sim::text::one_line;
 
 use super::{FitArgs, Format, Law, Unit};
@@ -61,13 +64,14 @@ fn unit(args: &FitArgs, input: &Path) -> Result<f64, CliError> {
 fn series(args: &FitArgs, input: &Path, default: &str) -> Result<Series, CliError> {
     let factor = unit(args, input)?;
     let column = args.column.as_deref().unwrap_or(default);
-    let mut series = sources::series(input, column).map_err(|error| match error {
-        whyloss_diagnose::Error::Part { problem, .. } => refuse(input)(problem),
-        source => CliError::Capture {
-            path: input.to_owned(),
-            source,
-        },
-    })?;
+    let mut series =
+        sources::series(input, column, args.law == Law::Delay).map_err(|error| match error {
+            whyloss_diagnose::Error::Part { problem, .. } => refuse(input)(problem),
+            source => CliError::Capture {
+                path: input.to_owned(),
+                source,
+            },
+        })?;
     for value in series.trials.iter_mut().flatten() {
         *value *= factor;
     }
@@ -140,21 +144,38 @@ fn delays(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
                 .into(),
         ));
     };
-    let (link, delays) = match super::log_of(input) {
-        Some(log) => of_log(args, &log)?,
-        None => (None, of_table(args, input)?),
+    let (link, delays, size) = match link_table(input) {
+        Some(table) => {
+            let found = sources::delays(&table, args.link.as_deref());
+            let found = found.map_err(|source| CliError::Capture {
+                path: table.clone(),
+                source,
+            })?;
+            (Some(found.link), found.delays, found.size)
+        }
+        None => (None, of_table(args, input)?, 0),
     };
-    let law = jitter::fit(&delays, args.seed).map_err(refuse(input))?;
-    tell_delays(args, link.as_deref(), &law, out)
+    let rate = args.rate.as_deref().map(spec::rate).transpose();
+    let rate = rate.map_err(|error| CliError::Link(error.into()))?;
+    let transmission = rate.map_or(0.0, |rate| size as f64 / rate);
+    match arq::fit(&delays, transmission, args.seed) {
+        Ok(law) => tell_arq(args, link.as_deref(), &law, transmission, out),
+        Err(why) => {
+            let law = jitter::fit(&delays, args.seed).map_err(refuse(input))?;
+            tell_delays(args, link.as_deref(), &law, &why, out)
+        }
+    }
 }
 
-fn of_log(args: &FitArgs, log: &Path) -> Result<(Option<String>, Delays), CliError> {
-    let found = sources::delays(log, args.link.as_deref());
-    let (link, delays) = found.map_err(|source| CliError::Capture {
-        path: log.to_owned(),
-        source,
-    })?;
-    Ok((Some(link), delays))
+/// Returns the log of an emulated link, or the table of links of a simulated run.
+fn link_table(input: &Path) -> Option<PathBuf> {
+    let names = ["links.csv", "links.parquet"];
+    let table = names.iter().find_map(|name| {
+        let inside = input.join(name);
+        let own = input.ends_with(name).then(|| input.to_owned());
+        if inside.is_file() { Some(inside) } else { own }
+    });
+    super::log_of(input).or(table)
 }
 
 fn of_table(args: &FitArgs, input: &Path) -> Result<Delays, CliError> {
@@ -168,20 +189,40 @@ fn of_table(args: &FitArgs, input: &Path) -> Result<Delays, CliError> {
     Ok(Delays {
         sent: times,
         delay: trials.concat(),
+        ..Delays::default()
     })
 }
 
-fn tell_delays(
+fn millis((value, [least, most]): (f64, [f64; 2])) -> String {
+    let [value, least, most] = [value, least, most].map(|x| words::digits(x * 1e3));
+    format!("{value} ms ({least} to {most})")
+}
+
+/// Returns the delay without jitter as a line of a scenario, or says why it has none.
+fn base(delay: f64) -> String {
+    if delay > 0.0 {
+        return format!("delay = {}", words::time(delay));
+    }
+    format!(
+        "# the delay without jitter would be {:.3} ms: the clocks differ, and it cannot be told",
+        delay * 1e3
+    )
+}
+
+fn tell_arq(
     args: &FitArgs,
     link: Option<&str>,
-    law: &JitterFit,
+    law: &ArqFit,
+    transmission: f64,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let value = words::jitter(&law.spec);
-    let millis = |(value, [least, most]): (f64, [f64; 2])| {
-        let [value, least, most] = [value, least, most].map(|x| words::digits(x * 1e3));
-        format!("{value} ms ({least} to {most})")
-    };
+    let value = words::arq(&law.spec);
+    let channel = words::channel(&ChannelSpec::Bernoulli { loss: law.loss.0 });
+    let jitter = law
+        .jitter
+        .as_ref()
+        .map(|jitter| words::jitter(&jitter.spec));
+    let packets = law.retried.iter().sum::<usize>() + law.lost;
     match args.format {
         Format::Value => writeln!(out, "{value}")?,
         Format::Json => writeln!(
@@ -189,6 +230,102 @@ fn tell_delays(
             "{}",
             json!({
                 "link": link,
+                "arq": value,
+                "channel": channel,
+                "jitter": jitter,
+                "base": law.base,
+                "transmission": transmission,
+                "loss": law.loss.0,
+                "loss_interval": law.loss.1,
+                "retry": law.retry.0,
+                "retry_interval": law.retry.1,
+                "tries": law.tries.0,
+                "tries_interval": law.tries.1,
+                "retried": law.retried,
+                "lost": law.lost,
+                "residual_loss": law.residual(),
+                "is_order_known": law.is_order_known,
+                "lead": law.lead.0,
+                "lead_error": law.lead.1,
+                "p": law.p,
+                "p_jitter": law.jitter.as_ref().map(|jitter| jitter.p),
+            })
+        )?,
+        Format::Toml => {
+            let of = link.map_or_else(String::new, |link| format!(" of link {}", one_line(link)));
+            let again: usize = law.retried.iter().skip(1).sum();
+            writeln!(
+                out,
+                "# {packets} packets{of} that waited for no other: {again} came after retries, {} were lost",
+                law.lost
+            )?;
+            writeln!(
+                out,
+                "# the link retransmits: held-out log-likelihood per packet {:.3} ± {:.3} ahead of independent jitter and losses",
+                law.lead.0, law.lead.1
+            )?;
+            let (loss, [least, most]) = law.loss;
+            let [loss, least, most] = [loss, least, most].map(words::digits);
+            let tries = match law.tries {
+                (tries, [least, MOST_TRIES]) => format!("{tries} ({least} or more)"),
+                (tries, [least, most]) => format!("{tries} ({least} to {most})"),
+            };
+            writeln!(
+                out,
+                "# 95 % intervals: loss of a try {loss} ({least} to {most}); retry time {}; tries {tries}",
+                millis(law.retry)
+            )?;
+            writeln!(
+                out,
+                "# residual loss {} in the recording, {} by the model",
+                words::digits(law.lost as f64 / packets as f64),
+                words::digits(law.residual())
+            )?;
+            writeln!(
+                out,
+                "# p of the numbers of retries {}, of jitter {} (below 0.01 the model is rejected)",
+                super::p(law.p),
+                super::p(law.jitter.as_ref().map(|jitter| jitter.p))
+            )?;
+            if !law.is_order_known {
+                writeln!(
+                    out,
+                    "# too few packets came behind a retry; `parallel` and `in_order` have their default values"
+                )?;
+            }
+            if transmission <= 0.0 {
+                writeln!(
+                    out,
+                    "# `delay` and `turnaround` include a transmission; --rate takes it off"
+                )?;
+            }
+            writeln!(out, "{}", base(law.base - transmission))?;
+            if let Some(jitter) = jitter {
+                writeln!(out, "jitter = {jitter}")?;
+            }
+            writeln!(out, "channel = {channel}\narq = {value}")?;
+        }
+    }
+    Ok(())
+}
+
+fn tell_delays(
+    args: &FitArgs,
+    link: Option<&str>,
+    law: &JitterFit,
+    no_arq: &str,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let value = words::jitter(&law.spec);
+    match args.format {
+        Format::Value => writeln!(out, "{value}")?,
+        Format::Json => writeln!(
+            out,
+            "{}",
+            json!({
+                "link": link,
+                "arq": null,
+                "no_arq": no_arq,
                 "jitter": value,
                 "base": law.base,
                 "mean": law.mean.0,
@@ -209,6 +346,7 @@ fn tell_delays(
                 "# {} delays{of}, {} of packets that waited for no other",
                 law.delays[0], law.delays[1]
             )?;
+            writeln!(out, "# no retransmission by the link is shown: {no_arq}")?;
             let shape = law
                 .shape
                 .map_or_else(String::new, |(shape, [least, most])| {
@@ -228,15 +366,7 @@ fn tell_delays(
                 "# correlation of a delay with the next one {:.2}; the law has none",
                 law.correlation
             )?;
-            if law.base > 0.0 {
-                writeln!(out, "delay = {}", words::time(law.base))?;
-            } else {
-                writeln!(
-                    out,
-                    "# the delay without jitter would be {:.3} ms: the clocks differ, and it cannot be told",
-                    law.base * 1e3
-                )?;
-            }
+            writeln!(out, "{}", base(law.base))?;
             writeln!(out, "jitter = {value}")?;
         }
     }

@@ -19,7 +19,8 @@
 use whyloss::Duration;
 use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
 
-use super::{PARTS, REJECTED, STANDARD_ERRORS, search};
+use super::arq::FINEST;
+use super::{PARTS, REJECTED, STANDARD_ERRORS, mean_of, search};
 
 /// The lowest number of delays that can be fitted.
 pub const FEWEST: usize = 100;
@@ -29,9 +30,9 @@ pub const MOST: usize = 65_536;
 pub const REPLICAS: u64 = 199;
 /// The highest number of delays of each simulated recording.
 const TESTED: usize = 4_096;
-/// Log-density of a delay that a law excludes.
-const EXCLUDED: f64 = -50.0;
-/// Shapes at which a scenario ends.
+/// The log-density of a delay that a distribution excludes.
+pub(super) const EXCLUDED: f64 = -50.0;
+/// The smallest and largest shape that a scenario accepts.
 const SHAPES: [f64; 2] = [1.001, 100.0];
 
 /// The delays of packets, in the order of sending.
@@ -41,9 +42,66 @@ pub struct Delays {
     pub sent: Vec<f64>,
     /// The delay of each packet, in s; infinite for a packet that the channel lost.
     pub delay: Vec<f64>,
+    /// Whether to leave each packet out, because it waited in a queue or has an unusual size; empty
+    /// if none is left out.
+    pub aside: Vec<bool>,
 }
 
-/// A law of jitter.
+impl Delays {
+    fn is_aside(&self, index: usize) -> bool {
+        self.aside.get(index).is_some_and(|aside| *aside)
+    }
+
+    /// Returns the packets that were delivered.
+    pub(super) fn delivered(&self) -> Self {
+        let kept = || (0..self.delay.len()).filter(|index| self.delay[*index].is_finite());
+        let of = |values: &[f64]| {
+            kept()
+                .filter_map(|index| values.get(index).copied())
+                .collect()
+        };
+        Self {
+            sent: of(&self.sent),
+            delay: of(&self.delay),
+            aside: kept().map(|index| self.is_aside(index)).collect(),
+        }
+    }
+
+    fn counted(&self) -> impl Iterator<Item = usize> {
+        (0..self.delay.len()).filter(|&index| !self.is_aside(index))
+    }
+
+    /// Returns the indices of the packets that waited for no other, and whether packets overtake.
+    /// `transmission` is the time that the link takes to send a packet, in s.
+    ///
+    /// A lost packet may have kept the link busy for as long as the longest delay.
+    pub(super) fn at_rest(&self, transmission: f64) -> (Vec<usize>, bool) {
+        let is_timed = self.sent.len() == self.delay.len();
+        let told = self.counted().map(|index| self.delay[index]);
+        let least = told.fold(f64::INFINITY, f64::min);
+        let finite = self.delay.iter().copied().filter(|delay| delay.is_finite());
+        let longest = finite.fold(least, f64::max);
+        let (mut last, mut busy, mut overtakes) = (f64::NEG_INFINITY, f64::NEG_INFINITY, false);
+        let mut free = Vec::new();
+        for (index, delay) in self.delay.iter().enumerate() {
+            let sent = self.sent.get(index).copied().unwrap_or(0.0);
+            free.push(!is_timed || sent + least - transmission >= f64::max(last, busy));
+            if delay.is_infinite() {
+                busy = f64::max(busy, sent + longest);
+                continue;
+            }
+            // Less than a nanosecond is rounding.
+            overtakes |= is_timed && sent + delay < last - 1e-9;
+            last = last.max(sent + delay);
+        }
+        (
+            self.counted().filter(|&index| free[index]).collect(),
+            overtakes,
+        )
+    }
+}
+
+/// A distribution of jitter, fitted to recorded delays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JitterFit {
     /// The part of the delay that all packets share, in s.
@@ -162,31 +220,19 @@ fn shape_of(x: f64, y: &[f64]) -> f64 {
 /// # Errors
 /// Returns a sentence if there are fewer than [`FEWEST`] delays, or if all are equal.
 pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
-    let (sent, delay) = (&recorded.sent, &recorded.delay);
+    let recorded = recorded.delivered();
+    let delay = &recorded.delay;
     let too_few = |found: usize, which: &str| {
         format!("it has {found} delays{which}; a law of jitter needs at least {FEWEST}")
     };
     if delay.len() < FEWEST {
         return Err(too_few(delay.len(), ""));
     }
-    let least = delay.iter().copied().fold(f64::INFINITY, f64::min);
-    let timed = sent.len() == delay.len();
-    let (mut last, mut overtakes) = (f64::NEG_INFINITY, false);
-    let mut free = Vec::new();
-    for (index, delay) in delay.iter().enumerate() {
-        let sent = sent.get(index).copied().unwrap_or(0.0);
-        let is_free = !timed || sent + least >= last;
-        free.push(is_free);
-        // Less than a nanosecond is rounding.
-        overtakes |= timed && sent + delay < last - 1e-9;
-        last = last.max(sent + delay);
+    let (mut kept, overtakes) = recorded.at_rest(0.0);
+    if overtakes {
+        kept = recorded.counted().collect();
     }
-    let kept: Vec<f64> = delay
-        .iter()
-        .zip(&free)
-        .filter(|&(_, &free)| free || overtakes)
-        .map(|(delay, _)| *delay)
-        .collect();
+    let kept: Vec<f64> = kept.into_iter().map(|index| delay[index]).collect();
     if kept.len() < FEWEST {
         return Err(too_few(kept.len(), " of packets that waited for no other"));
     }
@@ -205,10 +251,7 @@ pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
             .zip(&held[kind])
             .map(|(b, s)| b - s)
             .collect();
-        let mean = total(&apart);
-        let square = apart.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
-        let error = libm::sqrt(square / (PARTS * (PARTS - 1)) as f64);
-        (mean, error)
+        mean_of(&apart)
     };
     let stands = |kind: &usize| {
         let (mean, error) = behind(*kind);
@@ -262,7 +305,27 @@ fn held_out(kind: usize, y: &[f64]) -> Vec<f64> {
     (0..PARTS).map(part).collect()
 }
 
-/// The mean of J and its interval, and those of the shape.
+/// Returns the log-likelihood of `own` packets under each distribution that the `others` give, with
+/// independent losses. An infinite delay is a loss. No density exceeds what clocks resolve.
+pub(super) fn told(others: &[f64], own: &[f64]) -> [f64; 3] {
+    let finite = |y: &[f64]| -> Vec<f64> { y.iter().copied().filter(|y| y.is_finite()).collect() };
+    let delivered = finite(others);
+    // Jeffreys' half keeps a loss possible.
+    let lost = (others.len() - delivered.len()) as f64 + 0.5;
+    let loss = lost / (others.len() + 1) as f64;
+    [0, 1, 2].map(|kind| {
+        let law = Law::estimate(kind, &delivered);
+        let one = |y: &f64| {
+            if y.is_infinite() {
+                return libm::log(loss);
+            }
+            libm::log(1.0 - loss) + law.log_density(*y).min(-libm::log(FINEST))
+        };
+        own.iter().map(one).sum()
+    })
+}
+
+/// Returns the mean of J and the shape, each with its interval.
 #[expect(clippy::type_complexity, reason = "a value with its interval, twice")]
 fn intervals(law: &Law, y: &[f64]) -> ((f64, [f64; 2]), Option<(f64, [f64; 2])>) {
     let (n, mean) = (y.len() as f64, law.mean());
@@ -431,8 +494,8 @@ mod tests {
             }
         });
         let delays = Delays {
-            sent: Vec::new(),
             delay: delay.collect(),
+            ..Delays::default()
         };
         assert!(fit(&delays, 1).expect("a law").p < 0.02);
     }
@@ -440,8 +503,8 @@ mod tests {
     #[test]
     fn too_little_is_said() {
         let delays = |delay: Vec<f64>| Delays {
-            sent: Vec::new(),
             delay,
+            ..Delays::default()
         };
         assert!(
             fit(&delays(vec![0.1; 10]), 1)
@@ -456,7 +519,15 @@ mod tests {
         // All behind the first.
         let sent = (0..200).map(|i| f64::from(i) * 1e-3).collect();
         let delay = (0..200).map(|i| 1.0 - f64::from(i) * 1e-3).collect();
-        let said = fit(&Delays { sent, delay }, 1).unwrap_err();
+        let said = fit(
+            &Delays {
+                sent,
+                delay,
+                ..Delays::default()
+            },
+            1,
+        )
+        .unwrap_err();
         assert!(said.contains("waited for no other"), "{said}");
     }
 }

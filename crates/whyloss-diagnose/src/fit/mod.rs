@@ -10,6 +10,7 @@
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
 //! the others look at all of it.
 
+pub mod arq;
 pub mod check;
 pub mod jitter;
 mod model;
@@ -26,6 +27,7 @@ use thiserror::Error;
 use whyloss_link::ChannelSpec;
 use whyloss_sim::recording::{Recording, Trial};
 
+use check::Check;
 use model::{Data, logit, told};
 use runs::{Stretch, Summary};
 
@@ -41,7 +43,9 @@ pub const REPLICAS: u64 = 199;
 pub const MOST_RUNS: usize = 8_192;
 /// The highest number of packets that models in continuous time use.
 pub const MOST_STEPS: usize = 16_384;
-/// Losses below which nothing is fitted.
+/// The default seed of the tests that choose a model.
+pub const SEED: u64 = 1;
+/// The lowest number of losses that can be fitted.
 pub const FEWEST_LOSSES: u64 = 10;
 /// The lowest number of packets that can be fitted.
 pub const FEWEST_PACKETS: u64 = 100;
@@ -96,6 +100,8 @@ pub struct Fitted {
     /// The held-out log-likelihood per packet by which the model lies behind the best one, and its
     /// standard error.
     pub behind: (f64, f64),
+    /// Its tests with seed [`SEED`], if the choice needed them.
+    pub tested: Option<Check>,
 }
 
 /// The fit of all models to one recording.
@@ -161,11 +167,8 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     let best = best.unwrap_or(0);
     for (fitted, scores) in models.iter_mut().zip(&held) {
         let behind: Vec<f64> = held[best].iter().zip(scores).map(|(b, s)| b - s).collect();
-        let mean = total(&behind) / behind.len() as f64;
-        let square = behind.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
-        let error = libm::sqrt(square / (behind.len() - 1).max(1) as f64 / behind.len() as f64);
         fitted.held_out = Some(total(scores));
-        fitted.behind = (mean, error);
+        fitted.behind = mean_of(&behind);
     }
     // One unit of log-likelihood over the whole recording is what a parameter gains by chance.
     let chance = 1.0 / recording.packets() as f64;
@@ -173,13 +176,15 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         let (behind, error) = fitted.behind;
         behind <= f64::max(STANDARD_ERRORS * error, chance)
     };
-    let passes = |fitted: &Fitted| {
-        let tested = check::check(&fitted.channel, &recording.trials, 1);
+    let passes = |fitted: &mut Fitted| {
+        let tested = check::test(&fitted.channel, &recording.trials, SEED);
         let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
-        holds(tested.bursts) && holds(tested.gaps)
+        let all = holds(tested.bursts) && holds(tested.gaps);
+        fitted.tested = Some(tested);
+        all
     };
     let standing = models
-        .iter()
+        .iter_mut()
         .position(|fitted| near(fitted) && passes(fitted));
     let chosen = standing.or_else(|| models.iter().position(near));
     Ok(Fit {
@@ -188,7 +193,15 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     })
 }
 
-/// Fits one model, without comparing it.
+/// Returns the mean of some values and its standard error.
+fn mean_of(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let square = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+    (mean, libm::sqrt(square / (n - 1.0).max(1.0) / n))
+}
+
+/// Fits one model without comparing it with others.
 ///
 /// # Errors
 /// Returns [`TooLittle`] if the recording does not suffice.
@@ -368,5 +381,6 @@ fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {
         channel,
         held_out: None,
         behind: (0.0, 0.0),
+        tested: None,
     }
 }

@@ -196,11 +196,7 @@ impl Model {
                 Law::of(self, at).cost(&data.summary)
             }
             Self::GilbertElliott | Self::FullGilbertElliott => {
-                let chain = chain(at);
-                data.stretches
-                    .iter()
-                    .map(|stretch| by_packet(&chain, stretch))
-                    .sum()
+                by_packet(&chain(at), &data.stretches)
             }
             Self::TimedGilbert | Self::TimedGilbertElliott => {
                 let (good, bad, loss) = process(at);
@@ -395,17 +391,15 @@ impl Law {
     fn cost(&self, summary: &Summary) -> f64 {
         let loss = self.loss();
         let mean_burst = self.rest(1);
-        // Half of the good packets lie in runs of either law.
+        let [first, second] = self.mixture.map(|(_, start)| start);
+        let one = first.to_bits() == second.to_bits();
+        // Half of the good packets lie in runs of either law. Where both are one, one power does.
         let good = |length: u32, weights: [f64; 2], ends: bool| {
-            let parts = self
-                .mixture
-                .iter()
-                .zip(weights)
-                .map(|((_, start), weight)| {
-                    let clear = libm::pow(1.0 - start, f64::from(length) - 1.0);
-                    weight * clear * if ends { *start } else { 1.0 }
-                });
-            parts.sum::<f64>()
+            let clear = |start: f64| libm::pow(1.0 - start, f64::from(length) - 1.0);
+            let before = clear(first);
+            let after = if one { before } else { clear(second) };
+            let [begins, others] = if ends { [first, second] } else { [1.0; 2] };
+            weights[0] * before * begins + weights[1] * after * others
         };
         let fresh = self.mixture.map(|(weight, _)| weight);
         let aged = [0.5; 2];
@@ -499,7 +493,8 @@ impl Powers {
     }
 }
 
-fn by_packet(chain: &GilbertElliott, stretch: &Stretch) -> f64 {
+/// Returns the cost of stretches of packets for a chain with a step per packet.
+fn by_packet(chain: &GilbertElliott, stretches: &[Stretch]) -> f64 {
     let (enter, leave) = (chain.p_good_to_bad, chain.p_bad_to_good);
     let step = |good: f64, bad: f64| {
         [
@@ -514,13 +509,16 @@ fn by_packet(chain: &GilbertElliott, stretch: &Stretch) -> f64 {
         Powers::of(step(chain.loss_good, chain.loss_bad)),
     ];
     let bad = enter / (enter + leave);
-    let mut row = [1.0 - bad, bad];
-    let mut cost = 0.0;
-    for (at, &run) in stretch.runs.iter().enumerate() {
-        row = powers[at % 2].apply(row, run);
-        cost += rescale(&mut row);
-    }
-    cost - libm::log((row[0] + row[1]).max(1e-300))
+    let cost = |stretch: &Stretch| {
+        let mut row = [1.0 - bad, bad];
+        let mut cost = 0.0;
+        for (at, &run) in stretch.runs.iter().enumerate() {
+            row = powers[at % 2].apply(row, run);
+            cost += rescale(&mut row);
+        }
+        cost - libm::log((row[0] + row[1]).max(1e-300))
+    };
+    stretches.iter().map(cost).sum()
 }
 
 /// Keeps a row of probabilities from underflowing. Returns the cost of the factor that it removes.

@@ -24,6 +24,8 @@ struct Line<'l> {
     enqueued: u64,
     waiting: u32,
     scheduled: u64,
+    #[serde(default)]
+    bytes: u64,
 }
 
 /// Passes each line of `packets.jsonl` to `take`.
@@ -133,8 +135,8 @@ const MOST_NUMBERS: usize = 1 << 24;
 /// row. With `gaps`, an empty cell is an infinite number.
 ///
 /// # Errors
-/// A sentence with the row, if a cell holds no such number.
-pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
+/// Returns a sentence with the row if a cell holds no such number.
+pub fn series(path: &Path, column: &str, gaps: bool) -> Result<Series, Error> {
     let wrong = |problem| Error::Part {
         path: path.to_owned(),
         problem,
@@ -161,7 +163,8 @@ pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
             let value = text.parse().ok().filter(|value: &f64| value.is_finite());
             value.ok_or_else(|| format!("found `{}`; expected a number", one_line(text)))
         };
-        let value = real(value)?;
+        let is_gap = gaps && row.cell(value).is_none_or(|text| text.trim().is_empty());
+        let value = if is_gap { f64::INFINITY } else { real(value)? };
         if value < 0.0 {
             return Err(format!(
                 "found {value}; expected a number that is not negative"
@@ -198,40 +201,109 @@ pub fn series(path: &Path, column: &str) -> Result<Series, Error> {
     }
 }
 
-/// Reads the delays of packets that found nothing waiting at a link, from the log of an emulated
-/// link: the link of this name, or the one with most of them. Returns its name with them.
+/// The delays of a link's packets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkDelays {
+    /// The name of the link.
+    pub link: String,
+    /// The delays of its packets.
+    pub delays: Delays,
+    /// The most frequent packet size in bytes; 0 if unknown.
+    pub size: u64,
+}
+
+/// A packet at a link: the times at which it was sent and at which it arrived or was lost (ns), its
+/// size in bytes, whether it was lost, and whether it found others waiting.
+type Crossing = (u64, u64, u64, bool, bool);
+
+/// Reads the delays of a link's packets from the log of an emulated link, or from table `links` of
+/// a simulated run: the link of this name, or the one with most packets. Packets that found others
+/// waiting, or have an unusual size, are set aside.
 ///
 /// # Errors
-/// If the log cannot be read, or has no such link.
-pub fn delays(path: &Path, link: Option<&str>) -> Result<(String, Delays), Error> {
-    let mut links: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
-    lines(path, |line| {
-        let own = entry(&mut links, line.link);
-        if line.fate == "delivered" && line.waiting == 0 {
-            own.push((line.enqueued, line.scheduled));
-        }
-    })?;
+/// Returns an error if the input cannot be read, or has no such link.
+pub fn delays(path: &Path, link: Option<&str>) -> Result<LinkDelays, Error> {
+    let mut links: BTreeMap<String, Vec<Crossing>> = BTreeMap::new();
+    let is_log = path.extension().is_some_and(|kind| kind == "jsonl");
+    if is_log {
+        lines(path, |line| {
+            let crossing = |lost| {
+                (
+                    line.enqueued,
+                    line.scheduled,
+                    line.bytes,
+                    lost,
+                    line.waiting > 0,
+                )
+            };
+            let own = entry(&mut links, line.link);
+            match line.fate {
+                "delivered" => own.push(crossing(false)),
+                "channel" => own.push(crossing(true)),
+                _ => {}
+            }
+        })?;
+    } else {
+        table::read(path, &mut |row| {
+            let crossing = || {
+                let lost = match row.text("fate")? {
+                    "delivered" | "marked" | "damaged" => false,
+                    "wireless" => true,
+                    _ => return None,
+                };
+                let (sent, done) = (row.nanos("time_s")?, row.nanos("done_s")?);
+                Some((
+                    sent,
+                    done,
+                    row.whole("size_bytes")?,
+                    lost,
+                    row.whole("waiting")? > 0,
+                ))
+            };
+            if let (Some(link), Some(crossing)) = (row.text("link"), crossing()) {
+                entry(&mut links, link).push(crossing);
+            }
+        })?;
+    }
     let names = links.keys().cloned().collect::<Vec<_>>().join(", ");
-    let most = || links.iter().max_by_key(|(_, packets)| packets.len());
     let found = match link {
-        Some(link) => links.get_key_value(link),
-        None => most(),
+        Some(link) => links.remove_entry(link),
+        None => links.into_iter().max_by_key(|(_, packets)| packets.len()),
     };
-    let (name, packets) = found.ok_or_else(|| Error::Header {
-        kind: "the log of an emulated link",
+    let (link, mut packets) = found.ok_or_else(|| Error::Header {
+        kind: if is_log {
+            "the log of an emulated link"
+        } else {
+            "table `links` of a run"
+        },
         problem: format!("no such link has packets in it; its links: {names}"),
     })?;
-    let mut packets = packets.clone();
     packets.sort_unstable();
-    let seconds = |nanos: u64| nanos as f64 / 1e9;
-    let delays = Delays {
-        sent: packets.iter().map(|(sent, _)| seconds(*sent)).collect(),
-        delay: packets
-            .iter()
-            .map(|(sent, arrival)| seconds(arrival.saturating_sub(*sent)))
-            .collect(),
-    };
-    Ok((name.clone(), delays))
+    let mut sizes: BTreeMap<u64, usize> = BTreeMap::new();
+    for (_, _, size, ..) in &packets {
+        *sizes.entry(*size).or_default() += 1;
+    }
+    let most = sizes.iter().max_by_key(|(_, count)| **count);
+    // Where sizes vary that much, all count.
+    let size = most.filter(|(_, count)| **count * 2 > packets.len());
+    let size = size.map(|(size, _)| *size);
+    let mut delays = Delays::default();
+    for (sent, done, own, lost, waited) in packets {
+        delays.sent.push(sent as f64 / 1e9);
+        delays.delay.push(if lost {
+            f64::INFINITY
+        } else {
+            done.saturating_sub(sent) as f64 / 1e9
+        });
+        delays
+            .aside
+            .push(waited || size.is_some_and(|size| size != own));
+    }
+    Ok(LinkDelays {
+        link,
+        delays,
+        size: size.unwrap_or(0),
+    })
 }
 
 /// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Packets lost to

@@ -1,6 +1,6 @@
 //! Formats channels and rates as a scenario has them.
 
-use whyloss_link::{ChannelSpec, JitterLaw, JitterSpec};
+use whyloss_link::{ArqSpec, ChannelSpec, JitterLaw, JitterSpec};
 
 use super::Parameter;
 use super::model::told;
@@ -73,7 +73,24 @@ pub fn jitter(spec: &JitterSpec) -> String {
     format!("{{ {law}, mean = {mean}{order} }}")
 }
 
-/// Returns a time, s, as scenarios write it.
+/// Returns the model as the value of a link's `arq`.
+pub fn arq(spec: &ArqSpec) -> String {
+    let turnaround = spec.turnaround.as_nanos() as f64 / 1e3;
+    let parallel = if spec.parallel {
+        ", parallel = true"
+    } else {
+        ""
+    };
+    let order = if spec.in_order {
+        ""
+    } else {
+        ", in_order = false"
+    };
+    let tries = spec.tries;
+    format!("{{ tries = {tries}, turnaround = \"{turnaround:.0} us\"{parallel}{order} }}")
+}
+
+/// Returns a time in s as scenarios write it, with its unit.
 pub fn time(seconds: f64) -> String {
     format!("\"{:.0} us\"", (seconds * 1e6).max(1.0))
 }
