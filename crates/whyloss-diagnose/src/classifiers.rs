@@ -4,7 +4,7 @@
 //! them. It also omits the unaware classifier, whose answer is always the same.
 
 use whyloss::event::{AckEvent, LossEvent};
-use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
+use whyloss::receiver::{self, Arrival, Published, ReceiverClassifier as _};
 use whyloss::sender::{self, SenderClassifier as _};
 
 use crate::loss::Votes;
@@ -96,23 +96,27 @@ impl Senders {
 /// Every receiver classifier with its defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Receivers {
-    all: Vec<receiver::Classifier>,
-    /// Arrivals behind no gap that they have yet to hear of.
+    /// The first classifiers of the registry, which share their statistics.
+    published: Published,
+    others: Vec<receiver::Classifier>,
+    /// The arrivals without a gap that the classifiers have not received yet.
     waiting: Vec<Arrival>,
 }
 
 impl Receivers {
     pub(crate) fn new() -> Self {
-        let built = receivers().filter_map(|entry| entry.build(&[]).ok());
+        let others = receivers().skip(Published::IDS.len());
         Self {
-            all: built.collect(),
+            published: Published::default(),
+            others: others.filter_map(|entry| entry.build(&[]).ok()).collect(),
             waiting: Vec::with_capacity(WAITING),
         }
     }
 
     /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.all.capacity() * (size_of::<receiver::Classifier>() + INSIDE)
+        size_of::<Self>()
+            + self.others.capacity() * size_of::<receiver::Classifier>()
             + self.waiting.capacity() * size_of::<Arrival>()
     }
 
@@ -126,16 +130,21 @@ impl Receivers {
             return votes;
         }
         self.tell();
-        for (index, classifier) in self.all.iter_mut().enumerate() {
-            if let Some(cause) = classifier.on_arrival(arrival, missing) {
-                votes.add(index, cause);
-            }
+        let published = self.published.on_arrival(arrival, missing);
+        let others = self.others.iter_mut();
+        let others = others.filter_map(|classifier| classifier.on_arrival(arrival, missing));
+        let causes = published.into_iter().flatten().chain(others);
+        for (index, cause) in causes.enumerate() {
+            votes.add(index, cause);
         }
         votes
     }
 
     fn tell(&mut self) {
-        for classifier in &mut self.all {
+        for arrival in &self.waiting {
+            self.published.on_arrival(arrival, 0);
+        }
+        for classifier in &mut self.others {
             for arrival in &self.waiting {
                 classifier.on_arrival(arrival, 0);
             }
@@ -153,7 +162,10 @@ mod tests {
     #[test]
     fn every_classifier_is_built_and_has_a_bit() {
         assert_eq!(Senders::new().all.len(), senders().count());
-        assert_eq!(Receivers::new().all.len(), receivers().count());
+        let ids: Vec<&str> = receivers().map(|entry| entry.id).collect();
+        assert!(ids.starts_with(&Published::IDS));
+        let others = Receivers::new().others.len();
+        assert_eq!(Published::IDS.len() + others, ids.len());
         assert!(senders().count() <= 32 && receivers().count() <= 32);
     }
 
@@ -171,8 +183,9 @@ mod tests {
     /// Arrivals of which one in forty reveals a gap: the votes are those of the registry's
     /// classifiers, each of which hears of every arrival at once.
     #[test]
-    fn events_that_wait_change_no_vote() {
-        let (mut waiting, mut direct) = (Receivers::new(), Receivers::new());
+    fn events_that_wait_and_shared_statistics_change_no_vote() {
+        let direct = receivers().map(|entry| entry.build(&[]).expect("defaults"));
+        let (mut waiting, mut direct) = (Receivers::new(), direct.collect::<Vec<_>>());
         let mut asked = 0;
         for number in 0..2_000_u64 {
             let delay = 20_000_000 + number * number * 7919 % 30_000_000;
@@ -182,7 +195,7 @@ mod tests {
             let missing = u64::from(number % 40 == 39) * (1 + number % 3);
             let votes = waiting.on_arrival(&arrival, missing);
             let mut expected = Votes::default();
-            for (index, classifier) in direct.all.iter_mut().enumerate() {
+            for (index, classifier) in direct.iter_mut().enumerate() {
                 if let Some(cause) = classifier.on_arrival(&arrival, missing) {
                     expected.add(index, cause);
                     asked += 1;

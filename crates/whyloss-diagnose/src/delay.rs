@@ -158,19 +158,25 @@ impl Delays {
         }
         let range = self.ranges[0].unwrap_or((delay, delay));
         self.ranges[0] = Some((range.0.min(delay), range.1.max(delay)));
-        let at = match self.recent.back() {
-            Some(&(last, ..)) if last >= order => {
-                self.recent.partition_point(|&(other, ..)| other < order)
+        match self.recent.back() {
+            Some(&(last, ..)) if last >= order => self.insert(now, order, delay),
+            _ => {
+                step(1);
+                self.recent.push_back((order, delay, now));
             }
-            _ => self.recent.len(),
-        };
+        }
+        if self.recent.len() > REMEMBERED {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Inserts the delay of a transmission after those of later ones are known.
+    fn insert(&mut self, now: u64, order: u64, delay: u32) {
+        let at = self.recent.partition_point(|&(other, ..)| other < order);
         let moved = at.min(self.recent.len() - at);
         step(1 + moved / SHIFTED);
         if moved <= MOVED {
             self.recent.insert(at, (order, delay, now));
-        }
-        if self.recent.len() > REMEMBERED {
-            self.recent.pop_front();
         }
     }
 

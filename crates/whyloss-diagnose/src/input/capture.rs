@@ -5,16 +5,23 @@
 //! a partial result.
 
 use std::io::Read;
+use std::time::Duration;
 
+use pcap_file::Endianness;
 use pcap_file::pcap::{PcapReadError, PcapReader};
-use pcap_file::pcapng::blocks::block_common::Block;
-use pcap_file::pcapng::{PcapNgReadError, PcapNgReader};
+use pcap_file::pcapng::blocks::{
+    ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, SECTION_HEADER_BLOCK,
+};
+use pcap_file::pcapng::{Block, PcapNgReadError, PcapNgReader, PcapNgState, RawBlock};
 
 use crate::error::Error;
 
 /// The longest block or frame in bytes. A reader keeps only a buffer of this size.
 const BUFFER: usize = 1 << 20;
-/// Interfaces of a section beyond which the rest is not read: each costs memory.
+/// The number of bytes read at a time. These and the packets made from them fit into a core's own
+/// cache.
+const BITE: usize = 1 << 16;
+/// The number of interfaces of a section beyond which reading stops, because each costs memory.
 const INTERFACES: usize = 10_000;
 /// The bytes of all interface descriptions of a section, which are kept with their options.
 const DESCRIPTIONS: u64 = 4 << 20;
@@ -50,22 +57,33 @@ pub struct Capture<R: Read> {
 }
 
 enum Reader<R: Read> {
-    Pcap(PcapReader<R>),
-    PcapNg(Box<PcapNgReader<R>>),
+    Pcap(PcapReader<Bites<R>>),
+    PcapNg(Box<PcapNgReader<Bites<R>>>),
+}
+
+/// Reads a few bytes at a time.
+struct Bites<R>(R);
+
+impl<R: Read> Read for Bites<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let many = buffer.len().min(BITE);
+        self.0.read(&mut buffer[..many])
+    }
 }
 
 impl<R: Read> Capture<R> {
     pub(super) fn pcap(reader: R) -> Result<Self, Error> {
-        let reader = PcapReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
-            kind: "pcap",
-            problem: at_start(&error.to_string(), matches!(error, PcapReadError::Io(_))),
-        })?;
+        let reader =
+            PcapReader::with_capacity(Bites(reader), BUFFER).map_err(|error| Error::Header {
+                kind: "pcap",
+                problem: at_start(&error.to_string(), matches!(error, PcapReadError::Io(_))),
+            })?;
         Ok(Self::new(Reader::Pcap(reader)))
     }
 
     pub(super) fn pcapng(reader: R) -> Result<Self, Error> {
         let reader =
-            PcapNgReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
+            PcapNgReader::with_capacity(Bites(reader), BUFFER).map_err(|error| Error::Header {
                 kind: "pcapng",
                 problem: match error {
                     PcapNgReadError::Io(_) => at_start("", true),
@@ -99,54 +117,89 @@ impl<R: Read> Capture<R> {
                 }
                 let begin = reader.bytes_parsed();
                 self.blocks += 1;
-                let described = match reader.next_block() {
+                let (raw, state) = match reader.next_raw_block() {
                     None => return Ok(false),
-                    Some(Ok((Block::EnhancedPacket(block), state))) => {
+                    Some(Ok(read)) => read,
+                    Some(Err(error)) => {
+                        self.damaged += u64::from(matches!(error, PcapNgReadError::StateUpdate(_)));
+                        return Err(Stop(block(self.blocks, &error)));
+                    }
+                };
+                match raw.type_ {
+                    ENHANCED_PACKET_BLOCK => {
+                        if let Some(frame) = plain(&raw, state) {
+                            take(frame);
+                            return Ok(true);
+                        }
+                    }
+                    SECTION_HEADER_BLOCK => {
+                        self.descriptions = 0;
+                        continue;
+                    }
+                    INTERFACE_DESCRIPTION_BLOCK => {
+                        self.descriptions += reader.bytes_parsed() - begin;
+                        if self.descriptions > DESCRIPTIONS {
+                            return Err(Stop(format!(
+                                "block {}: the descriptions of its interfaces have more than {} MiB, options included",
+                                self.blocks,
+                                DESCRIPTIONS >> 20
+                            )));
+                        }
+                        continue;
+                    }
+                    _ => {}
+                }
+                match raw.try_into_block(state) {
+                    Ok(Block::EnhancedPacket(block)) => {
                         let interface = state.interfaces().get(block.interface_id as usize);
                         take(Frame {
-                            time: u64::try_from(block.timestamp.as_nanos()).unwrap_or(u64::MAX),
+                            time: nanos(block.timestamp),
                             link: interface.map_or(u32::MAX, |i| u32::from(i.linktype)),
                             length: block.original_len,
                             bytes: &block.data,
                         });
                         return Ok(true);
                     }
-                    Some(Ok((Block::SimplePacket(_) | Block::Packet(_), _))) => {
-                        self.untimed += 1;
-                        continue;
-                    }
-                    Some(Ok((Block::SectionHeader(_), _))) => {
-                        self.descriptions = 0;
-                        continue;
-                    }
-                    Some(Ok((Block::InterfaceDescription(_), _))) => Ok(()),
-                    Some(Ok(_)) => continue,
-                    Some(Err(error)) => Err(error),
-                };
-                let Err(error) = described else {
-                    self.descriptions += reader.bytes_parsed() - begin;
-                    if self.descriptions > DESCRIPTIONS {
-                        return Err(Stop(format!(
-                            "block {}: the descriptions of its interfaces have more than {} MiB, options included",
-                            self.blocks,
-                            DESCRIPTIONS >> 20
-                        )));
-                    }
-                    continue;
-                };
-                let PcapNgReadError::BlockConversion(_) = error else {
-                    return Err(Stop(block(self.blocks, &error)));
-                };
-                // Its length is known, its content is not what it should be.
-                self.damaged += 1;
-                match reader.next_raw_block() {
-                    Some(Ok(_)) => {}
-                    Some(Err(error)) => return Err(Stop(block(self.blocks, &error))),
-                    None => return Ok(false),
+                    Ok(Block::SimplePacket(_) | Block::Packet(_)) => self.untimed += 1,
+                    Ok(_) => {}
+                    // Its length is known, its content is not what it should be.
+                    Err(_) => self.damaged += 1,
                 }
             },
         }
     }
+}
+
+/// Reads an enhanced packet block without options, the most common one, in place. Returns `None`
+/// for all other and for damaged blocks, which the library reads.
+fn plain<'a>(raw: &'a RawBlock<'_>, state: &PcapNgState) -> Option<Frame<'a>> {
+    let (head, rest) = raw.body.split_first_chunk::<20>()?;
+    let little = state.endianness() == Endianness::Little;
+    let word = |at: usize| {
+        let bytes = [head[at], head[at + 1], head[at + 2], head[at + 3]];
+        if little {
+            u32::from_le_bytes(bytes)
+        } else {
+            u32::from_be_bytes(bytes)
+        }
+    };
+    let (captured, length) = (word(12), word(16));
+    let bytes = rest.get(..captured as usize)?;
+    if captured > length || rest.len() - bytes.len() > 3 {
+        return None;
+    }
+    let interface = word(0);
+    let time = state.decode_timestamp(interface, word(4), word(8)).ok()?;
+    Some(Frame {
+        time: nanos(time),
+        link: u32::from(state.interfaces().get(interface as usize)?.linktype),
+        length,
+        bytes,
+    })
+}
+
+fn nanos(since: Duration) -> u64 {
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Describes the fault of block `number`, and its cause.
@@ -165,7 +218,7 @@ fn block(number: u64, error: &PcapNgReadError) -> String {
 }
 
 fn next_of_pcap<R: Read>(
-    reader: &mut PcapReader<R>,
+    reader: &mut PcapReader<Bites<R>>,
     take: impl FnOnce(Frame<'_>),
 ) -> Result<bool, Stop> {
     let header = reader.header();

@@ -30,17 +30,17 @@ impl Row<'_> {
         self.cells.get(index).map(String::as_str)
     }
 
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let cell = self.cells.get(*self.columns.get(name)?)?;
         Some(cell.as_str()).filter(|cell| !cell.is_empty())
     }
 
-    pub(super) fn whole(&self, name: &str) -> Option<u64> {
+    pub(crate) fn whole(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
     }
 
-    /// Seconds, as whole nanoseconds.
-    pub(super) fn nanos(&self, name: &str) -> Option<u64> {
+    /// Reads a cell in seconds, as whole nanoseconds.
+    pub(crate) fn nanos(&self, name: &str) -> Option<u64> {
         let nanos = (self.text(name)?.parse::<f64>().ok()? * 1e9).round();
         (0.0..9e18).contains(&nanos).then_some(nanos as u64)
     }

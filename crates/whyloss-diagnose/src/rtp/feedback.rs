@@ -3,12 +3,9 @@
 
 use crate::steps::step;
 use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
+use whyloss_rtc::rfc8888;
 
-/// Transport feedback (RFC 4585, section 6.1).
-const RTPFB: u8 = 205;
-/// Its format of congestion control feedback (RFC 8888, section 3.1).
-const CCFB: u8 = 11;
-/// Packets that one report may speak of.
+/// The highest number of packets of one report.
 const SPOKEN_OF: usize = 1 << 14;
 
 /// A report of a receiver or a sender.
@@ -64,8 +61,6 @@ impl Instant {
 /// 2²⁴.
 const STEP: i64 = 250_000;
 const REFERENCE: u64 = 64_000_000;
-/// RFC 8888's report has the middle of an NTP time: 65536 s in all.
-const NTP: u64 = 65_536_000_000_000;
 
 /// A report block of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,11 +166,12 @@ pub(super) fn read(
             Err(_) => whole = false,
         }
     }
-    each(bytes, |kind, format, body| {
-        if (kind, format) == (RTPFB, CCFB) {
-            congestion(body, &mut |told| take(told, credit));
+    for report in rfc8888::reports(bytes) {
+        let streams = report.streams();
+        for stream in streams.take_while(|stream| stream.packets().len() <= SPOKEN_OF) {
+            take(arrived(&report, &stream), credit);
         }
-    });
+    }
     whole
 }
 
@@ -212,52 +208,20 @@ fn of_block(block: &ReportBlock<'_>) -> Told {
     })
 }
 
-/// Walks over a compound's packets: type, format or count, and what follows the first word.
-fn each(mut bytes: &[u8], mut take: impl FnMut(u8, u8, &[u8])) {
-    while let [first, kind, high, low, rest @ ..] = bytes {
-        let length = usize::from(u16::from_be_bytes([*high, *low])) * 4;
-        let Some(body) = rest.get(..length) else {
-            return;
-        };
-        take(*kind, first & 31, body);
-        bytes = &rest[length..];
-    }
-}
-
-/// Congestion control feedback: of each stream a first number, how many follow, and two bytes about
-/// each.
-fn congestion(body: &[u8], take: &mut dyn FnMut(Told)) {
-    // Its sender's source before the streams, the time of the report behind them.
-    let end = body.len().saturating_sub(4);
-    let (Some(mut streams), Some(&[a, b, c, d])) = (body.get(4..end), body.get(end..)) else {
-        return;
+/// Returns the report of one stream.
+fn arrived(report: &rfc8888::Report<'_>, stream: &rfc8888::Stream<'_>) -> Told {
+    let heard = |arrival: Option<rfc8888::Arrival>| {
+        arrival.map_or(Heard::Missing, |arrival| {
+            Heard::Arrived(arrival.before.map(|before| Instant {
+                ns: (report.at + rfc8888::PERIOD - before) % rfc8888::PERIOD,
+                period: rfc8888::PERIOD,
+            }))
+        })
     };
-    let report = u64::from(u32::from_be_bytes([a, b, c, d])) * 1_000_000_000 / 65_536;
-    let heard = |two: &[u8]| {
-        if two[0] >> 7 == 0 {
-            return Heard::Missing;
-        }
-        // How long before the report, in 1/1024 s; the last two say that it is longer, or not
-        // known.
-        let before = u64::from(u16::from_be_bytes([two[0], two[1]]) & 0x1fff);
-        Heard::Arrived((before < 0x1ffe).then(|| Instant {
-            ns: (report + NTP - before * 1_000_000_000 / 1024) % NTP,
-            period: NTP,
-        }))
-    };
-    while let [a, b, c, d, high, low, more, less, rest @ ..] = streams {
-        let ssrc = u32::from_be_bytes([*a, *b, *c, *d]);
-        let many = usize::from(u16::from_be_bytes([*more, *less]));
-        let Some(metrics) = rest.get(..2 * many).filter(|_| many <= SPOKEN_OF) else {
-            return;
-        };
-        take(Told::Arrived {
-            ssrc,
-            first: u16::from_be_bytes([*high, *low]),
-            heard: metrics.chunks(2).map(heard).collect(),
-        });
-        // Padded to whole words.
-        streams = rest.get(2 * (many + many % 2)..).unwrap_or(&[]);
+    Told::Arrived {
+        ssrc: stream.ssrc,
+        first: stream.first,
+        heard: stream.packets().map(heard).collect(),
     }
 }
 

@@ -12,7 +12,9 @@ use crate::packet::Segment;
 pub(crate) struct Connection {
     /// The two ends; the first one seen comes first.
     pub(crate) ends: [SocketAddr; 2],
-    /// Among all connections, from 1.
+    /// Whether the first end is also the first in the key. Comparing addresses would take longer.
+    pub(super) first_in_key: bool,
+    /// The number of the connection, from 1.
     pub(crate) number: u64,
     /// The data of each end.
     pub(crate) halves: [Option<Box<Half>>; 2],
@@ -38,9 +40,10 @@ pub(crate) struct Connection {
 const COUNTED: u64 = 64;
 
 impl Connection {
-    pub(super) fn new(ends: [SocketAddr; 2], number: u64, now: u64) -> Self {
+    pub(super) fn new(ends: [SocketAddr; 2], first_in_key: bool, number: u64, now: u64) -> Self {
         Self {
             ends,
+            first_in_key,
             number,
             halves: [None, None],
             echoes: Default::default(),
@@ -81,9 +84,10 @@ impl Connection {
     ) {
         let other = 1 - side;
         self.last = self.last.max(now);
-        let round_trip = self
-            .beyond(side)
-            .map(|ns| ns + self.before(side).unwrap_or(0));
+        let round_trip = || {
+            let beyond = Self::beyond_of(self.halves[side].as_deref(), &self.echoes[side]);
+            beyond.map(|ns| ns + self.echoes[other].least().unwrap_or(0))
+        };
         if self.copies[side].is_copy(now, ip_id, segment, round_trip) {
             self.copied[side] += 1;
             return;
@@ -163,11 +167,14 @@ impl Connection {
     /// Returns the shortest part of the round trip beyond the point of capture, for data of end
     /// `side`, in ns.
     pub(crate) fn beyond(&self, side: usize) -> Option<u64> {
-        let acknowledged = self.halves[side]
-            .as_ref()
-            .and_then(|half| half.delays.least());
+        Self::beyond_of(self.halves[side].as_deref(), &self.echoes[side])
+    }
+
+    /// Returns the shortest time from a packet to its acknowledgement or echo.
+    fn beyond_of(half: Option<&Half>, echoes: &Echoes) -> Option<u64> {
+        let acknowledged = half.and_then(|half| half.delays.least());
         let acknowledged = acknowledged.map(|us| u64::from(us) * 1000);
-        match (self.echoes[side].least(), acknowledged) {
+        match (echoes.least(), acknowledged) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

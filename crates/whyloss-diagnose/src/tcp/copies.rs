@@ -53,7 +53,7 @@ impl Copies {
         now: u64,
         ip_id: Option<u16>,
         segment: &Segment,
-        round_trip: Option<u64>,
+        round_trip: impl FnOnce() -> Option<u64>,
     ) -> bool {
         self.passed = self.passed.saturating_add(1);
         if self.passed < SHORT {
@@ -68,7 +68,7 @@ impl Copies {
         let later = match id {
             Some(_) => NUMBERED,
             None if segment.length > 0 && segment.stamps.is_some() => {
-                let sooner = round_trip.map_or(AT_FIRST, |ns| ns / 1000 * 3 / 4);
+                let sooner = round_trip().map_or(AT_FIRST, |ns| ns / 1000 * 3 / 4);
                 sooner.min(STAMPED) as u32
             }
             None => return false,
@@ -87,8 +87,7 @@ impl Copies {
             .iter()
             .any(|&(other, at)| other == rest && micros.wrapping_sub(at) <= later);
         if !copy {
-            place.rotate_right(1);
-            place[0] = (rest, micros);
+            *place = [(rest, micros), place[0], place[1], place[2]];
         }
         copy
     }
@@ -134,13 +133,13 @@ mod tests {
         all.sort_unstable();
         let mut are: Vec<bool> = all
             .iter()
-            .map(|&(now, number)| copies.is_copy(now, id(number), &segment(number), None))
+            .map(|&(now, number)| copies.is_copy(now, id(number), &segment(number), || None))
             .collect();
         let again = Segment {
             stamps: Some((40, 7)),
             ..segment(9)
         };
-        are.push(copies.is_copy(40_000_000, id(40), &again, None));
+        are.push(copies.is_copy(40_000_000, id(40), &again, || None));
         are
     }
 
@@ -162,10 +161,10 @@ mod tests {
                 u64::from(number),
                 Some(number as u16),
                 &segment(number),
-                None
+                || None
             ));
         }
-        assert!(!copies.is_copy(2_000_000_000, Some(9), &segment(9), None));
-        assert!(copies.is_copy(2_000_000_100, Some(9), &segment(9), None));
+        assert!(!copies.is_copy(2_000_000_000, Some(9), &segment(9), || None));
+        assert!(copies.is_copy(2_000_000_100, Some(9), &segment(9), || None));
     }
 }

@@ -31,14 +31,15 @@ enum Key {
 }
 
 impl Key {
-    fn new(a: SocketAddr, b: SocketAddr) -> Self {
+    /// Creates the key of a connection. Returns also whether `a` comes first in it.
+    fn new(a: SocketAddr, b: SocketAddr) -> (Self, bool) {
         if let (SocketAddr::V4(a), SocketAddr::V4(b)) = (a, b) {
             let word =
                 |end: SocketAddrV4| u64::from(end.ip().to_bits()) << 16 | u64::from(end.port());
             let (a, b) = (word(a), word(b));
-            return Self::V4(a.min(b), a.max(b));
+            return (Self::V4(a.min(b), a.max(b)), a <= b);
         }
-        Self::Other(a.min(b), a.max(b))
+        (Self::Other(a.min(b), a.max(b)), a <= b)
     }
 }
 
@@ -76,20 +77,20 @@ impl Connections {
         segment: &Segment,
         mut done: impl FnMut(Connection),
     ) {
-        let key = Key::new(source, destination);
+        let (key, first) = Key::new(source, destination);
         if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
             self.evicted += self.evict(&mut done);
         }
         let begun = &mut self.begun;
         let mut begin = || {
             *begun += 1;
-            Connection::new([source, destination], *begun, now)
+            Connection::new([source, destination], first, *begun, now)
         };
         let connection = match self.alive.entry(key) {
             Entry::Vacant(place) => place.insert(begin()),
             Entry::Occupied(place) => {
                 let connection = place.into_mut();
-                let side = usize::from(connection.ends[0] != source);
+                let side = usize::from(connection.first_in_key != first);
                 if connection.is_over_for(side, segment, now) {
                     let old = std::mem::replace(connection, begin());
                     self.held -= old.held;
@@ -99,7 +100,7 @@ impl Connections {
                 connection
             }
         };
-        let side = usize::from(connection.ends[0] != source);
+        let side = usize::from(connection.first_in_key != first);
         connection.on_segment(side, now, frame, ip_id, segment);
         if connection.is_due() {
             let (before, after) = (connection.held, connection.memory());

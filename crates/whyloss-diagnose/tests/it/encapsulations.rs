@@ -151,7 +151,7 @@ fn every_wrapping_tells_the_same_story() {
     assert!(expected.len() > 10, "{}", expected.len());
     let ethernet = |rest: &[u8]| behind(&[&[2; 12], rest].concat(), &frames);
     let six = as_ipv6(&frames);
-    let wrappings: [(&str, u32, Vec<Frame>); 22] = [
+    let wrappings: [(&str, u32, Vec<Frame>); 23] = [
         ("Ethernet", 1, ethernet(&[8, 0])),
         ("VLAN", 1, ethernet(&[0x81, 0, 0, 7, 8, 0])),
         (
@@ -217,6 +217,11 @@ fn every_wrapping_tells_the_same_story() {
         ("IPv6 with extension headers", 229, six.clone()),
         ("IPv6 in IPv4", 101, in_ip(41, &[], &six)),
         ("fragments", 101, in_fragments(&frames)),
+        (
+            "IP in IP in fragments",
+            101,
+            in_fragments(&in_ip(4, &[], &frames)),
+        ),
     ];
     for (name, link, wrapped) in wrappings {
         let diagnosis = read(&pcap(link, nanos, &wrapped)).expect("a diagnosis");
