@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use whyloss::receiver::{Arrival, Classifier, REGISTRY, ReceiverClassifier};
-use whyloss::{Confusion, Duration, Time};
+use whyloss::{Cause, Confusion, Duration, Time};
 use whyloss_sim::Scenario;
 
 use super::jobs::{Job, run_all};
@@ -105,20 +105,42 @@ fn scratch(bench: &Bench, name: &str, flows: u32, id: &str) -> PathBuf {
 
 /// The results of one row, measured or simulated.
 #[derive(Default)]
-struct Measured {
-    /// Percent of the share, each flow.
+pub(super) struct Measured {
+    /// The throughput of each flow, in percent of its share.
     throughput: Vec<f64>,
     confusion: Confusion,
 }
 
-/// The classifiers that need not be told the truth.
-fn ids(quick: bool) -> Vec<&'static str> {
+impl Measured {
+    /// Returns the differences of two rows in percentage points: throughput, Mc and Mw. The last
+    /// two are 0 if this row has fewer than [`LEAST`] losses.
+    pub(super) fn differences(&self, other: &Self) -> [f64; 3] {
+        let shares = |a: Option<f64>, b: Option<f64>, cause| match (a, b) {
+            (Some(a), Some(b)) if self.confusion.total(cause) >= LEAST => (a - b).abs() * 100.0,
+            _ => 0.0,
+        };
+        [
+            (mean(&self.throughput) - mean(&other.throughput)).abs(),
+            shares(self.confusion.mc(), other.confusion.mc(), Cause::Congestion),
+            shares(self.confusion.mw(), other.confusion.mw(), Cause::Wireless),
+        ]
+    }
+
+    /// Returns whether all differences from another row are within the limits.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        let [throughput, mc, mw] = self.differences(other);
+        throughput <= LIMITS.0 && mc <= LIMITS.1 && mw <= LIMITS.1
+    }
+}
+
+/// Returns the classifiers that need no true causes.
+pub(super) fn ids(quick: bool) -> Vec<&'static str> {
     let all = REGISTRY.iter().map(|entry| entry.id);
     all.filter(|id| !quick || ["zigzag", "mbiaz"].contains(id))
         .collect()
 }
 
-fn sizes(quick: bool) -> (&'static [u32], u64, u64) {
+pub(super) fn sizes(quick: bool) -> (&'static [u32], u64, u64) {
     if quick {
         (&[1], 12, 1)
     } else {
@@ -184,17 +206,18 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
     let mut worst: [(f64, String); 3] = Default::default();
     for ((name, flows, id), jobs) in cells.iter().zip(jobs.chunks(runs as usize)) {
         let (real, on_time, compared, (offers, differ)) = real(jobs, name, *flows, id)?;
-        let simulate = |late| simulated(name, *flows, id, seconds, late);
+        let simulate = |late| {
+            let noise = |scenario: &mut Scenario| scenario.clock_noise = late;
+            simulated(name, *flows, id, seconds, noise)
+        };
         let (simulated, as_late) = (simulate(None)?, simulate(on_time.late())?);
         verdicts.verdicts += compared.verdicts;
         verdicts.differ += compared.differ;
         fates += differ;
-        let (a, b) = (mean(&real.throughput), mean(&simulated.throughput));
         let percent = |share: Option<f64>| {
             share.map_or("–".into(), |share| format!("{:.1}", share * 100.0))
         };
-        let lost = [whyloss::Cause::Congestion, whyloss::Cause::Wireless]
-            .map(|cause| real.confusion.total(cause));
+        let lost = [Cause::Congestion, Cause::Wireless].map(|cause| real.confusion.total(cause));
         table.rows.push(vec![
             (*name).into(),
             flows.to_string(),
@@ -219,15 +242,7 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             format!("{} of {}", compared.differ, compared.verdicts),
             format!("{differ} of {offers}"),
         ]);
-        let shares = |a: Option<f64>, b: Option<f64>, of: u64| match (a, b) {
-            (Some(a), Some(b)) if of >= LEAST => (a - b).abs() * 100.0,
-            _ => 0.0,
-        };
-        let differences = [
-            (a - b).abs(),
-            shares(real.confusion.mc(), simulated.confusion.mc(), lost[0]),
-            shares(real.confusion.mw(), simulated.confusion.mw(), lost[1]),
-        ];
+        let differences = real.differences(&simulated);
         for (difference, worst) in differences.into_iter().zip(&mut worst) {
             if difference >= worst.0 {
                 *worst = (
@@ -316,7 +331,7 @@ fn on_time_if_possible(
     Ok((jobs, again.len()))
 }
 
-fn job(
+pub(super) fn job(
     bench: &Bench,
     name: &str,
     flows: u32,
@@ -451,15 +466,7 @@ impl OnTime {
     ) {
         let sink = format!("d{flow}");
         let own = || records.iter().filter(|record| record.to == sink);
-        // From the first link's door to the last one's far end.
-        let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
-        for record in own() {
-            if let Some(number) = record.headers.sequence {
-                let span = spans.entry(number).or_insert((record.enqueued, 0));
-                span.0 = span.0.min(record.enqueued);
-                span.1 = span.1.max(record.scheduled);
-            }
-        }
+        let spans = spans(own());
         let fates = Fates::of(own(), |_| true);
         let mut scores = Scores::default();
         let mut last: Option<(u64, u64)> = None;
@@ -484,27 +491,59 @@ impl OnTime {
                 }
             }
         }
-        let promptest = behind.iter().copied().min().unwrap_or(0);
-        self.late.0 += behind
-            .iter()
-            .map(|behind| behind.abs_diff(promptest))
-            .sum::<u64>();
-        self.late.1 += behind.len() as u64;
+        let late = lateness(&behind);
+        self.late.0 += late.iter().sum::<u64>();
+        self.late.1 += late.len() as u64;
         self.confusion.merge(&scores.confusion());
     }
 }
 
-/// The same in simulation, with arrivals stamped so late on average.
-fn simulated(
+/// Returns, by packet number, when a packet came to its first link and when it left its last, in
+/// ns.
+fn spans<'a>(records: impl Iterator<Item = &'a Record>) -> HashMap<u32, (u64, u64)> {
+    let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
+    for record in records {
+        if let Some(number) = record.headers.sequence {
+            let span = spans.entry(number).or_insert((record.enqueued, 0));
+            span.0 = span.0.min(record.enqueued);
+            span.1 = span.1.max(record.scheduled);
+        }
+    }
+    spans
+}
+
+/// Returns the lateness of arrivals in ns. `behind` holds the differences of arrival time and link
+/// time in ns, on clocks with an unknown offset; the smallest difference counts as on time.
+fn lateness(behind: &[i64]) -> Vec<u64> {
+    let promptest = behind.iter().copied().min().unwrap_or(0);
+    let late = behind.iter().map(|behind| behind.abs_diff(promptest));
+    late.collect()
+}
+
+/// Returns the lateness of arrivals at `d1` in a finished job, in ns, in the order of arrival.
+pub(super) fn late_arrivals(job: &Job) -> Result<Vec<u64>, RealityError> {
+    let records = crate::archive::records(&job.directory.join("log"))
+        .map_err(|error| RealityError::Result(error.to_string()))?;
+    let spans = spans(records.iter().filter(|record| record.to == "d1"));
+    let arrivals = arrivals_of(&job.directory.join("arrivals-1.jsonl"))?;
+    let behind = arrivals.iter().filter_map(|line| {
+        let (_, came) = spans.get(&line.number)?;
+        Some(line.received.wrapping_sub(*came).cast_signed())
+    });
+    Ok(lateness(&behind.collect::<Vec<_>>()))
+}
+
+/// Simulates the flows with ten seeds, in the scenario that `change` modifies.
+pub(super) fn simulated(
     name: &str,
     flows: u32,
     id: &str,
     seconds: u64,
-    late: Option<Duration>,
+    change: impl FnOnce(&mut Scenario),
 ) -> Result<Measured, RealityError> {
     let mut scenario = Scenario::from_toml(&network(name, flows, id, seconds), "network.toml", &[])
         .map_err(|error| RealityError::Result(error.to_string()))?;
-    scenario.clock_noise = late;
+    change(&mut scenario);
     let mut measured = Measured::default();
     for seed in 1..=10 {
         let run = whyloss_sim::Simulation::new(&scenario, seed)

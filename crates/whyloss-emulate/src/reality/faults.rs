@@ -472,7 +472,7 @@ fn restarted_receiver(bench: &Bench) -> Result<(String, bool), RealityError> {
     let (happened, held) = without_receiver(bench, "restarted-receiver", "exec PROGRAM recv 5000")?;
     // The new one may be there before the next packet, or a moment later.
     let held = held
-        && (happened.contains("knows nothing of this session")
+        && (happened.contains("does not know this session")
             || happened.contains("no receiver listens"));
     Ok((happened, held))
 }

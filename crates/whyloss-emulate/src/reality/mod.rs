@@ -13,8 +13,10 @@ mod diagnosis;
 mod faults;
 pub mod flood;
 mod jobs;
+mod proxy;
 mod tcp;
 mod timing;
+mod tolerance;
 mod ways;
 mod web;
 
@@ -93,12 +95,14 @@ pub enum RealityError {
 /// A function that makes a table.
 pub type Maker = fn(&Bench) -> Result<Table, RealityError>;
 
-/// The tables, in order.
-pub const TABLES: [(&str, Maker); 10] = [
+/// The names and makers of all tables, in order.
+pub const TABLES: [(&str, Maker); 12] = [
     ("timing", timing::timing),
+    ("proxy", proxy::proxy),
     ("tcp", tcp::tcp),
     ("diagnosis", diagnosis::diagnosis),
     ("classifiers", classifiers::classifiers),
+    ("tolerance", tolerance::tolerance),
     ("clocks", classifiers::clocks),
     ("damage", damage::damage),
     ("web", web::web),

@@ -3,11 +3,16 @@
 use std::path::Path;
 
 use super::jobs::Job;
-use super::{Bench, RealityError, Table, json, number};
+use super::{Bench, RealityError, Table, failed, json, number};
 
 /// The rate in Mbit/s of full packets that the emulator must sustain, and the lateness in ms that
 /// 99 % of them must not exceed.
 const PROMISE: (u32, f64) = (1_000, 1.0);
+
+/// The rate in Mbit/s, and the number of cores that must stay idle at it.
+const FREE: (u32, f64) = (300, 0.5);
+/// A command that prints the time that the machine has spent on each kind of work (proc_stat(5)).
+const LOOK: &str = "head -n 1 /proc/stat";
 
 pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
     let mut table = Table::new(
@@ -15,7 +20,8 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
         "Timing",
         "TCP (CUBIC, iperf3) and UDP in packets of 1500 bytes fill a link with 10 ms of delay each way and room for 1000 \
          packets, with the log on. Lateness is how much later than scheduled a packet left. Faults are packets that left more \
-         than 10 ms late or that the kernel dropped on their way.",
+         than 10 ms late or that the kernel dropped on their way. Processor: of `whyloss link` alone, its log included. Idle cores: while iperf3 ran, \
+         with all else that the machine did.",
         &[
             "traffic",
             "rate, Mbit/s",
@@ -26,6 +32,8 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
             "late p99, ms",
             "most, ms",
             "faults",
+            "processor, s",
+            "idle cores",
             "log replayed: fates that differ",
         ],
     );
@@ -49,6 +57,8 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
             };
             let client =
                 format!("iperf3 -c $WHYLOSS_SERVER -t {seconds} {flags} {load} >/dev/null");
+            let idle = super::quoted(&directory.join("idle"));
+            let client = format!("{LOOK} >{idle}; {client}; code=$?; {LOOK} >>{idle}; exit $code");
             let job = Job::new(
                 &directory,
                 &[
@@ -75,6 +85,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
                 .and_then(|links| links.iter().find(|link| link["name"] == "up"))
                 .cloned();
             let up = up.ok_or_else(|| RealityError::Result("no link is called up".into()))?;
+            let idle = idle_cores(&directory.join("idle"))?;
             let lateness = |key| number(&summary, &["lateness", key]).map(|nanos| nanos / 1e6);
             let faults =
                 number(&summary, &["faults", "late"])? + number(&summary, &["faults", "device"])?;
@@ -93,12 +104,23 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
                 format!("{p99:.3}"),
                 format!("{most:.3}"),
                 format!("{faults}"),
+                format!("{:.2}", number(&summary, &["cpu_seconds"])?),
+                format!("{idle:.2}"),
                 format!("{} of {}", replayed.differences, replayed.offers),
             ]);
             table.check(
                 format!("{traffic} at {rate} Mbit/s: the log replays fate for fate"),
                 replayed.differences == 0 && replayed.offers > 0,
             );
+            if rate == FREE.0 {
+                table.check_when_quiet(
+                    format!(
+                        "{traffic} at {rate} Mbit/s leaves {} cores free ({idle:.2})",
+                        FREE.1
+                    ),
+                    idle >= FREE.1,
+                );
+            }
             if rate == PROMISE.0 {
                 promised.push((traffic, p99, faults));
             }
@@ -112,7 +134,25 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
     Ok(table)
 }
 
-/// Seconds from the first to the last packet that left the link `up`.
+/// Returns the number of cores that were idle between two readings of `/proc/stat`.
+fn idle_cores(looks: &Path) -> Result<f64, RealityError> {
+    let text = std::fs::read_to_string(looks).map_err(failed(looks))?;
+    // user nice system idle iowait irq softirq steal; guests are part of the first two.
+    let times = |line: &str| -> Vec<f64> {
+        let words = line.split_ascii_whitespace().skip(1).take(8);
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let looks: Vec<Vec<f64>> = text.lines().map(times).collect();
+    let [before, after] = &looks[..] else {
+        return Err(RealityError::Result("no two looks at /proc/stat".into()));
+    };
+    let passed: Vec<f64> = before.iter().zip(after).map(|(a, b)| b - a).collect();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let idle: f64 = passed.iter().skip(3).take(2).sum();
+    Ok(cores as f64 * idle / passed.iter().sum::<f64>().max(1.0))
+}
+
+/// Returns the time in seconds between the first and the last packet that left the link `up`.
 fn span(log: &Path) -> Result<f64, RealityError> {
     let records =
         crate::archive::records(log).map_err(|error| RealityError::Result(error.to_string()))?;
