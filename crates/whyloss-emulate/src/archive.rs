@@ -60,7 +60,7 @@ pub enum ArchiveError {
         source: LogError,
     },
     /// The log has no packets.
-    #[error("{}: no packet is in this log, so that a replay would show nothing", .0.display())]
+    #[error("{}: the log has no packets to replay", .0.display())]
     Empty(PathBuf),
 }
 

@@ -36,7 +36,18 @@ pub(crate) fn time_of_day() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Time since it was started.
+/// Returns the processor time of this process so far, in seconds: of all threads, without child
+/// processes. Returns `None` where the system does not report it.
+pub(crate) fn processor() -> Option<f64> {
+    #[cfg(target_os = "linux")]
+    return clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+        .ok()
+        .map(|at| time::Duration::from(at).as_secs_f64());
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
+/// A clock that shows the time since it was started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: u64,

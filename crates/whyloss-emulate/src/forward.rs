@@ -25,6 +25,15 @@ pub(crate) struct Packet {
     pub(crate) tag: u32,
 }
 
+/// A packet that must leave now.
+#[derive(Debug)]
+pub(crate) struct Due {
+    scheduled: Time,
+    pub(crate) transit: Transit<Packet>,
+    /// Whether the kernel took it.
+    pub(crate) taken: bool,
+}
+
 /// Moves packets.
 pub(crate) struct Forwarder {
     pub(crate) clock: Clock,
@@ -32,6 +41,8 @@ pub(crate) struct Forwarder {
     pub(crate) recorder: Recorder,
     pub(crate) late_bound: Duration,
     pub(crate) buffers: Vec<Vec<u8>>,
+    /// The packets that are about to leave; empty between calls.
+    pub(crate) due: Vec<Due>,
     pub(crate) rests: Rests,
 }
 
@@ -73,38 +84,34 @@ impl Forwarder {
         }
     }
 
-    /// Gives hosts all that is due by now, and returns now. `write` answers whether the kernel took
-    /// the packet.
-    pub(crate) fn deliver(&mut self, write: &mut dyn FnMut(&Transit<Packet>) -> bool) -> Time {
+    /// Gives hosts all packets that are due by now, `at_once` at a time, and returns the present
+    /// time. `write` sets for each whether the kernel took it.
+    pub(crate) fn deliver(&mut self, at_once: usize, write: &mut dyn FnMut(&mut [Due])) -> Time {
         loop {
             let now = self.clock.now();
             let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
-            let due = self.network.take_due(now, flip, &mut self.recorder);
-            let Some((scheduled, transit)) = due else {
+            while self.due.len() < at_once
+                && let Some((scheduled, transit)) =
+                    self.network.take_due(now, flip, &mut self.recorder)
+            {
+                self.due.push(Due {
+                    scheduled,
+                    transit,
+                    taken: false,
+                });
+            }
+            if self.due.is_empty() {
                 if let Some(log) = &mut self.recorder.log {
                     log.turn(now);
                 }
                 return now;
-            };
-            let taken = write(&transit);
+            }
+            write(&mut self.due);
             let departed = self.clock.now();
-            let late = departed - scheduled;
-            self.recorder.counter.late(late);
-            let fault = match (taken, late > self.late_bound) {
-                (false, _) => Some(Fault::Device),
-                (true, true) => Some(Fault::Late),
-                (true, false) => None,
-            };
-            let fate = match (&fault, &transit.hop.outcome) {
-                (Some(_), _) => Fate::Fault,
-                (None, Outcome::Damaged(..)) => Fate::Damaged,
-                (None, _) => Fate::Delivered,
-            };
-            let departed = taken.then_some(departed);
-            let data = self
-                .recorder
-                .ended(transit.hop, transit.payload, departed, fate, fault);
-            self.buffers.push(data);
+            let buffers = &mut self.buffers;
+            for due in self.due.drain(..) {
+                buffers.push(self.recorder.left(due, departed, self.late_bound));
+            }
         }
     }
 
@@ -130,7 +137,30 @@ impl Forwarder {
 }
 
 impl Recorder {
-    /// The packet's way has ended; hands back its buffer.
+    /// Records that a packet has left its last link; returns its buffer.
+    fn left(&mut self, due: Due, departed: Time, late_bound: Duration) -> Vec<u8> {
+        let Due {
+            scheduled,
+            transit,
+            taken,
+        } = due;
+        let late = departed - scheduled;
+        self.counter.late(late);
+        let fault = match (taken, late > late_bound) {
+            (false, _) => Some(Fault::Device),
+            (true, true) => Some(Fault::Late),
+            (true, false) => None,
+        };
+        let fate = match (&fault, &transit.hop.outcome) {
+            (Some(_), _) => Fate::Fault,
+            (None, Outcome::Damaged(..)) => Fate::Damaged,
+            (None, _) => Fate::Delivered,
+        };
+        let departed = taken.then_some(departed);
+        self.ended(transit.hop, transit.payload, departed, fate, fault)
+    }
+
+    /// Records that a packet's way has ended; returns its buffer.
     fn ended(
         &mut self,
         hop: Hop,

@@ -11,7 +11,8 @@
 //! share the memory that datagrams are read into, and a budget of bytes that wait for the
 //! forwarder.
 
-mod read;
+pub(crate) mod read;
+mod write;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -29,14 +30,15 @@ use socket2::SockRef;
 use whyloss::{Duration, Time};
 
 use crate::clock::{Clock, time_of_day};
-use crate::forward::{Forwarder, Packet, Recorder};
+use crate::forward::{Due, Forwarder, Recorder};
 use crate::log::{Log, Names, WriteError};
-use crate::network::{Network, Outcome, Transit};
+use crate::network::{Network, Outcome};
 use crate::rests::Rests;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
-use read::{Heard, Inbox, buffers, read};
+use read::{Batch, Heard, Inbox, buffers, read};
+use write::{AT_ONCE, Way};
 
 /// The indices of the plan's hosts: the target's and the clients'.
 const SERVER: usize = 0;
@@ -193,6 +195,7 @@ impl Proxy {
             },
             late_bound: self.options.late_bound,
             buffers: Vec::new(),
+            due: Vec::new(),
             rests: Rests::default(),
         };
         #[cfg(target_os = "linux")]
@@ -258,18 +261,18 @@ impl Proxy {
         &self,
         forwarder: &mut Forwarder,
         clients: &mut Clients,
-        receiver: &Receiver<Heard>,
+        receiver: &Receiver<Batch>,
         inbox: &Inbox,
     ) -> Result<(), ProxyError> {
         forwarder.rests.begin_turn();
-        let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
+        let now = forwarder.deliver(AT_ONCE, &mut |due| self.write(clients, due));
         let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
         let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
         let first = receiver.recv_timeout(sleep).ok();
         let more = iter::from_fn(|| receiver.try_recv().ok());
-        for Heard { from, packet } in first.into_iter().chain(more).take(BURST) {
+        for Heard { from, packet } in first.into_iter().chain(more).take(BURST).flatten() {
             inbox.bytes.fetch_sub(packet.len(), Ordering::Relaxed);
-            let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
+            let now = forwarder.deliver(AT_ONCE, &mut |due| self.write(clients, due));
             let number = match from {
                 Err(number) => Some(number),
                 Ok(address) => self.number_of(clients, address, inbox)?,
@@ -331,10 +334,12 @@ impl Proxy {
             self.address
         };
         thread::spawn(move || {
-            read(&reading, &goes_on, &inbox.buffers, |data, _| {
-                let packet = whole(source, address, data);
-                let from = Err(number);
-                inbox.put(Heard { from, packet }, &goes_on)
+            read(&reading, &goes_on, &inbox.buffers, |datagrams| {
+                let batch = datagrams.iter().map(|(data, _)| Heard {
+                    from: Err(number),
+                    packet: whole(source, address, data),
+                });
+                inbox.put(batch.collect(), &goes_on)
             })
         });
         clients.numbers.insert(address, number);
@@ -356,39 +361,57 @@ impl Proxy {
     ) -> impl FnOnce() -> io::Result<()> + Send + 'static {
         let (socket, listen, target) = (self.socket.clone(), self.address, self.options.target);
         move || {
-            read(&socket, &stays, &Mutex::new(buffers()), |data, from| {
-                let to = if target.is_ipv4() == from.is_ipv4() {
-                    target
-                } else {
-                    listen
-                };
-                let packet = whole(from, to, data);
-                let from = Ok(from);
-                inbox.put(Heard { from, packet }, &stays)
+            read(&socket, &stays, &Mutex::new(buffers()), |datagrams| {
+                let batch = datagrams.iter().map(|&(data, from)| {
+                    let to = if target.is_ipv4() == from.is_ipv4() {
+                        target
+                    } else {
+                        listen
+                    };
+                    let packet = whole(from, to, data);
+                    let from = Ok(from);
+                    Heard { from, packet }
+                });
+                inbox.put(batch.collect(), &stays)
             })
         }
     }
 
-    /// Sends a datagram that has crossed its links.
-    fn write(&self, clients: &Clients, transit: &Transit<Packet>) -> bool {
-        if matches!(transit.hop.outcome, Outcome::Damaged(..)) {
+    /// Sends datagrams that have crossed their links; those of one size and destination leave at
+    /// once.
+    fn write(&self, clients: &Clients, packets: &mut [Due]) {
+        let run = |due: &Due| {
+            let (packet, outcome) = (&due.transit.payload, &due.transit.hop.outcome);
             // The checksum of its receiver would refuse it.
-            return true;
+            let is_damaged = matches!(outcome, Outcome::Damaged(..));
+            (packet.data.len(), due.transit.to, packet.tag, is_damaged)
+        };
+        for packets in packets.chunk_by_mut(|a, b| run(a) == run(b)) {
+            let (_, to, number, is_damaged) = run(&packets[0]);
+            // A client that was forgotten meanwhile is not there.
+            let client = clients.by_number.get(&number).filter(|_| !is_damaged);
+            let way = client.map(|client| match to {
+                SERVER => Way {
+                    socket: &client.socket,
+                    to: None,
+                },
+                _ => Way {
+                    socket: &self.socket,
+                    to: Some(client.address),
+                },
+            });
+            let datagrams = packets.iter().map(Due::datagram);
+            let all = way.is_none_or(|way| way.send_together(datagrams));
+            for due in packets {
+                due.taken = all || way.is_none_or(|way| way.send(due.datagram()));
+            }
         }
-        let packet = &transit.payload;
-        // A client that was forgotten meanwhile is not there.
-        let Some(client) = clients.by_number.get(&packet.tag) else {
-            return true;
-        };
-        let data = payload(&packet.data);
-        let send = || match transit.to {
-            SERVER => client.socket.send(data),
-            _ => self.socket.send_to(data, client.address),
-        };
-        // An error that an earlier datagram left behind goes with the first try.
-        send()
-            .or_else(|_| send())
-            .is_ok_and(|sent| sent == data.len())
+    }
+}
+
+impl Due {
+    fn datagram(&self) -> &[u8] {
+        payload(&self.transit.payload.data)
     }
 }
 
@@ -416,7 +439,7 @@ impl Drop for Client {
 /// Returns the number of datagrams that the kernel dropped at the sockets with these ports, because
 /// a buffer was full.
 #[cfg(target_os = "linux")]
-fn dropped(ports: &HashSet<u16>) -> u64 {
+pub(crate) fn dropped(ports: &HashSet<u16>) -> u64 {
     let mut dropped = 0;
     for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
         let text = std::fs::read_to_string(file).unwrap_or_default();
@@ -440,9 +463,15 @@ fn dropped(_: &HashSet<u16>) -> u64 {
     0
 }
 
-fn prepare(socket: &UdpSocket) -> io::Result<()> {
-    // The operating system gives as much as it allows.
+pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
+    // At most `net.core.rmem_max`, which on most machines holds a hundred datagrams. Root may have
+    // more.
     let _ = SockRef::from(socket).set_recv_buffer_size(BUFFER);
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
+        let _ = setsockopt(socket, RcvBufForce, &BUFFER);
+    }
     let sleep = LONGEST_SLEEP.as_nanos() as u64;
     socket.set_read_timeout(Some(time::Duration::from_nanos(sleep)))
 }
@@ -550,8 +579,8 @@ mod tests {
         (back, running.join().unwrap())
     }
 
-    /// More than the forwarder takes at a time, and less than the smallest buffer holds.
-    const BURST_SENT: usize = 3 * BURST;
+    /// More than leave at a time, and less than the smallest buffer holds.
+    const BURST_SENT: usize = 96;
 
     #[test]
     fn all_datagrams_come_back() {

@@ -17,12 +17,12 @@ use whyloss::{Duration, Time};
 use crate::addresses::{ipv4_of, is_forwarded, with_ipv4};
 use crate::clock::{Clock, time_of_day};
 use crate::device;
-use crate::forward::{Forwarder, Packet, Recorder};
+use crate::forward::{Due, Forwarder, Recorder};
 use crate::gateway;
 use crate::header::destination;
 use crate::init;
 use crate::log::{Log, Names, WriteError};
-use crate::network::{Network, Transit};
+use crate::network::Network;
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
 use crate::rests::Rests;
@@ -114,14 +114,14 @@ pub enum RunError {
     NoUserNamespace(#[source] io::Error),
     /// All addresses are in use.
     #[error(
-        "no addresses are left: 63 runs on a machine, 7 inside a host, and hosts three deep are the most"
+        "no addresses are left: 63 runs on a machine, 7 inside a host, and hosts can be nested at most three deep"
     )]
     NoAddresses,
     /// The run has more hosts than addresses.
     #[error(
         "no addresses are left for {count} {}: {}",
         if *count == 1 { "host" } else { "hosts" },
-        if *nested { "this run is inside a host of another run, and hosts three deep are the most" } else { "a run has 16,383 hosts at most" }
+        if *nested { "this run is inside a host of another run, and hosts can be nested at most three deep" } else { "a run has 16,383 hosts at most" }
     )]
     TooManyHosts {
         /// The number of hosts that the network has.
@@ -199,6 +199,7 @@ pub fn run(
         },
         late_bound: options.late_bound,
         buffers: Vec::new(),
+        due: Vec::new(),
         rests: Rests::default(),
     };
     start(&ground, plan, options, &mut places)?;
@@ -367,7 +368,7 @@ fn turn(
         }
         fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
     };
-    forwarder.deliver(&mut write(places));
+    forwarder.deliver(1, &mut write(places));
     for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
         for _ in 0..BURST {
             if !take(forwarder, from, places, mtu).map_err(|source| RunError::Device {
@@ -402,14 +403,18 @@ fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> i
         forwarder.buffers.push(data);
         return Ok(true);
     };
-    let now = forwarder.deliver(&mut write(places));
+    let now = forwarder.deliver(1, &mut write(places));
     forwarder.offer(now, (from, to), data, 0);
     Ok(true)
 }
 
-/// Gives a packet to the device of its host.
-fn write(places: &[Place]) -> impl FnMut(&Transit<Packet>) -> bool {
-    |transit| places[transit.to].tun.write(&transit.payload.data)
+/// Gives packets to the devices of their hosts.
+fn write(places: &[Place]) -> impl FnMut(&mut [Due]) {
+    |packets| {
+        for Due { transit, taken, .. } in packets {
+            *taken = places[transit.to].tun.write(&transit.payload.data);
+        }
+    }
 }
 
 /// Returns the host that owns an address: the host whose range has it, else the outside.

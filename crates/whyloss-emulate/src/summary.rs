@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use whyloss::{Duration, Time};
 
+use crate::clock::processor;
 use crate::record::{Fate, Fault};
 
 /// The counts of one link.
@@ -73,6 +74,9 @@ pub struct Snapshot<'a> {
 pub struct Summary {
     /// The length of the run, in seconds.
     pub seconds: f64,
+    /// The processor time of the emulator, its log included, in seconds; `None` if the system does
+    /// not report it.
+    pub cpu_seconds: Option<f64>,
     /// The seed of queues and channels.
     pub seed: u64,
     /// Whether the forwarder ran with real-time priority.
@@ -172,6 +176,7 @@ impl Counter {
     ) -> Summary {
         Summary {
             seconds: now.as_secs_f64(),
+            cpu_seconds: processor(),
             seed,
             real_time,
             links: self.links.clone(),

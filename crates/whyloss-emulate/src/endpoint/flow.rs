@@ -62,7 +62,7 @@ impl Flow {
         let Some(flow) = scenario.flows.into_iter().next() else {
             return Err(FlowError::NoEndpoint);
         };
-        let carriage = match flow.transport {
+        let carriage = match flow.transport.clone() {
             Transport::Tfrc {
                 options,
                 classifier,
@@ -75,7 +75,7 @@ impl Flow {
         };
         let flow = Self {
             carriage,
-            application: flow.application,
+            application: flow.application.clone(),
             packet: flow.packet_size,
             coverage: flow.coverage,
         };
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(flow.payload(), 762 - 28 - 52);
         let error = |words: &[(&str, &str)]| Flow::parse(words).unwrap_err().to_string();
         assert!(error(&[("classifier", "zagzig")]).contains("zigzag"));
-        assert!(error(&[("classifier", "oracle")]).contains("told the truth"));
+        assert!(error(&[("classifier", "oracle")]).contains("need the truth"));
         assert!(error(&[("transport", "tcp")]).contains("only `tfrc` and `iftp`"));
         assert!(error(&[("packet", "80 B")]).contains("no room"));
     }

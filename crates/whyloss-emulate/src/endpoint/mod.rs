@@ -78,8 +78,8 @@ pub enum EndpointError {
         /// The time without an answer, in seconds.
         seconds: f64,
     },
-    /// The peer knows nothing of the session.
-    #[error("{0} knows nothing of this session: it was restarted, or had given this end up")]
+    /// The peer does not know the session.
+    #[error("{0} does not know this session: it was restarted, or has given up this end")]
     Unknown(String),
     /// The peer has another session.
     #[error("{0} is busy with another session")]
@@ -92,7 +92,7 @@ pub enum EndpointError {
     Replaced,
     /// The classifier needs the truth.
     #[error(
-        "a classifier that is told the truth works in simulations only: on a real path the truth is not known in time"
+        "classifiers that need the truth work only in simulations: on a real path the truth is not known in time"
     )]
     NeedsTruth,
     /// The source of the data cannot be read.

@@ -27,44 +27,52 @@ pub(super) struct Heard {
     pub(super) packet: Vec<u8>,
 }
 
-/// Where readers put datagrams for the forwarder, in a budget that all of them share.
+/// The datagrams of one read.
+pub(super) type Batch = Vec<Heard>;
+
+/// The queue in which readers put datagrams for the forwarder, in a budget that they share.
 #[derive(Clone)]
 pub(super) struct Inbox {
-    pub(super) sender: SyncSender<Heard>,
-    /// Bytes that wait.
+    pub(super) sender: SyncSender<Batch>,
+    /// The bytes that wait.
     pub(super) bytes: Arc<AtomicUsize>,
     /// Room that the clients' readers use in turn.
     pub(super) buffers: Arc<Mutex<Buffers>>,
 }
 
 /// Room for the datagrams that are read at once.
-pub(super) type Buffers = Vec<Vec<u8>>;
+pub(crate) type Buffers = Vec<Vec<u8>>;
 
 impl Inbox {
-    /// Waits for room in the budget as long as `stays` is set; answers whether the datagram is in.
-    pub(super) fn put(&self, heard: Heard, stays: &AtomicBool) -> bool {
+    /// Waits for room in the budget as long as `stays` is set. Returns whether the batch was added.
+    pub(super) fn put(&self, batch: Batch, stays: &AtomicBool) -> bool {
         while self.bytes.load(Ordering::Relaxed) >= MOST_BYTES {
             if !stays.load(Ordering::Relaxed) {
                 return false;
             }
             thread::sleep(FULL);
         }
-        self.bytes.fetch_add(heard.packet.len(), Ordering::Relaxed);
-        self.sender.send(heard).is_ok()
+        let bytes = batch.iter().map(|heard| heard.packet.len()).sum();
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.sender.send(batch).is_ok()
     }
 }
 
 /// Returns room for a batch of the largest datagrams.
-pub(super) fn buffers() -> Buffers {
+pub(crate) fn buffers() -> Buffers {
     vec![vec![0; u16::MAX.into()]; AT_ONCE]
 }
 
-/// Reads datagrams as long as `stays` is set and `take` answers `true`.
-pub(super) fn read(
+/// A datagram in the buffer into which it was read, and its sender.
+pub(crate) type Read<'a> = (&'a [u8], SocketAddr);
+
+/// Reads datagrams in batches and passes them to `take`, as long as `stays` is set and `take`
+/// returns true.
+pub(crate) fn read(
     socket: &UdpSocket,
     stays: &AtomicBool,
     buffers: &Mutex<Buffers>,
-    mut take: impl FnMut(&[u8], SocketAddr) -> bool,
+    mut take: impl FnMut(&[Read<'_>]) -> bool,
 ) -> io::Result<()> {
     let mut rests = Rests::default();
     while stays.load(Ordering::Relaxed) {
@@ -92,7 +100,7 @@ pub(super) fn read(
 fn receive(
     socket: &UdpSocket,
     buffers: &Mutex<Buffers>,
-    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+    take: &mut dyn FnMut(&[Read<'_>]) -> bool,
 ) -> io::Result<bool> {
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
 
@@ -122,11 +130,15 @@ fn receive(
         Some((message.bytes, source(message.address?)?))
     };
     let received: Vec<_> = received.map(one).collect();
-    Ok(received
+    let datagrams: Vec<_> = received
         .into_iter()
         .zip(&*buffers)
-        .filter_map(|(datagram, buffer)| Some((datagram?, buffer)))
-        .all(|((length, from), buffer)| take(&buffer[..length], from)))
+        .filter_map(|(datagram, buffer)| {
+            let (length, from) = datagram?;
+            Some((&buffer[..length], from))
+        })
+        .collect();
+    Ok(take(&datagrams))
 }
 
 /// Waits for a datagram. Where a datagram cannot be peeked at first, each reader has a buffer of
@@ -135,11 +147,11 @@ fn receive(
 fn receive(
     socket: &UdpSocket,
     _: &Mutex<Buffers>,
-    take: &mut dyn FnMut(&[u8], SocketAddr) -> bool,
+    take: &mut dyn FnMut(&[Read<'_>]) -> bool,
 ) -> io::Result<bool> {
     let mut buffer = [0; u16::MAX as usize];
     let (length, from) = socket.recv_from(&mut buffer)?;
-    Ok(take(&buffer[..length], from))
+    Ok(take(&[(&buffer[..length], from)]))
 }
 
 #[cfg(test)]
@@ -157,9 +169,11 @@ mod tests {
             bytes: Arc::default(),
             buffers: Arc::new(Mutex::new(buffers())),
         };
-        let heard = || Heard {
-            from: Err(0),
-            packet: vec![0; MOST_BYTES],
+        let heard = || {
+            vec![Heard {
+                from: Err(0),
+                packet: vec![0; MOST_BYTES],
+            }]
         };
         assert!(inbox.put(heard(), &AtomicBool::new(true)));
         assert!(!inbox.put(heard(), &AtomicBool::new(false)));
@@ -168,7 +182,9 @@ mod tests {
             let waits = scope.spawn(|| inbox.put(heard(), &stays));
             let taken = receiver.recv().expect("the first");
             assert!(receiver.try_recv().is_err());
-            inbox.bytes.fetch_sub(taken.packet.len(), Ordering::Relaxed);
+            inbox
+                .bytes
+                .fetch_sub(taken[0].packet.len(), Ordering::Relaxed);
             assert!(waits.join().expect("no panic"));
         });
         assert_eq!(inbox.bytes.load(Ordering::Relaxed), MOST_BYTES);
