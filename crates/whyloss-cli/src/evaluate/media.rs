@@ -4,7 +4,7 @@ use std::io::Write;
 
 use whyloss_rtc::sim;
 use whyloss_sim::host::rtp::Estimator;
-use whyloss_study::evaluation::media::{self, MediaError};
+use whyloss_study::evaluation::media::{self, MediaError, told};
 use whyloss_study::report as files;
 
 use super::EvaluateArgs;
@@ -13,23 +13,29 @@ use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::threads;
 
-/// Estimators in the order of the tables.
-const ESTIMATORS: [(&str, Estimator); 3] = [
+/// The estimators with the names that tables show, in their order.
+const ESTIMATORS: [(&str, Estimator); 4] = [
     ("whyloss", Estimator::Whyloss),
     ("nada", Estimator::Nada),
+    ("scream", Estimator::Scream),
     ("gcc", Estimator::Gcc),
 ];
+
+/// Drawn networks, in all and under `--quick`, and their seed.
+const NETWORKS: u64 = 40;
+const QUICK: u64 = 4;
+const SEED: u64 = 38;
 
 pub(super) fn run(args: &EvaluateArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let only = args.only.as_deref().unwrap_or_default();
     let mut cases = media::cases(only);
-    if cases.is_empty() {
+    let tells = told::ID.starts_with(only);
+    if cases.is_empty() && !tells {
+        let all = media::cases("");
+        let sections = all.iter().map(|case| case.id).chain([told::ID]);
         return Err(CliError::NoSection {
             only: only.to_owned(),
-            sections: media::cases("")
-                .iter()
-                .map(|case| case.id.to_owned())
-                .collect(),
+            sections: sections.map(str::to_owned).collect(),
         });
     }
     if args.quick {
@@ -43,7 +49,16 @@ pub(super) fn run(args: &EvaluateArgs, out: &mut dyn Write) -> Result<(), CliErr
     let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
     bar.begin("media", 0, 1);
-    let found = pool.install(|| media::run(&cases, &estimators, seeds, &bar, &stop));
+    let networks = match (tells, args.quick) {
+        (false, _) => 0,
+        (true, true) => QUICK,
+        (true, false) => NETWORKS,
+    };
+    let found = pool.install(|| -> Result<_, MediaError> {
+        let found = media::run(&cases, &estimators, seeds, &bar, &stop)?;
+        let told = told::run(networks, SEED, &bar, &stop)?;
+        Ok(found.zip(told))
+    });
     bar.clear();
     let found = found.map_err(|error| match error {
         MediaError::Scenario(error) => error.into(),
@@ -52,15 +67,23 @@ pub(super) fn run(args: &EvaluateArgs, out: &mut dyn Write) -> Result<(), CliErr
             source: Box::new(source),
         },
     })?;
-    let Some(found) = found else {
+    let Some((found, told)) = found else {
+        let cases = cases.iter().map(|case| case.id);
         return Err(CliError::Interrupted {
             cut_short: Vec::new(),
-            not_run: cases.iter().map(|case| case.id.to_owned()).collect(),
+            not_run: cases.chain([told::ID]).map(str::to_owned).collect(),
         });
     };
-    let outcomes = media::outcomes(&found, &estimators, seeds);
+    let mut outcomes = Vec::new();
+    if !found.is_empty() {
+        outcomes = media::outcomes(&found, &estimators, seeds);
+    }
+    if !told.is_empty() {
+        outcomes.extend(told::outcomes(&told));
+    }
     for outcome in &outcomes {
-        if !outcome.cells.is_empty() {
+        let detail = outcome.id.starts_with("media-told-");
+        if !outcome.cells.is_empty() && !detail {
             out.write_all(files::table::render(outcome).as_bytes())?;
             writeln!(out)?;
         }

@@ -34,7 +34,7 @@ fn measure(
 
 fn received() -> Measure {
     measure(
-        "received, of the truth's",
+        "received, share of told",
         "",
         "sum(delivered@own) + sum(delivered@judged)",
         Some(Against::Truth),
@@ -87,7 +87,7 @@ classifier = \"unaware\"";
         criterion(
             "drawn-harm",
             "5.2.1",
-            "Drawn networks without channel losses: what a plain CUBIC flow loses",
+            "Drawn networks without channel losses: harm to a CUBIC flow",
             Variant::BesideClean,
             vec![measure(
                 "harm",
@@ -105,7 +105,7 @@ classifier = \"unaware\"";
             vec![
                 received(),
                 measure(
-                    "Jain",
+                    "Jain's index",
                     "",
                     "jain(delivered@judged)",
                     None,
@@ -166,7 +166,7 @@ pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criteri
     let mut note = String::new();
     let _ = write!(
         note,
-        "{} of the {found} recorded links that lose at most 30 %, each replayed packet by packet as the channel of 10 Mbit/s, with a round trip of 20, 60 or 200 ms.",
+        "Channels replay {} of the {found} recorded links that lose at most 30 %. Links have 10 Mbit/s and round trips of 20, 60 or 200 ms.",
         cases.len()
     );
     Ok((!cases.is_empty()).then(|| Criterion {

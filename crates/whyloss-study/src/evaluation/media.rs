@@ -7,8 +7,11 @@
 //! Finding   measures of each case and estimator, and the rate over time of the first call
 //!   ↓       a table for each measure, a picture for each case (`outcomes`)
 //! ```
+//!
+//! [`told`] compares our estimator with a copy that knows the truth.
 
-use std::sync::Mutex;
+pub mod told;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -22,7 +25,7 @@ use crate::report::{html, markdown};
 use crate::{Look, Mean, Outcome, Panel, Series, statistics};
 
 /// The cases: their ids and scenario files.
-const CASES: [(&str, &str); 11] = [
+const CASES: [(&str, &str); 14] = [
     ("5.1", include_str!("media/5.1.toml")),
     ("5.1-100ms", include_str!("media/5.1-100ms.toml")),
     ("5.1-jitter", include_str!("media/5.1-jitter.toml")),
@@ -34,15 +37,18 @@ const CASES: [(&str, &str); 11] = [
     ("5.6", include_str!("media/5.6.toml")),
     ("5.7", include_str!("media/5.7.toml")),
     ("5.8", include_str!("media/5.8.toml")),
+    ("w3.2", include_str!("media/w3.2.toml")),
+    ("w4.1", include_str!("media/w4.1.toml")),
+    ("w4.2", include_str!("media/w4.2.toml")),
 ];
 
 /// The measures: name and unit.
 const MEASURES: [(&str, &str); 7] = [
     ("rate of a call", "kbit/s"),
-    ("capture to screen, p95", "ms"),
-    ("picture stands still", "%"),
+    ("capture to display, 95th percentile", "ms"),
+    ("time frozen", "%"),
     ("packets lost", "%"),
-    ("90 % of the path", "s"),
+    ("time to 90 % of the path", "s"),
     ("Jain's index of the calls", ""),
     ("rate of TCP", "kbit/s"),
 ];
@@ -123,33 +129,14 @@ pub fn run(
     let jobs: Vec<(usize, u64)> = (0..scenarios.len())
         .flat_map(|at| (1..=seeds).map(move |seed| (at, seed)))
         .collect();
-    progress.expect(jobs.len() as u64);
-    let failed = Mutex::new(None);
-    let done: Vec<Option<(Vec<f64>, Vec<f64>)>> = jobs
-        .par_iter()
-        .map(|&(at, seed)| {
-            if stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            let (id, scenario) = &scenarios[at];
-            let mut rates = Rates::new(scenario);
-            let run = Simulation::new(scenario, seed).watch(&mut rates).run();
-            progress.finish();
-            match run {
-                Ok(run) => Some((measures(scenario, &run), rates.into_mbit())),
-                Err(error) => {
-                    if let Ok(mut failed) = failed.lock() {
-                        *failed = Some(MediaError::Run(id, error));
-                    }
-                    None
-                }
-            }
-        })
-        .collect();
-    if let Ok(Some(error)) = failed.into_inner() {
-        return Err(error);
-    }
-    let Some(done) = done.into_iter().collect::<Option<Vec<_>>>() else {
+    let done = each(&jobs, progress, stop, |&(at, seed)| {
+        let (id, scenario) = &scenarios[at];
+        let mut rates = Rates::new(scenario);
+        let run = Simulation::new(scenario, seed).watch(&mut rates).run();
+        let run = run.map_err(|error| MediaError::Run(id, error))?;
+        Ok((measures(scenario, &run), rates.into_mbit()))
+    })?;
+    let Some(done) = done else {
         return Ok(None);
     };
     let found: Vec<Found> = done
@@ -177,10 +164,35 @@ pub fn run(
     Ok(Some(findings.collect()))
 }
 
-/// The values of [`MEASURES`] in a run; NaN where there is none.
+/// Runs all jobs in parallel. Returns `None` once `stop` is set.
+fn each<J: Sync, T: Send>(
+    jobs: &[J],
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+    run: impl Fn(&J) -> Result<T, MediaError> + Sync,
+) -> Result<Option<Vec<T>>, MediaError> {
+    progress.expect(jobs.len() as u64);
+    let done = jobs.par_iter().map(|job| {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let done = run(job);
+        progress.finish();
+        done.map(Some)
+    });
+    let done: Vec<Option<T>> = done.collect::<Result<_, _>>()?;
+    Ok(done.into_iter().collect())
+}
+
+/// Returns the values of [`MEASURES`] in a run; NaN where there is none.
 fn measures(scenario: &Scenario, run: &Measurement) -> Vec<f64> {
-    let is_call = |at: &usize| matches!(scenario.flows[*at].transport, Transport::Rtp { .. });
-    let (calls, others): (Vec<usize>, Vec<usize>) = (0..run.flows.len()).partition(is_call);
+    let flows = |is: fn(&Transport) -> bool| -> Vec<usize> {
+        let all = 0..run.flows.len();
+        all.filter(|at| is(&scenario.flows[*at].transport))
+            .collect()
+    };
+    let calls = flows(|transport| matches!(transport, Transport::Rtp { .. }));
+    let downloads = flows(|transport| matches!(transport, Transport::Tcp { .. }));
     let kbit = |at: &usize| run.flows[*at].throughput_bps(run.window) / 1e3;
     let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
     let of = |value: &dyn Fn(&whyloss_sim::CallResult) -> Option<f64>| -> Vec<f64> {
@@ -207,10 +219,10 @@ fn measures(scenario: &Scenario, run: &Measurement) -> Vec<f64> {
         mean(&calls.iter().map(lost).collect::<Vec<_>>()),
         mean(&of(&|call| call.ramp.map(Duration::as_secs_f64))),
         jain.unwrap_or(f64::NAN),
-        if others.is_empty() {
+        if downloads.is_empty() {
             f64::NAN
         } else {
-            others.iter().map(kbit).sum()
+            downloads.iter().map(kbit).sum()
         },
     ]
 }
@@ -296,7 +308,7 @@ pub fn outcomes(findings: &[Finding], estimators: &[&str], seeds: u64) -> Vec<Ou
 
 /// Returns the page of all outcomes.
 pub fn page(outcomes: &[Outcome]) -> String {
-    let mut page = Page::new("Estimators for media, by RFC 8867");
+    let mut page = Page::new("Estimators for media, by RFC 8867 and RFC 8869");
     for outcome in outcomes {
         html::push_outcome(&mut page, outcome, |_| None);
     }
@@ -324,7 +336,7 @@ mod tests {
     #[test]
     fn cases_are_sound() {
         for case in cases("") {
-            for estimator in ["whyloss", "nada", "gcc"] {
+            for estimator in ["whyloss", "oracle", "nada", "scream", "gcc"] {
                 let scenario = case.scenario(estimator);
                 let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
                 assert!(scenario.end.as_secs_f64() >= 100.0, "{}", case.id);

@@ -174,12 +174,12 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
         let p10 = quantile(&one.received, 0.1).map_or(f64::NAN, |found| found.0);
         for (column, unit, value) in [
-            ("received, of the truth's", "", mean(&one.received)),
-            ("10 % quantile", "", p10),
+            ("received, share of told", "", mean(&one.received)),
+            ("received, 10 % quantile", "", p10),
             ("harm, mean", "%", mean(&one.harm)),
             ("harm, worst", "%", worst(&one.harm, f64::max)),
-            ("Jain, mean", "", mean(&one.jain)),
-            ("Jain, least", "", worst(&one.jain, f64::min)),
+            ("Jain's index, mean", "", mean(&one.jain)),
+            ("Jain's index, lowest", "", worst(&one.jain, f64::min)),
         ] {
             let certain = Mean {
                 value,
@@ -206,13 +206,13 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
     if !frontier.is_empty() {
         outcome.figures.push(Figure::of(
             &format!("frontier-{}", carrier.id()),
-            "Received against harm; best is top left.",
-            Panel::new("", ("harm, mean, %", "received, of the truth's"), frontier),
+            "Share received over harm; best is top left.",
+            Panel::new("", ("harm, mean, %", "received, share of told"), frontier),
         ));
     }
     outcome
-        .note("Received: on drawn networks (§6.4), of what the same controller receives when it is told the cause of every loss.")
-        .note("Harm: what a CUBIC or NewReno flow loses where the judged flows take the place of CUBIC flows, over all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0: it pays for no harm elsewhere.")
+        .note("Received covers the drawn networks of §6.4.")
+        .note("Harm covers all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0, so that it does not offset harm elsewhere.")
 }
 
 /// Returns the page of all criteria.
@@ -228,8 +228,8 @@ pub fn page(
     for outcome in outcomes {
         html::push_outcome(&mut page, outcome, |_| None);
     }
-    page.section("not-covered", "What is not covered");
-    let mut table = Table::overview(["section", "what", "why"]);
+    page.section("not-covered", "Criteria not covered");
+    let mut table = Table::overview(["section", "criterion", "reason"]);
     for one in left_out {
         let texts = [&one.section, &one.what, &one.why];
         table.row(texts.map(|text| Entry::from(text.as_str())));
@@ -244,17 +244,42 @@ pub fn page(
 fn intro(setting: &Setting) -> String {
     let carrier = match setting.carrier {
         Carrier::Tcp => "TCP with RACK-TLP (Vegas: with its own recovery)",
-        Carrier::Quic => {
-            "QUIC (quinn), but over TCP where a criterion needs what QUIC has not (ECN, clocks)"
-        }
+        Carrier::Quic => "QUIC (quinn). Criteria that need ECN or clocks run over TCP",
     };
     format!(
-        "Judged flows run over {carrier}, under seeds 1 to {}. \"told\" is the same controller told the cause of every loss. Lines leave out CUBIC with fqRTT, which the tables have.",
+        "Judged flows run over {carrier}. Values are means over seeds 1 to {}. In a column with \"told\", the controller has an oracle, which knows the cause of every loss. \"Share of told\" is relative to the packets that it receives. fqRTT is the classifier of quicly, isolated is that of picoquic. Harm is the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows. Negative harm is a gain. A BDP is the product of bandwidth and round trip. Pictures omit CUBIC with fqRTT.",
         setting.seeds
     )
 }
 
-/// The document of all criteria.
+/// Returns a paragraph per carrier on the share that the scheme receives, and on its harm.
+fn results(outcomes: &[Outcome], name: &str) -> String {
+    let mut text = String::new();
+    for (carrier, title) in [(Carrier::Tcp, "TCP"), (Carrier::Quic, "QUIC")] {
+        let id = format!("overview-{}", carrier.id());
+        let Some(outcome) = outcomes.iter().find(|outcome| outcome.id == id) else {
+            continue;
+        };
+        let mean = |row: &str, column: &str| {
+            let mut cells = outcome.cells.iter();
+            let cell = cells.find(|cell| cell.row == row && cell.column == column)?;
+            cell.mean
+        };
+        let share = mean("received, share of told", name);
+        let cubic = mean("received, share of told", "CUBIC");
+        let harm = mean("harm, mean", name);
+        let worst = mean("harm, worst", name);
+        if let (Some(share), Some(cubic), Some(harm), Some(worst)) = (share, cubic, harm, worst) {
+            let _ = writeln!(
+                text,
+                "Over {title}, `{name}` receives {share:.2} of the packets of `{name}` with an oracle, and CUBIC {cubic:.2}. `{name}` takes {harm:.1} % from a plain flow on average, and {worst:.1} % at worst.\n"
+            );
+        }
+    }
+    text
+}
+
+/// Returns the Markdown page of all criteria, which opens with the results of the scheme.
 pub fn document(
     outcomes: &[Outcome],
     setting: &Setting,
@@ -263,7 +288,8 @@ pub fn document(
 ) -> String {
     let name = &setting.scheme.name;
     let mut text = format!(
-        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) says how to evaluate a new congestion control. One command runs its criteria and makes this page:\n\n```sh\n{command}\n```\n\n{}\n\n",
+        "# `{name}`, by RFC 9743\n\n```sh\n{command}\n```\n\n{}This command evaluates `{name}` by the criteria of [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) for new congestion controls, and writes this page. Each section has the tables of one criterion.\n\n{}\n\n",
+        results(outcomes, name),
         intro(setting)
     );
     for outcome in outcomes {
@@ -273,7 +299,7 @@ pub fn document(
             let _ = writeln!(text, "{note}\n");
         }
     }
-    text.push_str("## What is not covered\n\n| section | what | why |\n|---|---|---|\n");
+    text.push_str("## Criteria not covered\n\n| section | criterion | reason |\n|---|---|---|\n");
     for Uncovered { section, what, why } in left_out {
         let _ = writeln!(text, "| {section} | {what} | {why} |");
     }

@@ -4,6 +4,7 @@ use whyloss_sim::Registry;
 
 use super::*;
 use crate::experiment::Unwatched;
+use crate::{Mean, Outcome};
 
 fn setting(scheme: &str) -> Setting {
     Setting {
@@ -88,4 +89,21 @@ fn drawn_networks_have_the_scheme() {
     let found = run.expect("runs").expect("not stopped");
     let harms: Vec<f64> = (0..2).map(|case| found.values[0][case][0].value).collect();
     assert!(harms.iter().all(|harm| harm.abs() > 0.1), "{harms:?}");
+}
+
+/// The document opens with the share and the harm of the scheme, beside the share of CUBIC.
+#[test]
+fn the_document_opens_with_the_result() {
+    let cell = |row: &str, column: &str, value: f64| Mean::of(&[value]).cell(row, column, "");
+    let overview = Outcome::new("overview-tcp", "", 1).cells([
+        cell("received, share of told", "whyloss", 0.824),
+        cell("received, share of told", "CUBIC", 0.731),
+        cell("harm, mean", "whyloss", 1.44),
+        cell("harm, worst", "whyloss", 8.61),
+    ]);
+    let text = report::document(&[overview], &setting("whyloss"), &[], "x");
+    let result = "Over TCP, `whyloss` receives 0.82 of the packets of `whyloss` with an oracle, \
+                  and CUBIC 0.73. `whyloss` takes 1.4 % from a plain flow on average, \
+                  and 8.6 % at worst.\n\nThis command";
+    assert!(text.contains(result), "{text}");
 }
