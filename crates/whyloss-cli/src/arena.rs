@@ -8,7 +8,7 @@ use whyloss_sim::scenario::MOST_SEEDS;
 use whyloss_sim::text::one_line;
 use whyloss_sim::{Registry, recording};
 use whyloss_study::arena::{
-    self, Contender, Network, Queue, Radios, Setting, Transport, Variant, replay,
+    self, Contender, Network, Queue, Radios, Setting, Transport, Trials, Variant, replay,
 };
 use whyloss_study::report as files;
 use whyloss_study::{Context, ExperimentError, Outcome, Plan};
@@ -161,19 +161,18 @@ impl ArenaArgs {
             name: one_line(&path.to_string_lossy()).into_owned(),
             problem,
         };
-        recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
+        let recording = recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
         let whole = path
             .canonicalize()
             .map_err(|error| refuse(error.to_string()))?;
-        match whole
-            .to_str()
-            .filter(|name| !name.contains("''") && !name.chars().any(char::is_control))
-        {
-            // It lives as long as the process, as the setting does.
-            Some(name) => Ok(Radios::Replayed(name.to_owned().leak())),
-            None => Err(refuse(
-                "its path has characters that a scenario cannot name".to_owned(),
-            )),
+        let plain = |name: &&str| !name.contains("''") && !name.chars().any(char::is_control);
+        let Some(name) = whole.to_str().filter(plain) else {
+            let problem = "its path has characters that a scenario cannot name";
+            return Err(refuse(problem.to_owned()));
+        };
+        match Trials::new(name, &recording) {
+            Some(trials) => Ok(Radios::Replayed(trials)),
+            None => Err(refuse("none of its trials loses 0.3 to 30 %".to_owned())),
         }
     }
 

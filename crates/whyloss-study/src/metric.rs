@@ -601,13 +601,18 @@ fn pair(a: Values, b: Values, of: impl Fn(f64, f64) -> f64) -> Values {
 
 #[cfg(test)]
 mod tests {
+    use whyloss_sim::measure::FlowCounts;
+
     use super::*;
 
     fn value(text: &str) -> Option<f64> {
         let flow = |name: &str, delivered, background| FlowResult {
             name: name.into(),
-            delivered,
             background,
+            counts: FlowCounts {
+                delivered,
+                ..FlowCounts::default()
+            },
             ..FlowResult::default()
         };
         let flows = vec![

@@ -13,8 +13,9 @@ mod score;
 
 pub use network::{Family, Network, Variant};
 pub use plan::plan;
-pub use score::{LEAST, Score, Tally, quantile};
+pub use score::{LEAST, STARVED, Score, Tally, quantile};
 
+use whyloss_sim::recording::{Recording, Trial};
 use whyloss_sim::scenario::ScenarioError;
 use whyloss_sim::{Registry, Scenario};
 
@@ -109,11 +110,39 @@ pub enum Radios {
     Drawn,
     /// Draws a channel fitted to recordings for each noisy link, weighted by its number of trials.
     Recorded,
-    /// Replays this recording: each noisy link repeats one random trial that loses 0.3 to 30 %.
-    Replayed(&'static str),
+    /// Replays a recording: each noisy link repeats one of these trials.
+    Replayed(Trials),
+    /// Draws each noisy link's channel from this non-empty list in scenario syntax, with equal
+    /// probability.
+    Given(&'static [String]),
 }
 
-/// Selects the laws that networks are drawn by; all have the same ranges.
+/// Names the trials of a recording that links replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trials {
+    /// A file or directory that scenarios can name.
+    pub path: &'static str,
+    /// The numbers of the trials, counted from 1 and ordered by their losses.
+    pub numbers: &'static [usize],
+}
+
+impl Trials {
+    /// Returns the trials of this recording that lose 0.3 to 30 % of their packets, or `None`
+    /// without any. They live as long as the process.
+    pub fn new(path: &str, recording: &Recording) -> Option<Self> {
+        let trials = recording.trials.iter().map(Trial::loss);
+        let mut losses: Vec<(f64, usize)> = trials.zip(1..).collect();
+        losses.retain(|(loss, _)| (0.003..0.3).contains(loss));
+        losses.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let numbers: Vec<usize> = losses.into_iter().map(|(_, number)| number).collect();
+        (!numbers.is_empty()).then(|| Self {
+            path: path.to_owned().leak(),
+            numbers: numbers.leak(),
+        })
+    }
+}
+
+/// Selects the distributions from which networks are drawn. All have the same ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Laws {
     /// The distributions that `docs/evidence/arena.md` lists.
@@ -297,6 +326,7 @@ pub fn run(
     };
     let score = |network: usize, contender: usize| {
         let mut score = Score::new(tally(network, contender, 0), tally(network, 0, 0));
+        score.oracle /= context.seeds() as f64;
         if all[contender].is_controller(setting.transport, registry) {
             score.forget_verdicts();
         }

@@ -33,7 +33,7 @@ use std::fmt::Write as _;
 use whyloss_link::{Random, Streams};
 use whyloss_sim::scenario::recorded;
 
-use super::{Laws, Queue, Radios, Setting, Transport};
+use super::{Laws, Queue, Radios, Setting, Transport, Trials};
 
 /// The size of a packet, in bytes.
 pub(super) const PACKET: u32 = 1_000;
@@ -437,33 +437,36 @@ fn channel(random: &mut Random, loss: f64) -> String {
 /// draws unchanged. Fitted channels and recorded trials are listed by their losses. Where a network
 /// replays a trial, the same network with fitted channels has the band of that trial.
 fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
-    match radios {
+    let mut random = Streams::new(seed).stream("radio", index);
+    let mut channel = |_| match radios {
         Radios::Drawn => None,
         Radios::Recorded => {
             let all: u64 = recorded::channels().map(|entry| entry.trials).sum();
-            let mut random = Streams::new(seed).stream("radio", index);
-            let mut name = |_| {
-                let mut left = random.below(all);
-                let mut entries = recorded::channels();
-                let entry = entries.find(|entry| match left.checked_sub(entry.trials) {
-                    Some(rest) => {
-                        left = rest;
-                        false
-                    }
-                    None => true,
-                })?;
-                Some(format!(
-                    "{{ kind = \"recorded\", name = \"{}\" }}",
-                    entry.name
-                ))
-            };
-            (0..links).map(&mut name).collect()
+            let mut left = random.below(all);
+            let mut entries = recorded::channels();
+            let entry = entries.find(|entry| match left.checked_sub(entry.trials) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            })?;
+            let name = entry.name;
+            Some(format!("{{ kind = \"recorded\", name = \"{name}\" }}"))
         }
-        // A literal TOML string: the command rejects paths that hold `'''`.
-        Radios::Replayed(path) => Some(vec![format!(
-            "{{ kind = \"pattern\", file = '''{path}''', loss_from = 0.003, loss_to = 0.3, next = \"same\" }}"
-        )]),
-    }
+        Radios::Replayed(Trials { path, numbers }) => {
+            let trial = numbers.get(random.below(numbers.len() as u64) as usize)?;
+            // A literal TOML string: the command rejects paths that hold `'''`.
+            Some(format!(
+                "{{ kind = \"pattern\", file = '''{path}''', trial = {trial} }}"
+            ))
+        }
+        Radios::Given(channels) => {
+            let at = random.below(channels.len() as u64);
+            channels.get(at as usize).cloned()
+        }
+    };
+    (0..links).map(&mut channel).collect()
 }
 
 fn between(random: &mut Random, from: f64, to: f64) -> f64 {
@@ -501,6 +504,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A link that has a fitted channel replays a trial of that channel's band.
+    #[test]
+    fn fitted_and_replayed_networks_are_paired() {
+        let trials: u64 = recorded::channels().map(|entry| entry.trials).sum();
+        let numbers: Vec<usize> = (1..=trials as usize).collect();
+        let path = "links.csv";
+        let numbers = numbers.leak();
+        let replayed = Radios::Replayed(Trials { path, numbers });
+        let mut seen = std::collections::HashSet::new();
+        for index in 0..30 {
+            let fitted = recorded_channels(5, index, 9, Radios::Recorded).expect("channels");
+            let replayed = recorded_channels(5, index, 9, replayed).expect("channels");
+            for (fitted, replayed) in fitted.iter().zip(&replayed) {
+                let mut first = 1;
+                for entry in recorded::channels() {
+                    let band = first..first + entry.trials;
+                    first = band.end;
+                    let own = band
+                        .clone()
+                        .any(|n| replayed.contains(&format!("trial = {n} ")));
+                    assert_eq!(fitted.contains(entry.name), own, "{fitted} {replayed}");
+                    seen.extend(own.then_some(band.start));
+                }
+            }
+        }
+        assert_eq!(seen.len(), recorded::channels().count());
     }
 
     /// Checks the laws of the table above: ranges, and medians of log-uniform values, which are the

@@ -1,7 +1,7 @@
 //! Renders the arena's tables and figures.
 
 use super::replay::Replay;
-use super::{Family, Found, LEAST, Score, quantile};
+use super::{Family, Found, LEAST, STARVED, Score, quantile};
 use crate::report::page::Page;
 use crate::report::{counted, html};
 use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, statistics};
@@ -18,18 +18,19 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
+/// The number of networks from which a mean over them has an interval.
+const ENOUGH: usize = 5;
+
 /// Defines a column of the contenders' table: name, unit, and value in one network.
 type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
 
-const RECEIVED: Metric = ("received, of the oracle's", "", |score| score.received);
+const RECEIVED: Metric = ("received, share of oracle", "", |score| score.received);
 const BALANCED: Metric = ("1 − (Mc + Mw)/2", "", |score| score.balanced);
-const EXCESS: Metric = ("congestion loss above the oracle's", "points", |score| {
-    score.excess
-});
+const EXCESS: Metric = ("excess congestion loss", "points", |score| score.excess);
 const MC: Metric = ("Mc", "%", |score| score.mc);
 const MW: Metric = ("Mw", "%", |score| score.mw);
 const HARM: Metric = ("harm to a plain flow", "%", |score| score.harm);
-const CLEAN_HARM: Metric = ("harm where no channel loses", "%", |score| score.clean_harm);
+const CLEAN_HARM: Metric = ("harm with channels off", "%", |score| score.clean_harm);
 
 /// Returns tables over all networks and for each family. If `against` names a contender, adds the
 /// differences from it.
@@ -44,6 +45,7 @@ pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
             outcomes.push(Outcome::new(&id, &title, found.seeds).cells(cells(found, Some(family))));
         }
     }
+    outcomes.extend(starved(found, &format!("{id}-starved")));
     if let Some(against) = against {
         outcomes.extend(pairs(found, &format!("{id}-pairs"), against));
     }
@@ -59,11 +61,10 @@ fn whole(found: &Found, id: &str) -> Outcome {
         setting.seed
     );
     let beyond = beyond(found);
-    let mut caption =
-        "What a classifier costs the network against what it gains: best is top left.".to_owned();
+    let mut caption = "Received share over excess congestion loss; best is top left.".to_owned();
     if !beyond.is_empty() {
         let names = beyond.join(", ");
-        caption = format!("{caption} Beyond {EDGE} points, and not drawn: {names}.");
+        caption = format!("{caption} Not drawn, with more than {EDGE} points: {names}.");
     }
     let mut panels = vec![pareto(found, None)];
     for family in Family::ALL {
@@ -97,7 +98,7 @@ fn notes(found: &Found) -> Vec<String> {
     };
     let mut notes = vec![
         format!(
-            "Means over networks, ± half the 95 % interval (Student's t over networks). Behind a quantile stands half the width of its distribution-free 95 % interval, which need not be symmetric. Mc counts in networks with at least {LEAST} congestion losses ({}), Mw with at least {LEAST} wireless ones ({}).",
+            "Means over networks, ± half the 95 % interval (Student's t over networks, from {ENOUGH} networks on). A quantile has half the width of its distribution-free 95 % interval, which need not be symmetric. Mc counts in networks with at least {LEAST} congestion losses ({}), Mw with at least {LEAST} wireless ones ({}).",
             networks(MC.2),
             networks(MW.2),
         ),
@@ -107,7 +108,7 @@ fn notes(found: &Found) -> Vec<String> {
         ),
     ];
     if found.setting.harm {
-        notes.push("Harm: what a flow without a classifier gets less beside the judged flows than beside as many without a classifier; its own losses cost it the same in both.".into());
+        notes.push("Harm: the share of its throughput that a flow without a classifier loses if the judged flows replace as many flows without one. Its own channel losses are the same in both runs.".into());
     }
     notes
 }
@@ -172,7 +173,7 @@ fn cells(found: &Found, family: Option<Family>) -> Vec<Cell> {
         for (name, scores) in &found.contenders {
             let values = values(of_family(found, scores, family), metric);
             let (row, mean) = match q {
-                None => (metric.0.to_owned(), Mean::of(&values)),
+                None => (metric.0.to_owned(), over_networks(&values)),
                 Some(q) => {
                     let (value, [low, high]) =
                         quantile(&values, q).unwrap_or((f64::NAN, [f64::NAN; 2]));
@@ -187,6 +188,51 @@ fn cells(found: &Found, family: Option<Family>) -> Vec<Cell> {
         }
     }
     cells
+}
+
+/// Returns the mean over networks. With fewer than [`ENOUGH`], it has no interval, because
+/// Student's t would make it much wider than the range of possible values.
+fn over_networks(values: &[f64]) -> Mean {
+    let mean = Mean::of(values);
+    if values.len() < ENOUGH {
+        return Mean {
+            half_width: f64::NAN,
+            ..mean
+        };
+    }
+    mean
+}
+
+/// Tabulates separately the networks where the oracle starves; `None` without any.
+fn starved(found: &Found, id: &str) -> Option<Outcome> {
+    let mut cells = Vec::new();
+    let (_, oracle) = found.contenders.first()?;
+    let starved = oracle.iter().enumerate();
+    let starved: Vec<_> = starved.filter(|(_, score)| score.starves()).collect();
+    for &(at, score) in &starved {
+        let network = found.networks[at].index;
+        let row = format!(
+            "{}, network {network} ({:.0} packets)",
+            RECEIVED.0, score.oracle
+        );
+        for (name, scores) in &found.contenders {
+            let received = Mean::of(scores[at].received.as_slice());
+            cells.push(received.cell(&row, &name.0, RECEIVED.1));
+        }
+    }
+    for metric in [RECEIVED, EXCESS] {
+        for (name, scores) in &found.contenders {
+            let others = scores.iter().filter(|score| !score.starves());
+            let row = format!("{}, other networks", metric.0);
+            let mean = over_networks(&values(others, metric));
+            cells.push(mean.cell(&row, &name.0, metric.1));
+        }
+    }
+    let title = format!(
+        "{} whose oracle delivers fewer than {STARVED} packets a run, and the others",
+        counted(starved.len() as u64, "network"),
+    );
+    (!starved.is_empty()).then(|| Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
 /// Tabulates differences from one contender per network; `None` if it did not compete.
@@ -205,7 +251,7 @@ fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
             let differences: Vec<f64> = pairs
                 .filter_map(|(own, other)| Some(metric.2(own)? - metric.2(other)?))
                 .collect();
-            cells.push(Mean::of(&differences).cell(metric.0, &name.0, metric.1));
+            cells.push(over_networks(&differences).cell(metric.0, &name.0, metric.1));
         }
     }
     let title = format!("Differences from {against} on the same networks");
@@ -236,8 +282,8 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
     Panel::new(
         family.map_or("all", Family::name),
         (
-            "congestion loss above the oracle's, points",
-            "received, of the oracle's",
+            "excess congestion loss, points",
+            "received, share of oracle",
         ),
         series.collect(),
     )
@@ -271,21 +317,21 @@ pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outco
         panels.push(roc(replay));
     }
     let name = "arena-replay-roc".into();
-    let caption = "Wireless losses recognised over congestion losses mistaken, by threshold (lines) and at the defaults (points); best is top left, a coin lies on the dashed line.";
+    let caption = "Share of wireless losses recognised over share of congestion losses called wireless, by threshold (lines) and at the defaults (points). Best is top left; random guesses lie on the dashed line.";
     outcome.figures.push(Figure {
         name,
         caption: caption.into(),
         panels,
     });
     outcome.note(
-        "The flows are driven by one decider, and all classifiers hear their arrivals: what they say changes nothing. Thresholds: Biaz's and mBiaz's upper bound, the share of the range at which Spike starts (it ends at two thirds of it), Tobe's start (it ends at a quarter of it).",
+        "One classifier drives the flows, and all classifiers receive their arrivals; the other verdicts have no effect. Thresholds: the upper bound of Biaz and mBiaz, the share of the range at which Spike starts (it ends at two thirds of that), the start of Tobe (it ends at a quarter of that).",
     )
 }
 
 fn roc(replay: &Replay) -> Panel {
     let at = |(mc, mw): (f64, f64)| (mc, 100.0 - mw);
     let mut series = vec![Series::new(
-        "a coin",
+        "random guess",
         Look::Dashed,
         [(0.0, 0.0), (100.0, 100.0)],
     )];

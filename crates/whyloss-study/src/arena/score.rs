@@ -18,7 +18,11 @@ use whyloss::{Cause, Confusion};
 /// The lowest number of losses of a cause in a network for which Mc (or Mw) is computed.
 pub const LEAST: u64 = 20;
 
-/// Counts the packets of a network's judged flows.
+/// The number of packets that the oracle must deliver in a run; below it, the network counts as
+/// starved. A smaller count varies by more than 3 %, so a share of it is not meaningful.
+pub const STARVED: u64 = 1_000;
+
+/// The packet counts of a network's judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// The number of packets delivered for the first time.
@@ -83,7 +87,9 @@ impl Tally {
 /// The scores of a classifier in one network. A field is `None` if it has too few packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Packets delivered, relative to the oracle's.
+    /// The mean number of packets that the oracle delivers in a run.
+    pub oracle: f64,
+    /// The number of packets delivered as a share of the oracle's number.
     pub received: Option<f64>,
     /// Mc: the congestion losses called wireless, in percent.
     pub mc: Option<f64>,
@@ -114,6 +120,7 @@ impl Score {
         );
         let finite = |value: f64| value.is_finite().then_some(value);
         Self {
+            oracle: oracle.delivered as f64,
             received: finite(own.delivered as f64 / oracle.delivered as f64),
             mc,
             mw,
@@ -122,6 +129,11 @@ impl Score {
             harm: None,
             clean_harm: None,
         }
+    }
+
+    /// Returns whether the oracle delivers fewer than [`STARVED`] packets a run.
+    pub fn starves(&self) -> bool {
+        self.oracle < STARVED as f64
     }
 
     /// Clears the scores of verdicts, for a contender that gives none.
@@ -205,6 +217,12 @@ mod tests {
         };
         assert_eq!(Score::harm(&own, &plain), Some(25.0));
         assert_eq!(Score::harm(&own, &Tally::default()), None);
+        assert!(!Score::new(&own, &oracle).starves());
+        let starving = Tally {
+            delivered: STARVED - 1,
+            ..oracle
+        };
+        assert!(Score::new(&own, &starving).starves());
         let few = Tally {
             packets: Confusion::default(),
             ..own

@@ -43,6 +43,16 @@ pub fn render(results: &Results<'_>, file: &Path) -> String {
             .collect(),
         calls: results.calls.iter().map(|i| item(i, Named::Flow)).collect(),
         links: results.links.iter().map(|i| item(i, Named::Link)).collect(),
+        closed: results
+            .closings
+            .iter()
+            .map(|closing| ClosingObject {
+                flow: &closing.flow,
+                seed: closing.seed,
+                at_s: closing.closed.at.as_secs_f64(),
+                reason: &closing.closed.reason,
+            })
+            .collect(),
     };
     // Strings, numbers and lists and maps of them always serialise.
     let mut line = serde_json::to_string(&object).unwrap_or_default();
@@ -65,6 +75,16 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<ItemObject<'a>>,
     links: Vec<ItemObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    closed: Vec<ClosingObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClosingObject<'a> {
+    flow: &'a str,
+    seed: u64,
+    at_s: f64,
+    reason: &'a str,
 }
 
 struct ItemObject<'a> {

@@ -8,8 +8,8 @@
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
 use whyloss_sim::{
-    CallResult, DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario,
-    TransferResult,
+    CallResult, Closed, DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run,
+    Scenario, TransferResult,
 };
 
 pub mod json;
@@ -35,6 +35,19 @@ pub struct Results<'a> {
     pub calls: Vec<Item>,
     /// The results of the links, in the scenario's order.
     pub links: Vec<Item>,
+    /// The connections that closed during a run.
+    pub closings: Vec<Closing>,
+}
+
+/// A connection that closed during a run.
+#[derive(Clone, Debug)]
+pub struct Closing {
+    /// The name of the flow.
+    pub flow: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// When it closed, and why.
+    pub closed: Closed,
 }
 
 /// A flow, the frames or transfers of a flow, or a link.
@@ -207,6 +220,16 @@ impl<'a> Results<'a> {
             transfers,
             calls,
             links: links.collect(),
+            closings: seeds
+                .iter()
+                .flat_map(|seed| {
+                    seed.closed.iter().map(|(flow, closed)| Closing {
+                        flow: scenario.flows[*flow].name.clone(),
+                        seed: seed.number,
+                        closed: closed.clone(),
+                    })
+                })
+                .collect(),
         }
     }
 }
@@ -225,7 +248,10 @@ pub struct Seed {
     transfers: Box<[usize]>,
     /// The flows that are calls.
     calls: Box<[usize]>,
-    /// Of the total, of flows, frames, transfers, calls and links, in the order of the lists below.
+    /// The flows whose connections closed.
+    closed: Box<[(usize, Closed)]>,
+    /// The values of the total, the flows, frames, transfers, calls and links, in the order of the
+    /// lists below.
     values: Box<[Value]>,
 }
 
@@ -280,6 +306,12 @@ impl Seed {
             playouts: playouts.into(),
             transfers: transfers.into(),
             calls: calls.into(),
+            closed: measured
+                .flows
+                .iter()
+                .enumerate()
+                .filter_map(|(index, flow)| Some((index, flow.closed.as_deref()?.clone())))
+                .collect(),
             values: values.into(),
         }
     }
@@ -436,7 +468,8 @@ fn count(confusion: &Confusion, truth: Cause, verdict: Cause) -> Value {
 
 /// Returns the sum over all flows but background traffic.
 pub(crate) fn total(run: &Measurement) -> FlowResult {
-    let mut total = FlowResult::default();
+    let mut result = FlowResult::default();
+    let total = &mut result.counts;
     for flow in run.flows.iter().filter(|flow| !flow.background) {
         total.sent += flow.sent;
         total.received += flow.received;
@@ -450,5 +483,5 @@ pub(crate) fn total(run: &Measurement) -> FlowResult {
         total.gaps.merge(&flow.gaps);
         total.timeouts += flow.timeouts;
     }
-    total
+    result
 }
