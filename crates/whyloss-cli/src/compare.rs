@@ -27,7 +27,7 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % interval. A star marks an interval without 0."
+    after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % confidence interval. A star marks an interval that excludes 0."
 )]
 pub(crate) struct CompareArgs {
     /// Directory written by `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`.

@@ -72,9 +72,8 @@ fn memory(text: &str) -> Result<u64, String> {
         .ok_or_else(expected)
 }
 
-const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd, and what emulated links and simulated runs \
-    say of their packets. Take captures with at least 96 bytes of \
-    each packet (`tcpdump -s 96`), so that TCP's options are in them.";
+const HELP: &str = "Reads pcap, pcapng and qlog, plain or compressed with gzip or zstd, and logs of emulated links and simulated runs. \
+    Capture at least 96 bytes of each packet (`tcpdump -s 96`) to include TCP options.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {

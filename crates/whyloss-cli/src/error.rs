@@ -92,8 +92,8 @@ pub(crate) enum CliError {
     /// An input lies in the directory for results.
     #[error("--out: `{}` is there and would be removed or overwritten: name another directory", .0.display())]
     InputInOut(PathBuf),
-    /// Arrivals are what receivers hear.
-    #[error("--replay asks receiver classifiers about arrivals: it goes with `--transport tfrc`")]
+    /// `--replay` needs receiver classifiers.
+    #[error("--replay asks receiver classifiers about arrivals, and needs `--transport tfrc`")]
     ReplayOfSenders,
     /// The scenario is invalid.
     #[error(transparent)]
@@ -150,15 +150,21 @@ pub(crate) enum CliError {
     NoSection { only: String, sections: Vec<String> },
     /// The build has no QUIC engines.
     #[cfg(feature = "parquet")]
-    #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
+    #[error(
+        "this build has no QUIC; `cargo build --release --features quic` makes one that has it"
+    )]
     NoQuic,
     /// The build lacks the stack of the estimator.
     #[cfg(target_os = "linux")]
     #[error(
-        "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that does"
+        "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that has it"
     )]
     NoEstimator(String),
-    /// The packets of a call hold no video, or do not fit into a network's.
+    /// The estimator needs the truth, which no socket has.
+    #[cfg(target_os = "linux")]
+    #[error("--estimator oracle: only `whyloss run` knows why each packet was lost")]
+    NoTruth,
+    /// The packet size of a call is too small for video, or too large for the network.
     #[cfg(target_os = "linux")]
     #[error("--packet: found {0} B, expected 200 B to 1500 B for a call")]
     Packet(u32),
@@ -185,9 +191,9 @@ pub(crate) enum CliError {
     Signal(#[source] io::Error),
     /// The option does not apply to calls.
     #[cfg(target_os = "linux")]
-    #[error("--live: calls (`--transport rtp`) have no page; use tfrc or iftp")]
-    NoPage,
-    /// No page can be served.
+    #[error("{0}: calls (`--transport rtp`) do not have it; use tfrc or iftp")]
+    NotInCalls(&'static str),
+    /// The page cannot be served.
     #[error("cannot serve a page on 127.0.0.1: {0}")]
     Live(#[source] io::Error),
     /// A run failed.
@@ -205,7 +211,7 @@ pub(crate) enum CliError {
     Plan(SweepError),
     /// A sweep could not continue.
     #[cfg(feature = "parquet")]
-    #[error("{0}; what was written before is whole, and the same command goes on from there")]
+    #[error("{0}; what was written before is whole, and the same command continues from there")]
     Sweep(SweepError),
     /// Runs of a sweep failed, and will fail again.
     #[cfg(feature = "parquet")]
@@ -218,7 +224,7 @@ pub(crate) enum CliError {
     /// The user interrupted a sweep.
     #[cfg(feature = "parquet")]
     #[error(
-        "interrupted: {finished} of {asked} runs are done; the same command goes on from there"
+        "interrupted: {finished} of {asked} runs are done; the same command continues from there"
     )]
     SweepStopped { finished: usize, asked: usize },
     /// A measurement failed.
@@ -258,10 +264,8 @@ pub(crate) enum CliError {
     /// A log cannot be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
-    /// The emulator did something wrong.
-    #[error(
-        "the emulator was at fault, as it says above: what was measured is not what the link would have done"
-    )]
+    /// The emulator had a fault.
+    #[error("the emulator was at fault (see above), so the measurements are not those of the link")]
     Faulty,
     /// A replay differs from its log.
     #[error("{0}")]
@@ -310,12 +314,12 @@ pub(crate) enum CliError {
     /// The build has no programs for the kernel.
     #[cfg(not(all(feature = "kernel", target_os = "linux")))]
     #[error(
-        "this build has no programs for the kernel: on Linux, `cargo build --release --features kernel` makes one that does \
+        "this build has no programs for the kernel: on Linux, `cargo build --release --features kernel` makes one that has them \
          (on Debian, `apt-get install clang libelf-dev zlib1g-dev make pkg-config` installs what it needs)"
     )]
     NoKernel,
-    /// No address.
-    #[error("`{text}` is no place to send to or to listen at ({why}): expected {expected}")]
+    /// The text is not an address.
+    #[error("`{text}` is not an address to send to or to listen at ({why}): expected {expected}")]
     Address {
         text: String,
         expected: &'static str,
@@ -333,7 +337,7 @@ pub(crate) enum CliError {
     NeedsRoot,
     /// `--at-time` changes only links that options make.
     #[error(
-        "--at-time changes a link of --rate, --delay and so on; a file has its changes in `handovers`"
+        "--at-time changes links made by options such as --rate; a file lists its changes in `handovers`"
     )]
     ChangesOfFile,
     /// The user interrupted a scenario.
@@ -430,7 +434,7 @@ impl CliError {
             // As shells have it.
             Self::Start(_) => 127,
             #[cfg(target_os = "linux")]
-            Self::NoEstimator(_) | Self::Packet(_) | Self::NoPage => 2,
+            Self::NoEstimator(_) | Self::NoTruth | Self::Packet(_) | Self::NotInCalls(_) => 2,
             Self::Signal(_)
             | Self::Live(_)
             | Self::Engine(_)

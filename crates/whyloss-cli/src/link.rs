@@ -62,8 +62,12 @@ pub(crate) struct LinkArgs {
     /// (5ms), or jitter in scenario syntax [default: none].
     #[arg(long, value_name = "JITTER", conflicts_with = "file")]
     jitter: Option<String>,
-    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red =
-    /// "adaptive" }' [default: 83].
+    /// Link-layer retransmission in each direction, in scenario syntax: '{ tries = 7, turnaround =
+    /// "4 ms" }' [default: none].
+    #[arg(long, value_name = "ARQ", conflicts_with = "file")]
+    arq: Option<String>,
+    /// Queue size in each direction: packets (83), bytes (100kB), `unlimited`, or a queue in
+    /// scenario syntax: '{ packets = 83, red = "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue: Option<String>,
     /// Channel losses in each direction: none, 0.01 or bernoulli:0.01 (loss probability),
@@ -156,8 +160,10 @@ pub(crate) struct LinkArgs {
     command: Vec<OsString>,
 }
 
-const AFTER: &str = "The environment holds WHYLOSS_ADDRESS, the command's own address, and WHYLOSS_SERVER and \
-                     WHYLOSS_CLIENT, those of the ends (WHYLOSS_ and the name of a node with a file).";
+const AFTER: &str = "Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org\n\n\
+                     Each command finds its own address in the environment variable WHYLOSS_ADDRESS. WHYLOSS_SERVER and \
+                     WHYLOSS_CLIENT hold the addresses of the two ends. With a file, WHYLOSS_NODE holds the address of each \
+                     node, with the node's name for NODE, such as WHYLOSS_S1.";
 
 fn at(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -338,6 +344,7 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
                 rate: first([own_rate, args.rate.as_ref(), rate], "10mbit"),
                 delay: first([own_delay, args.delay.as_ref(), delay], "50ms"),
                 jitter: args.jitter.clone().unwrap_or_default(),
+                arq: args.arq.clone().unwrap_or_default(),
                 queue: first([own_queue, args.queue.as_ref(), None], "83"),
                 loss: first([own_loss, args.loss.as_ref(), loss], "none"),
                 changes: changes_of(way),

@@ -18,7 +18,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 const HELP: &str = "bash: whyloss completions bash > ~/.local/share/bash-completion/completions/whyloss\n\
-                    zsh:  whyloss completions zsh > a directory of $fpath, as _whyloss\n\
+                    zsh:  whyloss completions zsh > DIR/_whyloss, where DIR is a directory in $fpath\n\
                     fish: whyloss completions fish > ~/.config/fish/completions/whyloss.fish";
 
 /// Prints the script for a shell.

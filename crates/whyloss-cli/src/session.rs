@@ -57,15 +57,10 @@ pub(crate) struct SendArgs {
     /// [default with --transport rtp: whyloss].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["application", "file", "packets", "first", "coverage", "classifier"])]
     estimator: Option<String>,
-    /// The format of a call's reports, `twcc` or `rfc8888`.
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        default_value = "twcc",
-        requires = "estimator"
-    )]
-    feedback: String,
-    /// A data packet, with the headers of IP and UDP.
+    /// Feedback format of the video call: `twcc` or `rfc8888` [default: twcc].
+    #[arg(long, value_name = "FORMAT", requires = "estimator")]
+    feedback: Option<String>,
+    /// Size of a data packet, including IP and UDP headers.
     #[arg(long, value_name = "SIZE", default_value = "1200 B")]
     packet: String,
     /// Size of the part of each packet that the checksum covers (IFTP-W) [default: --packet].
@@ -178,8 +173,10 @@ fn address(text: &str) -> Result<SocketAddrV4, CliError> {
 }
 
 pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
-    if args.estimator.is_some() || args.flow.transport == call::TRANSPORT {
-        return call::send(args);
+    let estimator = args.estimator.as_deref();
+    let feedback = args.feedback.as_deref();
+    if let Some(options) = call::options(&args.flow.transport, estimator, feedback)? {
+        return call::send(args, &options);
     }
     let mut more = vec![
         ("packet", args.packet.as_str()),
@@ -225,11 +222,8 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
             expected: "a port, or ADDRESS:PORT with an IPv4 address",
             why: error.to_string(),
         })?;
-    if args.flow.transport == call::TRANSPORT {
-        if args.live {
-            return Err(CliError::NoPage);
-        }
-        return call::receive(args, at);
+    if let Some(options) = call::options(&args.flow.transport, None, None)? {
+        return call::receive(args, at, &options);
     }
     let options = ReceiveOptions {
         at,

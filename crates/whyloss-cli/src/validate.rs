@@ -48,10 +48,11 @@ pub(crate) struct ValidateArgs {
     cache: CacheArgs,
 }
 
-const HELP: &str = "Each difference of means is tested against a margin fixed in advance, by two one-sided tests at 5 %: \
-    equivalent if its 90 % interval lies within the margin, different if beyond, undecided if it straddles an end.\n\n\
-    Peers: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
-    ns3`, of the `python3` on the path; compared if `ns-3-wheel` is named).";
+const HELP: &str = "Each difference between two means is compared with a margin fixed in advance. The means are \
+    equivalent if the 90 % interval of their difference lies inside the margin, different if it lies outside, and undecided \
+    otherwise.\n\n\
+    Simulators: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
+    ns3`; used only by `ns-3-wheel`).";
 
 /// A simulator, or formulas, to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -46,10 +46,10 @@ pub(super) fn table(bar: &Bar) -> Result<String, BenchError> {
         let cells = costs.iter().map(cell);
         core::iter::once(name.to_owned()).chain(cells).collect()
     };
-    instructions.push(row("all short cuts", &whole, &|cost| {
+    instructions.push(row("all shortcuts", &whole, &|cost| {
         format!("{:.0}", cost.instructions)
     }));
-    events.push(row("all short cuts", &whole, &|cost| {
+    events.push(row("all shortcuts", &whole, &|cost| {
         format!("{:.2}", cost.events)
     }));
     for shortcut in Shortcut::ALL {

@@ -49,7 +49,7 @@ fn shortcut(name: &str) -> Result<Shortcut, String> {
     all.find(|shortcut| shortcut.name() == name).ok_or_else(|| {
         let names = Shortcut::ALL.map(Shortcut::name);
         format!(
-            "no short cut is called so; expected one of {}",
+            "no shortcut is called so; expected one of {}",
             names.join(", ")
         )
     })

@@ -436,24 +436,26 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
 /// packets and holds as many delays, and the same link and queue hold the packets. For packets, two
 /// pipes differ only in their delay, and therefore in the packets under way.
 fn bytes(quick: bool) -> Result<Memory, BenchError> {
-    let peak = |network, size| {
+    let peak = |network, (size, seconds)| {
         let load = Load {
             network,
             size,
-            seconds: quick.then_some(5),
+            seconds,
             sack: false,
         };
         let measured = child::measure(&mut child::command(&load, 1, 1)?, "")?;
         Ok::<f64, BenchError>(measured.peak_bytes as f64)
     };
-    let difference = |network, [few, many]: [u32; 2], by: f64| {
+    let difference = |network, [few, many]: [(u32, Option<u32>); 2], by: f64| {
         let (few, many) = (peak(network, few)?, peak(network, many)?);
         // A machine that does not tell says zero.
         Ok::<_, BenchError>((few > 0.0).then_some((many - few) / by))
     };
+    let flows = [(1_000, Some(1)), (10_000, Some(10))];
+    let pipes = PIPES.map(|size| (size, quick.then_some(5)));
     Ok(Memory {
-        per_flow: difference(Network::Flows, [1_000, 10_000], 9_000.0)?,
-        per_packet: difference(Network::Pipe, PIPES, MORE_PACKETS)?,
+        per_flow: difference(Network::Flows, flows, 9_000.0)?,
+        per_packet: difference(Network::Pipe, pipes, MORE_PACKETS)?,
     })
 }
 

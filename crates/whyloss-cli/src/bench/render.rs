@@ -42,7 +42,7 @@ pub(crate) fn table(results: &Results) -> String {
     if let Some(bytes) = results.memory.per_flow {
         let _ = writeln!(
             text,
-            "memory: {bytes:.0} bytes per flow (peaks of 10000 and 1000 flows over the same links)"
+            "memory: {bytes:.0} bytes per flow (peaks of 10000 flows in 10 s and 1000 in 1 s, same links)"
         );
     }
     if let Some(bytes) = results.memory.per_packet {
@@ -81,7 +81,7 @@ pub(crate) fn table(results: &Results) -> String {
 fn networks(results: &Results) -> String {
     use Simulator::{Ns2, Ns3, Whyloss};
     let title = format!(
-        "packets delivered per CPU second in millions: median of {}, least–most in brackets",
+        "packets delivered per CPU second in millions: median of {}, lowest–highest in brackets",
         repetitions(results.repetitions)
     );
     let heads = ["whyloss", "ns-2", "whyloss/ns-2", "ns-3", "whyloss/ns-3"];
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_table_per_metric() {
         let expected = "\
-packets delivered per CPU second in millions: median of one repetition, least–most in brackets
+packets delivered per CPU second in millions: median of one repetition, lowest–highest in brackets
 
              whyloss  ns-2  whyloss/ns-2    ns-3  whyloss/ns-3
 dumbbell       16.00  1.60          10.0  0.0405         395.1

@@ -199,6 +199,14 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
             QUIET * 100.0
         ));
     }
+    notes.extend(results.closings.iter().map(|closing| {
+        let at = closing.closed.at.as_secs_f64();
+        let reason = one_line(&closing.closed.reason);
+        format!(
+            "{} closed at {at:.2} s (seed {}): {reason}",
+            closing.flow, closing.seed
+        )
+    }));
     Sections { tables, notes }
 }
 

@@ -1,35 +1,58 @@
-# Kills the emulator at ten random moments, and waits until nothing of the run is left: `sh kill.sh
-# WHYLOSS`.
+# Kills the emulator at ten random moments, and waits each time until the machine is as it was: `sh
+# kill.sh WHYLOSS [SEED]`. It must be process 1 of a process namespace, so that it sees no other's.
 set -eu
-whyloss=$1 mark=86400.$$
-rest() {
-  grep -o 'wl[0-9a-f]*:' /proc/net/dev
-  nft list tables
-  ls /run/whyloss-gateway-"$(stat --format %i --dereference /proc/self/ns/net)"
-  grep --no-messages --null-data --files-with-matches --line-regexp "$mark" /proc/[0-9]*/cmdline
-  cat /proc/sys/net/ipv4/conf/eth0/forwarding /proc/sys/net/ipv6/conf/all/forwarding | grep 1
-  grep -L 'nameserver 203.0.113.1' /etc/resolv.conf
+whyloss=$1 seed=${2:-$(od -An -N4 -tu4 /dev/urandom)}
+scratch=$(mktemp -d)
+gateways=/run/whyloss-gateway-$(stat --format %i --dereference /proc/self/ns/net)
+trap 'rm -r "$scratch"' EXIT
+state() {
+  ip -oneline link
+  ip -oneline address
+  for family in -4 -6; do ip $family route show table all; done
+  nft list ruleset
+  grep . /proc/sys/net/ipv4/conf/*/forwarding /proc/sys/net/ipv6/conf/*/forwarding \
+    /proc/sys/net/ipv6/conf/*/accept_ra
+  cat /etc/resolv.conf /proc/self/mountinfo
+  ls "$gateways" || true
+  # Namespaces, and the run's processes.
+  readlink /proc/[0-9]*/ns/* /proc/[0-9]*/exe | grep -E ':\[|/(whyloss|nft|sleep)$' | sort -u
 } 2>/dev/null
+echo "moments by seed $((seed))" >&2
+# Squares: a third of the moments fall into the first 45 ms, in which a run is made.
+moments=$(awk -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < 10; i++) printf "%.3f ", 0.4 * rand() ^ 2 }')
+run() { "$whyloss" link --internet --quiet -- sleep 86400 & }
+state >"$scratch/before"
+run
+until ip -oneline link | grep --quiet ' wl' && [ -e "$gateways" ]; do sleep 0.01; done
+sleep 0.2
+state >"$scratch/meanwhile"
+for seen in ' wl' whyloss_wl conf/eth0/forwarding:1 gateway- 'net:\['; do
+  if ! diff "$scratch/before" "$scratch/meanwhile" | grep --quiet "^>.*$seen"; then
+    echo "the comparison does not see '$seen' of a run" >&2
+    exit 1
+  fi
+done
+kill -9 $!
 found=0
-for moment in 1 2 3 4 5 6 7 8 9 10; do
-  "$whyloss" link --internet --quiet -- sleep "$mark" &
+for moment in $moments; do
+  run
   emulator=$!
-  sleep "0.$(printf %03d $(($(od -An -N2 -tu2 /dev/urandom) % 400)))"
-  if rest | grep -q .; then found=$((found + 1)); fi
+  sleep "$moment"
+  # Without another process, so that the moment stays the drawn one.
+  if [ -e "$gateways" ]; then found=$((found + 1)); fi
   kill -9 "$emulator"
   wait "$emulator" || true
   tries=0
-  while rest >/tmp/rest.$$; [ -s /tmp/rest.$$ ]; do
+  until state >"$scratch/after" && cmp --quiet "$scratch/before" "$scratch/after"; do
     tries=$((tries + 1))
     if [ "$tries" -gt 100 ]; then
-      echo "left after kill -9: $(cat /tmp/rest.$$)" >&2
-      exit 1
+      echo "not as it was, after kill -9 at $moment s:" >&2
+      diff "$scratch/before" "$scratch/after" >&2 || exit 1
     fi
     sleep 0.1
   done
 done
-rm /tmp/rest.$$
-# The check can find something: the runs were under way.
+echo "killed when the way out was being made or open: $found of 10"
 [ "$found" -gt 0 ]
 # A moment that chance seldom meets: the emulator ends just before the gateway says that it is up.
 ip link add wlf type veth peer name wlg
@@ -37,7 +60,8 @@ ip addr add 10.255.255.1/30 dev wlf
 ip link set wlf up
 "$whyloss" link-init gateway -- wlf 10.255.255.1 30 </dev/null | true
 ip link delete wlf
-if rest | grep . >&2; then
+state >"$scratch/after"
+if ! diff "$scratch/before" "$scratch/after" >&2; then
   echo "left by a gateway that lost its emulator" >&2
   exit 1
 fi
