@@ -9,14 +9,9 @@ mod compile;
 fn output(example: &str, compiler: &str, dialect: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{example}-{compiler}"));
-    // With clang and its sanitizers, say: CC=clang CXX=clang++
-    // WHYLOSS_C_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all".
-    let flags = std::env::var("WHYLOSS_C_FLAGS").unwrap_or_default();
     let variable = if compiler == "cc" { "CC" } else { "CXX" };
-    let compiler = std::env::var(variable).unwrap_or_else(|_| compiler.to_owned());
-    let status = Command::new(&compiler)
+    let status = compile::compiler(variable, compiler)
         .args(dialect)
-        .args(flags.split_whitespace())
         .args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-I"])
         .arg(root.join("include"))
         .arg(root.join(format!("examples/{example}.c")))

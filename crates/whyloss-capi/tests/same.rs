@@ -42,6 +42,12 @@ impl Draws {
     }
 }
 
+/// Returns how many events the environment asks for.
+fn events(default: u64) -> u64 {
+    let asked = std::env::var("WHYLOSS_EVENTS").ok();
+    asked.map_or(default, |count| count.parse().expect("a number of events"))
+}
+
 /// Memory for an object of C.
 struct Memory<T> {
     object: *mut T,
@@ -182,7 +188,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
         };
         assert_eq!(status, Status::Ok, "{}", entry.id);
         let mut state = (0, 1_000_000_000, Vec::with_capacity(8192));
-        for _ in 0..60_000 {
+        for _ in 0..events(60_000) {
             event(c, &mut rust, &mut draws, &mut state);
             let mut allowed = Allowance {
                 window: 0,
@@ -253,7 +259,7 @@ fn every_receiver_decides_alike() {
             unsafe { whyloss_receiver_init(c, size, &raw const options, std::ptr::null_mut(), 0) };
         assert_eq!(status, Status::Ok);
         let mut number = 0;
-        for index in 0..30_000_u64 {
+        for index in 0..events(30_000) {
             number += 1 + draws.below(12) / 11 * draws.below(4);
             let seen = number - draws.below(15) / 14;
             let sent = 1_000_000_000 + index * 20_000_000;

@@ -1,6 +1,17 @@
 //! Finds what programs in C link with.
 
 use std::path::PathBuf;
+use std::process::Command;
+
+/// Returns the compiler that `variable` names, with the flags of `WHYLOSS_C_FLAGS`. To find
+/// mistakes with clang: `CC=clang CXX=clang++
+/// WHYLOSS_C_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"`.
+pub(crate) fn compiler(variable: &str, default: &str) -> Command {
+    let flags = std::env::var("WHYLOSS_C_FLAGS").unwrap_or_default();
+    let mut command = Command::new(std::env::var(variable).unwrap_or_else(|_| default.to_owned()));
+    command.args(flags.split_whitespace());
+    command
+}
 
 /// Returns where cargo puts the library of C that it has built for this test.
 pub(crate) fn library() -> PathBuf {
