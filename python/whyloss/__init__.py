@@ -1,4 +1,4 @@
-"""Why was a packet lost, congestion or radio? Simulate, classify, sweep, reproduce.
+"""Find out whether congestion or a radio lost packets: simulate, classify, sweep, reproduce.
 
 >>> import whyloss
 >>> scenario = whyloss.Scenario.from_file("scenarios/wlh.toml")
@@ -6,8 +6,8 @@
 >>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
 >>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
 
-Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are.
-`docs/guides/python.md` shows what else there is.
+Tables are in Arrow format (:class:`Table`), which Polars, pandas, pyarrow and DuckDB read.
+`docs/guides/python.md` is the guide.
 """
 
 from . import plot

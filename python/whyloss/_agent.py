@@ -28,7 +28,7 @@ def send(connection: socket.socket, value: object, files: tuple[int, ...] = ()) 
 
 
 def receive(connection: socket.socket, files: int = 0) -> tuple[Any, list[int]]:
-    """Take a line of JSON, and so many file descriptors; None if the other end has gone."""
+    """Receive a line of JSON and this number of file descriptors; None if the other end has gone."""
     found: list[int] = []
     data = b""
     while not data.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Commands behind an emulated link, and the truth about each of their packets."""
+"""Commands behind an emulated link, and the true fate of each of their packets."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ POLL = 0.01
 
 
 class LinkError(RuntimeError):
-    """A link that could not be made, or whose emulator was at fault; the message is the command's."""
+    """A link that could not be created, or whose emulator was at fault; the message is the command's."""
 
 
 class Link:
-    """A link at work; :func:`link` makes one, and `with` runs it.
+    """A running link; :func:`link` creates one, and `with` runs it.
 
     `server`: the address of this machine at the far end of the link, where a server in the test listens.
-    `address`: the address that commands behind the link have. Both are None with `udp`.
+    `address`: the address of commands behind the link. Both are None with `udp`.
     `udp`: with `udp=`, the host and port whose datagrams go through the link; None otherwise.
     `log`: the directory of the log, as `whyloss link --log` writes it.
     After the `with` block:
-    `summary`: what `summary.json` has: counts of each link, lateness, faults of the emulator.
+    `summary`: the contents of `summary.json`: counts of each link, lateness, faults of the emulator.
     `links`: a row for each link with its counts: `offered`, `delivered`, `damaged`, `overflow`, `aqm`, `channel`, …
-    `packets`: a row for each packet at each link: what its headers say, when it came and left, and its `fate`.
+    `packets`: a row for each packet at each link: its headers, when it arrived and left, and its `fate`.
     """
 
     def __init__(self, arguments: Sequence[str], log: Argument | None) -> None:
-        """Hold what the link will be."""
+        """Keep the options of the link."""
         self._arguments = arguments
         self._own = tempfile.TemporaryDirectory(prefix="whyloss-link-")
         self._emulator: subprocess.Popen[str] | None = None
@@ -56,7 +56,7 @@ class Link:
         self.summary: dict[str, Any] = {}
 
     def __enter__(self) -> Link:
-        """Make the link."""
+        """Create the link."""
         command = os.environ.get("WHYLOSS") or shutil.which("whyloss")
         if command is None:
             raise LinkError(
@@ -107,7 +107,7 @@ class Link:
         return text.removeprefix("whyloss: ") or "the link ended by itself"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """End what still runs behind the link, and the link; raise LinkError if its emulator was at fault."""
+        """Stop the commands behind the link, and the link; raise LinkError if its emulator was at fault."""
         assert self._emulator is not None
         assert self._held is not None
         self._held.close()
@@ -127,7 +127,7 @@ class Link:
         return subprocess.run(self._behind(args, shell), **options)
 
     def popen(self, args: Sequence[Argument] | str, *, shell: bool = False, **options: Any) -> subprocess.Popen[Any]:  # noqa: ANN401
-        """Start a command behind the link: `subprocess.Popen` with its options. It ends with the link at the latest."""
+        """Start a command behind the link: `subprocess.Popen` with its options. It is stopped with the link at the latest."""
         return subprocess.Popen(self._behind(args, shell), **options)
 
     @property
@@ -141,7 +141,7 @@ class Link:
         return _whyloss.link_packets(str(self.log))
 
     def __repr__(self) -> str:
-        """Say what the link was asked to be."""
+        """Show the options of the link."""
         return f"<whyloss.Link: {shlex.join(self._arguments) or 'defaults'}>"
 
 
@@ -155,19 +155,19 @@ def link(
     log: Argument | None = None,
     **options: str | float | None,
 ) -> Link:
-    """Make a link for a `with` block: commands run behind it, and the log knows why each of their packets was lost.
+    """Create a link for a `with` block: commands run behind it, and the log tells why each packet was lost.
 
     >>> with whyloss.link(rate="10mbit", delay="20ms", loss=0.02) as net:
     ...     net.run(["curl", "-O", f"http://{net.server}:8000/file"], check=True)
     >>> net.links["channel"], net.packets["fate"]
 
     Options are those of `whyloss link` (docs/guides/emulator.md), with `_` for `-`: `rate`, `delay`, `jitter`, `queue`,
-    `loss`, each also with `_down` and `_up` for one way; `profile`, `mtu`, `seed`, `late_bound`, `time`.
+    `loss`, each also with `_down` and `_up` for one direction; `profile`, `mtu`, `seed`, `late_bound`, `time`.
     `file`: a file with links instead, which `set` changes.
     `at_time`: changes such as `"10s: loss=0.05"`.
-    `udp`: a target `"HOST:PORT"`. The link then carries the datagrams that are sent to `net.udp`, and needs no root.
+    `udp`: a target `"HOST:PORT"`. The link then carries datagrams sent to `net.udp`, and needs no root.
     `internet`: whether commands reach the networks of this machine.
-    `log`: where the log stays. Without it, the log goes with the object.
+    `log`: the directory that keeps the log. By default, the log is deleted with the object.
     """
     arguments = [] if file is None else [os.fspath(file)]
     for key, value in (set or {}).items():

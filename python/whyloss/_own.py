@@ -1,4 +1,4 @@
-"""Classifiers of one's own under names."""
+"""The user's own classifiers under names."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import inspect
 from collections.abc import Callable, Mapping
 
 Own = Mapping[str, Callable[..., object]]
-"""Names, and what makes a classifier of each: a class, most often."""
+"""A mapping from names to callables that make a classifier, usually classes."""
 
 Given = tuple[list[tuple[str, Callable[..., object]]], str]
-"""The same as the engine takes it: with what tells these classifiers from earlier ones of the same names."""
+"""The mapping in the engine's form, with a text that distinguishes the classifiers from earlier ones of the same names."""
 
 
 def given(own: Own | None) -> Given:
-    """Make what the engine takes of a mapping."""
+    """Convert a mapping to the engine's form."""
     names = list((own or {}).items())
     return names, "".join(f"{name}={_version(make)};" for name, make in names)
 
 
 def _version(make: Callable[..., object]) -> str:
-    """Tell a class from what it was before it was edited: by its source, and by its `version`, if it has one."""
+    """Return a digest of a class's source and `version`, which changes when the class is edited."""
     try:
         source = inspect.getsource(make)
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""Scenarios, and what their runs give."""
+"""Scenarios and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._whyloss import Parsed, Table, examples
 
 
 class Results(Mapping[str, Any]):
-    """What a run gave: a mapping as `whyloss run --format json` prints it, and the same as Arrow tables.
+    """The results of a run: a mapping as in `whyloss run --format json`, and the same data as Arrow tables.
 
     `flows`: a row for each flow; counts are packets inside the measurement window, `throughput_bps` is bit/s at the sink,
     `delay.…_ms` are ms from source to sink, `mc` and `mw` the shares of congestion losses called wireless and of wireless
@@ -30,7 +30,7 @@ class Results(Mapping[str, Any]):
     def __init__(
         self, text: str, flows: Table, frames: Table, transfers: Table, links: Table, trace: Mapping[str, Table]
     ) -> None:
-        """Hold what the engine gave."""
+        """Keep the engine's results."""
         self._values: dict[str, Any] = json.loads(text)
         self.flows = flows
         self.frames = frames
@@ -39,11 +39,11 @@ class Results(Mapping[str, Any]):
         self.trace = trace
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401
-        """Give what the JSON has under this key."""
+        """Return the value of this key in the JSON."""
         return self._values[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the keys of the JSON."""
+        """Iterate over the keys of the JSON."""
         return iter(self._values)
 
     def __len__(self) -> int:
@@ -51,18 +51,18 @@ class Results(Mapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        """Say what was run, and what it carried."""
+        """Show the scenario and its throughput."""
         total = self._values["total"]["throughput_bps"]
         return f"<whyloss.Results of {self._values['scenario']!r}: {total:.0f} bit/s in all>"
 
 
 class Scenario:
-    """A network and what happens on it, as docs/reference/scenarios.md has it.
+    """A network and its traffic (docs/reference/scenarios.md).
 
-    It is read as soon as it is made or changed, so what is wrong is raised there, as a ScenarioError.
+    It is checked when it is created or changed, and raises a ScenarioError there.
 
-    `own`, wherever a scenario is made, puts classifiers of one's own under names: `own={"half": Half}` lets a flow have
-    `classifier = "half"`. docs/guides/python.md says what such a class has.
+    `own`, wherever a scenario is created, names your own classifiers: with `own={"half": Half}`, a flow may have
+    `classifier = "half"`. docs/guides/python.md describes such a class.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class Scenario:
         *,
         own: Own | None = None,
     ) -> None:
-        """Read a scenario from TOML; `file` is its name in messages, and files that it names are looked up beside it."""
+        """Read a scenario from TOML; `file` is its name in messages, and the files that it names are relative to it."""
         self._text = text
         self._file = file
         self._own: Own = dict(own or {})
         self._read([(key, _toml.value(value)) for key, value in (sets or {}).items()])
 
     def _read(self, sets: list[tuple[str, str]]) -> None:
-        """Read it with what was set; if that is wrong, the scenario stays as it was."""
+        """Read it with the changes; on an error, the scenario stays unchanged."""
         self._parsed = Parsed(self._text, self._file, sets, *_own.given(self._own))
         self._sets = sets
 
@@ -96,7 +96,7 @@ class Scenario:
 
     @classmethod
     def example(cls, name: str, *, own: Own | None = None) -> Scenario:
-        """Give a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
+        """Load a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
         known = dict(examples())
         if name not in known:
             raise ValueError(f"no example is called `{name}`; there are {', '.join(known)}")
@@ -104,16 +104,16 @@ class Scenario:
 
     @staticmethod
     def builder(duration: str, **keys: Value) -> Builder:
-        """Begin a scenario from nothing, with the keys of docs/reference/scenarios.md."""
+        """Begin an empty scenario, with the keys of docs/reference/scenarios.md."""
         return Builder(duration, **keys)
 
     def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
-        """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Gives the scenario itself.
+        """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Returns the scenario itself.
 
         Links and flows go by the name that the file gives them, without the number of a copy: `flow.video` sets all copies.
 
-        A mapping sets several keys at once, of which each alone would be wrong. A text is a text, never a number; if the
-        scenario would be wrong, it stays as it was.
+        A mapping sets several keys at once, for changes that are valid only together. A string is never read as a number.
+        If the scenario would be invalid, it stays unchanged.
         """
         given = {key: value} if isinstance(key, str) else key
         sets = [*self._sets, *((name, _toml.value(to)) for name, to in given.items())]
@@ -121,7 +121,7 @@ class Scenario:
         return self
 
     def copy(self) -> Scenario:
-        """Give a scenario of its own, to be set differently."""
+        """Return an independent copy."""
         other = Scenario.__new__(Scenario)
         other._text, other._file, other._own = self._text, self._file, self._own
         other._sets, other._parsed = list(self._sets), self._parsed
@@ -129,7 +129,7 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """Its TOML, before anything was set."""
+        """The TOML, without changes."""
         return self._text
 
     @property
@@ -139,22 +139,22 @@ class Scenario:
 
     @property
     def sets(self) -> list[tuple[str, str]]:
-        """What was set: each key, and its value as TOML."""
+        """The changes: each key and its value as TOML."""
         return list(self._sets)
 
     @property
     def own(self) -> Own:
-        """The classifiers of one's own that it knows by name."""
+        """Your own classifiers, by name."""
         return dict(self._own)
 
     @property
     def title(self) -> str:
-        """What it shows."""
+        """The title."""
         return self._parsed.title
 
     @property
     def duration_s(self) -> float:
-        """How many seconds a run lasts."""
+        """The duration of a run in seconds."""
         return self._parsed.duration_s
 
     @property
@@ -179,16 +179,16 @@ class Scenario:
         trace: bool = False,
         classifiers: Mapping[str, Callable[[], object]] | None = None,
     ) -> Results:
-        """Simulate one seed (the file's first, unless it is given). The result depends on scenario and seed alone.
+        """Simulate one seed, by default the file's first. The result depends only on scenario and seed.
 
-        Other threads of Python go on meanwhile, and Ctrl-C ends the run. With `trace`, memory grows with simulated time.
+        Other Python threads continue, and Ctrl-C ends the run. With `trace`, memory grows with simulated time.
 
-        `classifiers` puts classifiers of one's own to flows: for each flow's name something that makes one, such as a
-        class. "video-1" is one flow, "video" all copies of what the file calls so. At the receiver of a TFRC flow a
-        classifier has `on_arrival(arrival, missing)`, called for every Arrival, whose answer counts where `missing > 0`
-        packets precede it; or `on_gap(arrival, missing)`, called there alone, after `on_arrival` if there is one. At the
-        sender of a TCP or IFTP flow it has `on_loss(loss)` and perhaps `on_ack(ack)`. Answers are `"congestion"` or
-        `"wireless"`; what they raise ends the run and is raised here.
+        `classifiers` assigns your own classifiers: it maps a flow's name to a class or another callable that creates one.
+        "video-1" is one flow, "video" all copies of that flow in the file. At the receiver of a TFRC flow a
+        classifier has `on_arrival(arrival, missing)`, called for every Arrival, whose answer counts if
+        `missing > 0`; or `on_gap(arrival, missing)`, called only then, after any `on_arrival`. At the
+        sender of a TCP or IFTP flow it has `on_loss(loss)` and optionally `on_ack(ack)`. Answers are `"congestion"` or
+        `"wireless"`; an exception ends the run and is raised here.
         """
         given = list((classifiers or {}).items())
         first = self._parsed.seed if seed is None else operator.index(seed)
@@ -198,16 +198,16 @@ class Scenario:
         return Results(text, flows, frames, transfers, links, dict(tables or ()))
 
     def __repr__(self) -> str:
-        """Say what it is, and what was set."""
+        """Show the title and the changes."""
         sets = ", ".join(f"{key}={value}" for key, value in self._sets)
         return f"<whyloss.Scenario {self.title or self._file!r}{': ' + sets if sets else ''}>"
 
 
 class Builder:
-    """A scenario in the making: links and flows with the keys of docs/reference/scenarios.md (`from_` stands for `from`)."""
+    """An unfinished scenario: links and flows with the keys of docs/reference/scenarios.md (`from_` stands for `from`)."""
 
     def __init__(self, duration: str, **keys: Value) -> None:
-        """Begin with how long it lasts."""
+        """Begin with the duration."""
         self._text = _toml.table({"duration": duration, **keys})
 
     def link(self, **keys: Value) -> Builder:
@@ -229,5 +229,5 @@ class Builder:
         return self._text
 
     def build(self, *, own: Own | None = None) -> Scenario:
-        """Read what was built."""
+        """Return the scenario."""
         return Scenario(self._text, "built.toml", own=own)

@@ -13,29 +13,29 @@ from ._whyloss import Table
 
 
 class Reproduction:
-    """What an experiment gave.
+    """The results of an experiment.
 
     `cells`: a row for each measured value: `row`, `column`, `x` (figures), `metric`, `unit`, the `paper`'s value, our `mean`
     with the `half_width` of its confidence interval, the `tolerance`, and whether it is `within`.
     `claims`: a row for each statement: `id`, `text`, whether it `holds`, whether it `counts`, and the `evidence`.
-    `values`: all of it as `whyloss reproduce --format json` prints it.
+    `values`: all results as in `whyloss reproduce --format json`.
     """
 
     def __init__(self, text: str, cells: Table, claims: Table) -> None:
-        """Hold what the experiment gave."""
+        """Keep the results."""
         self.values: dict[str, Any] = json.loads(text)
         self.cells = cells
         self.claims = claims
 
     def __repr__(self) -> str:
-        """Say which experiment it is, and how many seeds it had."""
+        """Show the experiment and its number of seeds."""
         return f"<whyloss.Reproduction of {self.values['id']}, {self.values['seeds']} seeds>"
 
 
 def reproduce(experiment: str, *, seeds: int | None = None) -> Reproduction:
     """Run a table or figure of a paper on all cores, such as "cen-table-2". Ctrl-C ends it.
 
-    `seeds`: replications, instead of as many as the paper has.
+    `seeds`: replications; by default the paper's number.
     """
     return Reproduction(*_whyloss.reproduce(experiment, seeds))
 
@@ -55,17 +55,17 @@ def arena(
     own: Own | None = None,
     jobs: int = 0,
 ) -> Table:
-    """Let classifiers compete on networks drawn at random, as `whyloss arena` does (docs/evidence/arena.md). Ctrl-C ends it.
+    """Compare classifiers on random networks, as `whyloss arena` does (docs/evidence/arena.md). Ctrl-C ends it.
 
     `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP
-    controllers, too. None: every one that the transport can have. The oracle and the unaware one always compete.
+    controllers, too. None: all for the transport. `oracle` and `unaware` are always included.
     `transport`: "tfrc" (receiver classifiers), "newreno" or "cubic" (sender classifiers). `queue`: "drawn", "droptail", "red",
-    "codel", "fq-codel" or "pie". `harm`: measure harm to a plain flow, too, which takes two thirds of the time.
-    `own`: classifiers of one's own by name. `jobs`: threads; 0 for one per core.
+    "codel", "fq-codel" or "pie". `harm`: also measure harm to a plain flow, which takes two thirds of the time.
+    `own`: your own classifiers by name. `jobs`: threads; 0 for one per core.
 
-    Gives a row for each contender in each network: `contender`, `network`, `family`, `flows`, `rate_bps`, `round_trip_s`,
-    `buffer_packets`, `loss` (share of packets that the channel loses), and the scores, missing where there was too little
-    to count: `received` (share of the oracle's packets), `balanced` (1 − (Mc + Mw)/2), `mc_percent`, `mw_percent`,
+    Returns a row for each contender in each network: `contender`, `network`, `family`, `flows`, `rate_bps`, `round_trip_s`,
+    `buffer_packets`, `loss` (share of packets that the channel loses), and the scores, missing if there was too little
+    data: `received` (share of the oracle's packets), `balanced` (1 − (Mc + Mw)/2), `mc_percent`, `mw_percent`,
     `excess_points` (congestion loss above the oracle's), `harm_percent`, `clean_harm_percent`.
     """
     names = None
@@ -76,17 +76,17 @@ def arena(
 
 
 def experiments() -> dict[str, str]:
-    """Name every experiment, with its title."""
+    """List every experiment, with its title."""
     return {name: title for name, _, title in _whyloss.experiments()}
 
 
 def registry(family: str | None = None) -> list[dict[str, Any]]:
-    """Name every algorithm of a family, or of all.
+    """List the algorithms of a family, or all.
 
     Families are "receiver classifier", "sender classifier", "estimator", "controller", "policy" and "scheme".
 
-    Each has `family`, `id`, `name`, `summary`, `source`, and `parameters`: for each name the default, the least, the most,
-    and what it is.
+    Each has `family`, `id`, `name`, `summary`, `source`, and `parameters`: for each name the default, minimum, maximum
+    and meaning.
     """
     keys = ("family", "id", "name", "summary", "source")
     known = _whyloss.registry()

@@ -1,4 +1,4 @@
-"""Sweeps, here or on somebody else's machines."""
+"""Sweeps, on this machine or on others."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ._toml import Value
 from ._whyloss import Engine, SweepError, Table, run_task
 
 Answer = tuple[str, bytes]
-"""A part: its name, and its Parquet file; empty if the worker has written it itself."""
+"""A part: its name, and its Parquet file, which is empty if the worker has written it itself."""
 
 ATTEMPTS = 3
-"""How often a task is tried whose worker dies."""
+"""The number of tries of a task whose worker dies."""
 
 
 class Plan:
-    """What is to be run: a scenario over axes and seeds, as docs/guides/sweeps.md has it in TOML.
+    """A plan of runs: a scenario over axes and seeds. docs/guides/sweeps.md documents its TOML.
 
     `axes`: for each column a mapping with `key` (or `keys`, which move together) and `values`, or `draw`; instead of a
     mapping, `("flow.video.classifier", ["zigzag", "zbs2"])` is a key and its values.
     `metrics`: names such as "total.throughput_bps" or "flow.video.mw".
-    `seeds`: how many, from `first_seed` on; the least, if `until` is given.
-    `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`: seeds are added at each point until the mean
-    of the metric is known so well.
+    `seeds`: the number of seeds, from `first_seed` on; a minimum if `until` is given.
+    `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`. Seeds are added at each point until the mean
+    of the metric is known with this precision.
     `draws`: a mapping of `count` and `seed`, if an axis is drawn.
     """
 
@@ -74,20 +74,20 @@ def sweep(
     every_s: float = 10.0,
     own: Own | None = None,
 ) -> Table:
-    """Run what is missing of a plan, and give all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
+    """Run the missing runs of a plan, and return all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
 
     `plan`: a Plan, or the path of a TOML file.
-    `out`: a directory that keeps every run, as `whyloss sweep` does, so that the same call goes on where it was ended; or a
-    URL that fsspec knows (`s3://…`), where the workers then write. Without it nothing is kept but what is returned.
-    `on`: where it runs. None: this machine's cores (`jobs` of them, 0 for all). A `concurrent.futures.Executor`, a Dask
-    `Client`, or a Ray address ("auto", "ray://…", "local"): tasks of `runs_per_task` runs; by default so many that a task
-    takes some seconds. A task whose worker dies is tried again, twice. The rows are the same wherever they were made.
-    `progress`: True for a line on standard error, or something to call with the runs done and the runs to do.
-    `every_s`: at least so often what has finished is written (local runs).
-    `own`: classifiers of one's own by name, besides those that the plan's scenario knows. They go to workers as pickle takes
-    them, and a sweep runs anew what has a class whose source or `version` is another. What they raise ends the sweep.
+    `out`: a directory that keeps every run, as `whyloss sweep` does, so that the same call continues where it ended; or a
+    URL that fsspec knows (`s3://…`), to which the workers then write. Without it, only the returned rows are kept.
+    `on`: the place of the runs. None: this machine's cores (`jobs` of them, 0 for all). A `concurrent.futures.Executor`, a Dask
+    `Client`, or a Ray address ("auto", "ray://…", "local"): in tasks of `runs_per_task` runs. By default, a
+    task takes some seconds. A task whose worker dies is tried again, twice. The rows are the same in every place.
+    `progress`: True for a line on standard error, or a function to call with the numbers of runs done and to do.
+    `every_s`: the longest time in s between writes of finished runs (local runs).
+    `own`: your own classifiers by name, besides those that the plan's scenario knows. They are pickled for workers. A
+    sweep repeats runs with a class whose source or `version` has changed. An exception in a classifier ends the sweep.
 
-    Raises SweepError if a plan is wrong, and OSError if a part cannot be written; a run that fails has a row with `error`.
+    Raises SweepError if a plan is invalid, and OSError if a part cannot be written; a run that fails has a row with `error`.
     """
     url = out if isinstance(out, str) and "://" in out else None
     directory = None if url or out is None else fspath(out)
@@ -132,7 +132,7 @@ def _complete(
 
 
 def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
-    """Make the run of a row again, of which `set` and `seed` suffice; `scenario` is the plan's, or its file."""
+    """Repeat the run of a row, of which `set` and `seed` suffice; `scenario` is the plan's scenario, or its file."""
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
     made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
     made._read([(key, value) for key, value in json.loads(row["set"])])
@@ -144,7 +144,7 @@ def _read(path: str | PathLike[str]) -> tuple[str, str]:
 
 
 def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int], None] | None:
-    """Make what is called with the runs done and the runs to do."""
+    """Return the function to call with the numbers of runs done and to do."""
     if callable(progress):
         return progress
     if not progress:
@@ -169,13 +169,13 @@ def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int
 
 
 class _Workers:
-    """Something that takes tasks, and gives parts in whatever order."""
+    """Workers that take tasks and return parts in any order."""
 
     cores: int = 1
     executor: Executor | None = None
-    """What is shut down at the end."""
+    """The executor to shut down at the end."""
     names: Given = ([], "")
-    """Classifiers of one's own, which go with every task."""
+    """The user's own classifiers, which are sent with every task."""
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         raise NotImplementedError
@@ -303,7 +303,7 @@ def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
 
 
 def work(task: bytes, store: _Remote | None, own: list[tuple[str, Callable[..., object]]], version: str) -> Answer:
-    """Do a task, on whatever machine this is; a part that has a store goes there, and its bytes not back alone."""
+    """Do a task on the machine of the caller; with a store, also write the part there."""
     name, part = run_task(task, own, version)
     if store is not None:
         store.write(f"parts/{name}", part)
@@ -311,7 +311,7 @@ def work(task: bytes, store: _Remote | None, own: list[tuple[str, Callable[..., 
 
 
 TASK_S = 2.0
-"""How many seconds a task is to take: what handing it over costs is far less, and a worker that dies costs no more."""
+"""The time in s that a task should take: much longer than its transfer, and short enough to lose with a worker."""
 
 
 def _distribute(
@@ -354,7 +354,7 @@ def _distribute(
 
 
 def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
-    """Choose how many runs make a task, by how long some take: from all over the plan, since runs differ."""
+    """Choose the number of runs per task by the time of some runs, taken from all over the plan since runs differ."""
     tasks = engine.plan(1)
     if tasks == 0:
         return 1

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 Value = str | bool | int | float | Sequence["Value"] | Mapping[str, "Value"]
-"""What a key of a scenario or a plan may be set to."""
+"""A value that a key of a scenario or a plan may have."""
 
 
 def value(of: Value) -> str:
-    """Write a value as TOML has it on one line."""
+    """Write a value as TOML on one line."""
     if isinstance(of, str):
         return json.dumps(of, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(of, bool):

@@ -1,4 +1,4 @@
-"""What is written in Rust: tables, classifiers, estimators, controllers, and what the other modules call."""
+"""The parts written in Rust: tables, classifiers, estimators, controllers, and functions for the other modules."""
 
 from collections.abc import Callable, Iterator
 from os import PathLike
@@ -7,10 +7,10 @@ from typing import Any, final
 __version__: str
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run; its text has the place, the line and a mark under what is wrong.
+    """A scenario that cannot be run; its text shows the place and the line, and marks the error.
 
-    `file`, `line` and `column` (from 1) say where; None if it is in a value that was set. `path`: the key, such as
-    `flow[0].classifier`. `message`: what is wrong, in a sentence without the place.
+    `file`, `line` and `column` (from 1): the place; None if the error is in a value that was set. `path`: the key, such as
+    `flow[0].classifier`. `message`: a sentence about the error, without the place.
     """
 
     file: str | None
@@ -20,17 +20,17 @@ class ScenarioError(ValueError):
     message: str
 
 class RunError(RuntimeError):
-    """A run that came to no end: more packets under way than `most_packets` allows."""
+    """A run that stopped because more packets were in flight than `most_packets` allows."""
 
 class SweepError(ValueError):
-    """A plan that is none, or a sweep that cannot go on."""
+    """An invalid plan, or a sweep that cannot continue."""
 
 class CaptureError(ValueError):
-    """A file that is no capture or log that can be read."""
+    """A file that cannot be read as a capture or log."""
 
 @final
 class Table:
-    """An Arrow table: columns of equal length. Any library that speaks Arrow takes it as it is, without a copy.
+    """An Arrow table: columns of equal length. Any Arrow library reads it without a copy.
 
     `polars.DataFrame(table)`, `pyarrow.table(table)`, and by name in DuckDB's SQL. `pandas.DataFrame(table)` goes through its
     rows; for many, `pandas.DataFrame.from_arrow(table)` is faster.
@@ -38,11 +38,11 @@ class Table:
 
     @staticmethod
     def from_arrow(object: object) -> Table:
-        """Take a table of any library that speaks Arrow (`__arrow_c_stream__`), without a copy."""
+        """Import a table from any Arrow library (`__arrow_c_stream__`), without a copy."""
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     @property
     def column_names(self) -> list[str]:
@@ -53,23 +53,23 @@ class Table:
         """The unit of each column that has one, such as `{"time_s": "s"}`."""
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Every column as a list; what is missing is None."""
+        """Return every column as a list; missing values are None."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, name: str, /) -> list[Any]:
-        """Give a column as a list; what is missing is None. KeyError if there is none of that name."""
+        """Return a column as a list; missing values are None. Raises KeyError for an unknown name."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go through the rows, each a mapping of the columns' names; what is missing is None."""
+        """Iterate over the rows, each a mapping from column names to values; missing values are None."""
 
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 @final
 class Arrival:
-    """A packet at a receiver: what a receiver classifier sees.
+    """A packet that arrives, as a receiver classifier sees it.
 
-    `sequence` in packets; `sent_s` and `received_s` are stamps in s of clocks that need not agree; `rott_s` their
+    `sequence` in packets; `sent_s` and `received_s` are time stamps in s of clocks that need not agree; `rott_s`: their
     difference; `size_bytes`.
     """
 
@@ -82,7 +82,7 @@ class Arrival:
 
 @final
 class Sent:
-    """A packet that leaves a sender; `app_limited`: it has nothing more to send although the window would allow it."""
+    """A sent packet; `app_limited`: the sender has no more data although the window would allow it."""
 
     time_s: float
     size_bytes: int
@@ -103,9 +103,9 @@ class Sent:
 class Ack:
     """An acknowledgement at a sender.
 
-    `acked_bytes` and `sacked_bytes`: newly acknowledged, cumulatively and selectively; `acknowledged_bytes`: all that was
-    acknowledged so far; `rtt_s` None if it measures none. What is 0 of `segment_size`, `acknowledged_bytes` and
-    `window_bytes` a Controller or Scheme fills in.
+    `acked_bytes` and `sacked_bytes`: newly acknowledged, cumulatively and selectively; `acknowledged_bytes`: all bytes
+    acknowledged so far; `rtt_s`: None without a measurement. A Controller or Scheme fills in `segment_size`,
+    `acknowledged_bytes` and `window_bytes` if they are 0.
     """
 
     time_s: float
@@ -133,7 +133,7 @@ class Ack:
 
 @final
 class Loss:
-    """A loss event at a sender; `timeout`: the retransmission timer found it; `first_byte`: where the first loss begins."""
+    """A loss event at a sender; `timeout`: whether the timer detected it; `first_byte`: the offset of the first loss."""
 
     time_s: float
     segment_size: int
@@ -158,7 +158,7 @@ class Loss:
 
 @final
 class Lost:
-    """Packets in a row that count as lost: the number of the first, counted on past every wrap-around, and how many."""
+    """Consecutive lost packets: the unwrapped number of the first, and how many."""
 
     first: int
     count: int
@@ -167,15 +167,14 @@ class Lost:
 
 @final
 class Classifier:
-    """A classifier of the registry, such as "zbs2" (of a receiver) or "veno" (of a sender): the same code as in a run.
+    """A classifier from the registry, such as "zbs2" (receiver) or "veno" (sender), with the code that runs use.
 
-    Parameters go by name: `Classifier("mbiaz", upper=1.25)`. `end`: "receiver" or "sender", where both have the name
-    ("trees", "unaware"); by default the receiver's.
+    Pass parameters by name: `Classifier("mbiaz", upper=1.25)`. `end`: "receiver" (default) or "sender", for names that both
+    have ("trees", "unaware").
 
-    At a receiver it counts gaps among sequence numbers, whatever the first one is. `bits`: the width of the numbers, such as
-    16 for RTP, past which they wrap around; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: a
-    missing packet counts as lost once so many new ones have arrived after it, so that one that was overtaken does not; 0
-    waits for none.
+    At a receiver, it finds gaps in sequence numbers, which may start anywhere. `bits`: the width of the numbers, such as 16
+    for RTP; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: a missing packet counts as lost once
+    this many newer ones have arrived, so reordering is not loss; 0 does not wait.
     """
 
     def __init__(
@@ -187,60 +186,60 @@ class Classifier:
 
     @property
     def end(self) -> str:
-        """Where it works: "receiver" or "sender"."""
+        """The end where it runs: "receiver" or "sender"."""
 
     def judge(self, arrivals: object, *, last: int | None = None) -> Table:
-        """Take all n arrivals of a stream, in order; give a row for each of the m gaps. It starts anew with every call.
+        """Judge all n arrivals of a stream, in order; return a row for each of the m gaps. Every call starts from scratch.
 
-        `last`: the number of the last packet sent, if it is known; what is missing at the end then counts as congestion.
+        `last`: the number of the last packet sent, if known; packets missing at the end then count as congestion.
 
         `arrivals`: columns `time_s` (s, when the last bit arrived), `sequence` (packets), `rott_s` (s, receive stamp − send
-        stamp; a constant offset changes nothing), and perhaps `size_bytes`: those of a trace's `arrivals`.
-        The answer: `row` (of the arrival that reveals the gap, from 0), `time_s`, `first_missing` (counted on past every
-        wrap-around), `missing` (packets), `verdict` ("congestion" or "wireless").
+        stamp; a constant offset changes nothing), and optionally `size_bytes`, as in a trace's `arrivals`.
+        Result: `row` (of the arrival that reveals the gap, from 0), `time_s`, `first_missing` (unwrapped), `missing`
+        (packets), `verdict` ("congestion" or "wireless").
         """
 
     def feed(self, arrivals: object) -> Table:
-        """Take arrivals that go on from those of the last call; give the gaps that count by now, as `judge` does."""
+        """Continue with further arrivals; return the gaps that now count as lost, in the form of `judge`."""
 
     def finish(self, last: int | None = None) -> Table:
-        """End the stream of `feed` and `on_packet`; give the gaps that were still waited for, as `judge` does."""
+        """End the stream of `feed` and `on_packet`; return the pending gaps, in the form of `judge`."""
 
     def on_packet(self, arrival: Arrival) -> list[Lost]:
-        """Take a packet of a stream as it arrives; give what counts as lost by now."""
+        """Process a packet as it arrives; return the packets that now count as lost."""
 
     def on_arrival(self, arrival: Arrival, missing: int = 0) -> str | None:
-        """Take an arrival as in a run: the caller counts the packets that are `missing` before it. The verdict, if any is."""
+        """Process an arrival as a run does, with the number of packets `missing` before it; return the verdict, if any."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Take an acknowledgement (at a sender)."""
+        """Process an acknowledgement (at a sender)."""
 
     def on_loss(self, loss: Loss) -> str:
-        """Give the cause of a loss event (at a sender)."""
+        """Return the cause of a loss event (at a sender)."""
 
 @final
 class Estimator:
-    """A bandwidth estimator of the registry, such as "tibet", for segments of `segment_size` bytes."""
+    """A bandwidth estimator from the registry, such as "tibet", for segments of `segment_size` bytes."""
 
     def __init__(self, name: str, segment_size: int = 1500, **parameters: float) -> None: ...
     def estimate(self, acks: object) -> Table:
-        """Take n acknowledgements in order; give `time_s` and `estimate_bps` (bit/s, missing before the first) after each.
+        """Process n acknowledgements in order; return `time_s` and `estimate_bps` (bit/s, missing before the first) after each.
 
-        `acks`: columns `time_s` (s), `acked_bytes` (newly acknowledged, 0 for a duplicate), and perhaps `rtt_s`,
+        `acks`: columns `time_s` (s), `acked_bytes` (newly acknowledged, 0 for a duplicate), and optionally `rtt_s`,
         `in_flight_bytes`, `window_bytes`.
         """
 
 @final
 class BandwidthEstimator:
-    """The bandwidth estimator of media: the bitrate at which to send, between `least_bps` and `most_bps`."""
+    """The bandwidth estimator for media: the bitrate at which to send, between `least_bps` and `most_bps`."""
 
     def __init__(self, initial_bps: float, *, least_bps: float = 100e3, most_bps: float = 100e6) -> None: ...
     def feed(self, reports: object) -> Table:
-        """Take n reports, from where the last call ended; give `time_s`, `target_bps` and `queue_s` after each time.
+        """Process n further reports; return `time_s`, `target_bps` and `queue_s` after each time.
 
-        `reports`: columns `time_s` (s, when the report came; rows of one time are one batch), `id` (counts packets in the
-        order of departure), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
-        perhaps `ecn` (0 to 3, as RFC 8888 carries it).
+        `reports`: columns `time_s` (s, when the report came; rows of one time are one batch), `id` (counts packets in
+        sending order), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
+        optionally `ecn` (0 to 3, as in RFC 8888).
         """
 
     def timeout(self, time_s: float) -> None:
@@ -248,7 +247,7 @@ class BandwidthEstimator:
 
     @property
     def timeout_s(self) -> float | None:
-        """Time at which `timeout` is due if no report comes before; None if nothing is waited for."""
+        """The time at which `timeout` is due without a report; None if no report is expected."""
 
     @property
     def target_bps(self) -> float:
@@ -256,10 +255,10 @@ class BandwidthEstimator:
 
 @final
 class Controller:
-    """A congestion controller of the registry, such as "cubic", for segments of `segment_size` bytes.
+    """A congestion controller from the registry, such as "cubic", for segments of `segment_size` bytes.
 
-    `wireless`: the policy about losses called wireless, such as "keep" or, with `percent`, "percent".
-    Packets are taken to be acknowledged in the order in which they left, and a loss to be that of the oldest.
+    `wireless`: the policy for wireless losses, such as "keep" or, with `percent`, "percent".
+    Packets are assumed to be acknowledged in sending order, and a loss to be of the oldest.
     """
 
     def __init__(
@@ -277,7 +276,7 @@ class Controller:
 
     @property
     def cwnd_bytes(self) -> int:
-        """How many bytes may be under way."""
+        """The congestion window in bytes."""
 
     @property
     def ssthresh_bytes(self) -> int | None:
@@ -285,38 +284,38 @@ class Controller:
 
     @property
     def pacing_bps(self) -> int | None:
-        """The rate to pace packets at, bit/s; None: as acknowledgements clock them."""
+        """The pacing rate, bit/s; None if acknowledgements clock packets out."""
 
     @property
     def needs_sent(self) -> bool:
-        """Whether it goes by delivery rates (bbr, copa, scream), so that it must be told of every packet that leaves."""
+        """Whether it uses delivery rates (bbr, copa, scream) and so needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
-        """Take a packet that leaves."""
+        """Record a sent packet."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Take an acknowledgement. ValueError if it `needs_sent` and was not told of what is acknowledged."""
+        """Process an acknowledgement. Raises ValueError if it `needs_sent` and the data was not reported as sent."""
 
     def on_loss(self, loss: Loss, cause: str = "congestion") -> None:
-        """Take a loss event of this cause: a recovery begins, or the timer expired."""
+        """Process a loss event with this cause: a recovery begins, or the timer expired."""
 
     def on_recovered(self, time_s: float) -> None:
-        """Take the end of a recovery: all that was under way when it began has been acknowledged."""
+        """End a recovery: everything in flight at its beginning is acknowledged."""
 
     def follow(self, events: object) -> Table:
-        """Take n events in order; give `time_s`, `cwnd_bytes`, `ssthresh_bytes`, `pacing_bps` and `verdict` after each.
+        """Process n events in order; return `time_s`, `cwnd_bytes`, `ssthresh_bytes`, `pacing_bps` and `verdict` after each.
 
         `events`: columns `time_s` (s), `event` ("sent", "ack", "loss", "recovered" after a loss was repaired, or
-        "timeout"), `acked_bytes`, and perhaps `sent_bytes` (else a segment), `rtt_s`, `in_flight_bytes`, `window_bytes` (else
-        its own window). A controller that `needs_sent` refuses acknowledgements of what never left.
+        "timeout"), `acked_bytes`, and optionally `sent_bytes` (default: a segment), `rtt_s`, `in_flight_bytes`, `window_bytes`
+        (default: its own window). A controller that `needs_sent` rejects acknowledgements of unsent data.
         """
 
 @final
 class Scheme:
-    """A classifier, a controller and a policy that belong together: of the registry, such as "newreno-lp", or by parts.
+    """A classifier, a controller and a policy: from the registry, such as "newreno-lp", or from parts.
 
-    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; further parameters are the classifier's. It is told and
-    asked what a Controller is, and gives losses their causes itself.
+    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; further parameters are the classifier's. It has the
+    calls of a Controller, but finds the causes of losses itself.
     """
 
     def __init__(
@@ -336,7 +335,7 @@ class Scheme:
 
     @property
     def cwnd_bytes(self) -> int:
-        """How many bytes may be under way."""
+        """The congestion window in bytes."""
 
     @property
     def ssthresh_bytes(self) -> int | None:
@@ -344,30 +343,30 @@ class Scheme:
 
     @property
     def pacing_bps(self) -> int | None:
-        """The rate to pace packets at, bit/s; None: as acknowledgements clock them."""
+        """The pacing rate, bit/s; None if acknowledgements clock packets out."""
 
     @property
     def needs_sent(self) -> bool:
-        """Whether it goes by delivery rates, so that it must be told of every packet that leaves."""
+        """Whether it uses delivery rates and so needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
-        """Take a packet that leaves."""
+        """Record a sent packet."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Take an acknowledgement. ValueError if it `needs_sent` and was not told of what is acknowledged."""
+        """Process an acknowledgement. Raises ValueError if it `needs_sent` and the data was not reported as sent."""
 
     def on_loss(self, loss: Loss) -> str:
-        """Take a loss event, and give its cause."""
+        """Process a loss event and return its cause."""
 
     def on_recovered(self, time_s: float) -> None:
-        """Take the end of a recovery: all that was under way when it began has been acknowledged."""
+        """End a recovery: everything in flight at its beginning is acknowledged."""
 
     def follow(self, events: object) -> Table:
-        """Take n events in order, as `Controller.follow` does; `verdict` is the cause of each loss."""
+        """Process n events in order, as `Controller.follow` does; `verdict` is the cause of each loss."""
 
 @final
 class Connection:
-    """A connection under a scheme, by packet numbers: it knows what is under way, and measures round trips and rates itself.
+    """A connection under a scheme, by packet numbers: it tracks packets in flight, round trips and rates itself.
 
     Takes its scheme as Scheme does; packets have at most `mtu` bytes. Numbers rise, and times do not fall. A time that is
     not finite raises ValueError.
@@ -390,50 +389,50 @@ class Connection:
 
     @property
     def window_bytes(self) -> int:
-        """How many bytes may be under way."""
+        """The congestion window in bytes."""
 
     @property
     def in_flight_bytes(self) -> int:
-        """How many bytes are under way."""
+        """The bytes in flight."""
 
     @property
     def pacing_bps(self) -> int | None:
-        """The rate to pace packets at, bit/s; None: as acknowledgements clock them."""
+        """The pacing rate, bit/s; None if acknowledgements clock packets out."""
 
     @property
     def verdict(self) -> str | None:
-        """What was said of the last loss event; None before the first."""
+        """The verdict on the last loss event; None before the first."""
 
     @property
     def odds(self) -> float | None:
         """The odds of congestion at the last loss event, p/(1 − p); None if the classifier gives none."""
 
     def on_packet_sent(self, number: int, size_bytes: int, time_s: float, *, app_limited: bool = False) -> None:
-        """Take a packet that leaves."""
+        """Record a sent packet."""
 
     def on_rtt(self, rtt_s: float) -> None:
-        """Take the round trip of the acknowledgement told next, less the delay that the peer reports."""
+        """Set the round trip of the next acknowledgement, less the delay that the peer reports."""
 
     def on_packets_acked(self, numbers: list[int], time_s: float) -> None:
-        """Take an acknowledgement of these packets."""
+        """Process an acknowledgement of these packets."""
 
     def on_packets_lost(self, numbers: list[int], time_s: float) -> str | None:
-        """Take packets that are found lost; give the cause if they are a loss event, not part of the one before."""
+        """Process lost packets; return the cause if they begin a new loss event."""
 
     def on_ecn_ce(self, time_s: float) -> None:
-        """Take a report of marks, with the acknowledgement told last: congestion."""
+        """Process ECN-CE marks reported by the last acknowledgement; they are congestion."""
 
     def on_spurious(self, time_s: float) -> None:
-        """Undo the last loss event: all that it called lost has arrived."""
+        """Undo the last loss event, all of whose packets have arrived after all."""
 
     def on_timeout(self, time_s: float) -> str:
-        """Take an expiry of the retransmission timer, and give its cause."""
+        """Process an expiry of the retransmission timer and return its cause."""
 
     def on_persistent_congestion(self, time_s: float) -> str:
-        """Take the loss of everything sent over a long period (RFC 9002, section 7.6), told as lost before; give its cause."""
+        """Process persistent congestion (RFC 9002, section 7.6), after its packets were reported lost; return its cause."""
 
 def half_width(values: list[float], confidence: float = 0.95) -> float | None:
-    """Give half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
+    """Return half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
 
 # What the other modules call.
 

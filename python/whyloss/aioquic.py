@@ -24,10 +24,10 @@ __all__ = ["WhylossCongestionControl"]
 
 
 class WhylossCongestionControl(QuicCongestionControl):
-    """A scheme of Whyloss, in the place of aioquic's Reno or CUBIC.
+    """A scheme of Whyloss, instead of aioquic's Reno or CUBIC.
 
-    The scheme hears of the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
-    gives up count as lost, since aioquic never tells of their acknowledgement.
+    The scheme receives the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
+    gives up count as lost, because aioquic never reports their acknowledgement.
     """
 
     def __init__(self, *, max_datagram_size: int, scheme: str = "whyloss") -> None:
@@ -71,7 +71,7 @@ class WhylossCongestionControl(QuicCongestionControl):
         self.on_packets_expired(packets=packets)
 
     def on_packets_expired(self, *, packets: Iterable[QuicSentPacket]) -> None:
-        """Take packets that nothing more will be told of: those of the handshake, or those that a probe replaces."""
+        """Take packets without further reports: those of the handshake, or those that a probe replaces."""
         self._flush()
         lost = []
         for packet in packets:
@@ -82,7 +82,7 @@ class WhylossCongestionControl(QuicCongestionControl):
             self._connection.on_packets_lost(lost, self._now)
 
     def on_persistent_congestion(self) -> None:
-        """Take the loss of everything sent over a long period, told as lost before."""
+        """Take the loss of everything sent over a long period, after its packets were reported lost."""
         self._connection.on_persistent_congestion(self._now)
 
     def on_rtt_measurement(self, *, now: float, rtt: float) -> None:

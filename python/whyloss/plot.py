@@ -37,7 +37,7 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _marker(index: int) -> str:
-    """Give each thing its sign: where colours begin anew, with other signs."""
+    """Give each item a sign; when colours repeat, the signs change."""
     return MARKERS[(index + 3 * (index // len(COLOURS))) % len(MARKERS)]
 
 
@@ -51,7 +51,7 @@ def _only(columns: Mapping[str, list[Any]], where: Mapping[str, object]) -> list
 
 
 def _words(metric: str) -> str:
-    """Say a metric's key in words: "total.lost.congestion" is "lost, congestion", "flow.video.mw" "Mw of video"."""
+    """Return a metric's key in words: "total.lost.congestion" is "lost, congestion", "flow.video.mw" "Mw of video"."""
     family, _, key = metric.partition(".")
     item = ""
     if family in ("flow", "link", "frames"):
@@ -145,7 +145,7 @@ def timeline(
 
 
 def confusion(flows: object, flow: str | None = None, *, of: str = "packets", ax: Axes | None = None) -> Axes:
-    """Draw a confusion matrix: how many losses of each cause were called what; `of`: "packets" or "gaps".
+    """Draw a confusion matrix: the number of losses by true cause and verdict; `of`: "packets" or "gaps".
 
     `flows`: that of a Results; of one flow, or of all but background traffic.
     """
