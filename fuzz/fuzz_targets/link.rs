@@ -70,7 +70,7 @@ fuzz_target!(|input: Input| {
         assert_eq!(
             fate,
             plain.offer_at_length(now, size),
-            "the short cut is another way"
+            "the shortcut is another way"
         );
         match fate {
             Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
