@@ -1,10 +1,14 @@
 //! Measures how many packets a second one core diagnoses, in a capture at the sender of few flows
 //! that fill a link and lose now and then, and of many. Measures how many it fits, in a table.
 //!
-//! `cargo bench -p whyloss-bench --bench diagnose`. Goal: a million packets a second.
+//! `cargo bench -p whyloss-bench --bench diagnose`
+
+use std::fmt::Write as _;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use whyloss_diagnose::fit;
 use whyloss_diagnose::{Options, diagnose};
+use whyloss_sim::recording;
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// A capture of so many flows, in memory, and its frames.
@@ -48,5 +52,43 @@ fn captures(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, captures);
+/// A table of trials, a row each: a packet in ten is lost.
+fn tables(criterion: &mut Criterion) {
+    const PACKETS: usize = 8_000_000;
+    let mut group = criterion.benchmark_group("fit");
+    group.sample_size(10);
+    for trials in [4, 100] {
+        let length = PACKETS / trials;
+        let mut text = String::from("lost\n");
+        for trial in 0..trials {
+            let mut state = trial as u64;
+            let mut digit = || {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                if (state >> 33).is_multiple_of(10) {
+                    '1'
+                } else {
+                    '0'
+                }
+            };
+            let row: String = (0..length).map(|_| digit()).collect();
+            let _ = writeln!(text, "{row}");
+        }
+        let name = format!("whyloss-bench-{}-{trials}.csv", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).expect("a table");
+        group.throughput(Throughput::Elements(PACKETS as u64));
+        group.bench_function(format!("{trials} trials"), |bencher| {
+            bencher.iter(|| {
+                let recording = recording::read(&path, None).expect("a recording");
+                fit::fit(&recording).expect("a fit")
+            });
+        });
+        std::fs::remove_file(&path).expect("a table");
+    }
+    group.finish();
+}
+
+criterion_group!(benches, captures, tables);
 criterion_main!(benches);
