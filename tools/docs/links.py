@@ -2,7 +2,8 @@
 
     python3 tools/docs/links.py
 
-Prints each broken link, and exits with 1 if there is one. Addresses elsewhere are not visited.
+Also finds rows of tables with another number of cells than the head. Prints each fault, and exits with 1 if there is one.
+Addresses elsewhere are not visited.
 """
 
 import pathlib
@@ -58,19 +59,31 @@ def broken(page: pathlib.Path) -> list[str]:
     return wrong
 
 
+def uneven(page: pathlib.Path) -> list[str]:
+    """Return the rows of tables that have another number of cells than their head."""
+    wrong = []
+    cells = 0
+    for line in prose(page.read_text()).splitlines():
+        count = len(re.findall(r"(?<!\\)\|", line)) - 1 if line.startswith("|") else 0
+        if count and cells and count != cells:
+            wrong.append(f"{count} cells instead of {cells}: {line[:60]}…")
+        cells = (cells or count) if count else 0
+    return wrong
+
+
 def main() -> int:
     """Check all pages that the repository tracks."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True
     )
     pages = [pathlib.Path(line) for line in listed.stdout.splitlines()]
-    wrong = [f"{page}: {fault}" for page in pages if page.exists() for fault in broken(page)]
+    wrong = [f"{page}: {fault}" for page in pages if page.exists() for fault in broken(page) + uneven(page)]
     summary = (BOOK / "SUMMARY.md").read_text()
     chapters = {BOOK / path for path in re.findall(r"\]\(([^)]+)\)", summary)}
     for page in sorted(BOOK.rglob("*.md")):
         if page.name != "SUMMARY.md" and page not in chapters:
             wrong.append(f"{page}: not in {BOOK}/SUMMARY.md")
-    print("\n".join(wrong) if wrong else f"{len(pages)} pages, no broken link")
+    print("\n".join(wrong) if wrong else f"{len(pages)} pages, no broken link, no uneven table")
     return 1 if wrong else 0
 
 
