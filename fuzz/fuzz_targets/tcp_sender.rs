@@ -74,7 +74,7 @@ fuzz_target!(|input: Input| {
     let random = Streams::new(1).stream("verdict", 0);
 
     let mut now = Time::ZERO;
-    let mut sender = Sender::with_decider(&options, decider, random, now);
+    let mut sender = Sender::with_decider(&options, None, decider, random);
     for operation in input.operations {
         match operation {
             Operation::Ack {
