@@ -182,13 +182,13 @@ impl Link {
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
         match self.pass(now, size) {
             Some(arrival) => Fate::Delivered(arrival),
-            None => self.offer_at_length(now, size),
+            None => self.offer_in_full(now, size),
         }
     }
 
     /// Returns the arrival time of a packet of `size` bytes in the common case: the queue is empty
     /// and the link only delays the packet. Returns `None` in all other cases. Then the packet
-    /// counts as not offered, and the caller must use [`Self::offer_at_length`].
+    /// counts as not offered, and the caller must use [`Self::offer_in_full`].
     #[inline]
     pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
         if self.busy_until > now || self.size != size {
@@ -204,7 +204,7 @@ impl Link {
 
     /// Offers a packet as [`Self::offer`] does, but without the shortcut of [`Self::pass`].
     #[inline]
-    pub fn offer_at_length(&mut self, now: Time, size: u32) -> Fate {
+    pub fn offer_in_full(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.gated {
             self.offer_gated(now, size)
         } else {
@@ -551,7 +551,7 @@ mod tests {
         let taken = passes.map(|(at, size)| {
             let taken = link.pass(millis(at), size).is_some();
             if !taken {
-                link.offer_at_length(millis(at), size);
+                link.offer_in_full(millis(at), size);
             }
             taken
         });
@@ -559,7 +559,7 @@ mod tests {
         let mut changing = self::link(&[(1, 30)]);
         let offers = [0, 1, 2, 3].map(millis);
         assert!(offers.iter().all(|&at| {
-            changing.offer_at_length(at, 1_000);
+            changing.offer_in_full(at, 1_000);
             changing
                 .pass(at + Duration::from_millis(500), 1_000)
                 .is_none()
@@ -583,7 +583,7 @@ mod tests {
             let mut now = Time::ZERO;
             for (gap, size) in offers {
                 now += Duration::from_nanos(gap);
-                prop_assert_eq!(short.offer(now, size), long.offer_at_length(now, size));
+                prop_assert_eq!(short.offer(now, size), long.offer_in_full(now, size));
                 prop_assert_eq!(short.queue_len(now), long.queue_len(now));
             }
         }

@@ -1,4 +1,4 @@
-//! *Ahead*: prefetches the data of the next events while one is handled.
+//! Prefetches the data of the next events while one is handled.
 //!
 //! With thousands of flows, a flow's data is rarely in the processor's cache when its event comes,
 //! and each part would cause a wait of its own. The event queue knows the next two entities. For
@@ -17,8 +17,8 @@ pub(super) const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
 impl Engine {
     /// Prefetches the data of the next two events.
     #[inline(never)]
-    pub(super) fn look_ahead<O: Observer>(&self, observer: &O) {
-        let [next, second] = self.path.events.next_two();
+    pub(super) fn prefetch_next<O: Observer>(&self, observer: &O) {
+        let [next, second] = self.world.events.next_two();
         if let Some((flow, ends)) = self.of(second) {
             prefetch(ends);
             observer.prefetch(flow, false);
@@ -36,7 +36,7 @@ impl Engine {
     /// Returns the flow to which an entity's event belongs.
     #[inline]
     fn of(&self, entity: usize) -> Option<(usize, &Ends)> {
-        let network = &self.path.network;
+        let network = &self.world.network;
         let flow = match entity.checked_sub(network.links()) {
             None => network.transits[entity].first()?.flow as usize,
             Some(end) => end / 2,

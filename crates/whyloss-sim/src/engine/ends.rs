@@ -21,7 +21,7 @@ pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
 /// The network and the events between the hosts.
-pub(super) struct Path {
+pub(super) struct World {
     pub(super) window: Window,
     pub(super) network: Network,
     pub(super) events: EventQueue,
@@ -34,7 +34,9 @@ pub(super) struct Ends {
     pub(super) armed: [Time; 2],
     /// The pending event of each end that an earlier one overtook.
     pub(super) overtaken: [Time; 2],
-    /// The entities of the ends in the event queue.
+    /// The entities of the ends in the event queue. A late source has none of its own: it uses that
+    /// of the link to its gate, so that one event serves its deadline and its packet's arrival
+    /// (`Engine::nothing_arrived`).
     pub(super) entities: [u32; 2],
     /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
@@ -57,8 +59,8 @@ pub(super) struct Foreseen {
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
     /// Creates the ends of flow number `index`, whose source is woken at `start`.
-    pub(super) fn new(flow: Flow, index: usize, start: Time, path: &mut Path) -> Self {
-        let network = &path.network;
+    pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
+        let network = &world.network;
         let source = network.links() + 2 * index;
         let gate = network.gates.get(&index).filter(|_| flow.source.is_paced());
         let (there, back) = network.routes[index];
@@ -72,12 +74,12 @@ impl Ends {
             there,
             back,
         };
-        ends.arm(SOURCE, start, path);
+        ends.arm(SOURCE, start, world);
         ends
     }
 
-    /// Returns whether an end's event for this deadline is valid. It is not if an earlier event
-    /// took its place, and another one was set since.
+    /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
+    /// two earlier events overtook it: it then stays in the queue, forgotten.
     #[inline]
     pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
         let counts = self.armed[end] == deadline;
@@ -93,23 +95,23 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        self.catch_up(now, path, observer);
+        self.catch_up(now, world, observer);
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
-            self.flow.judged(now, path.window, observer);
+            self.flow.judged(now, world.window, observer);
         } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
             source.on_ack(now, &parcel.iftp_ack());
-            self.flow.judged(now, path.window, observer);
+            self.flow.judged(now, world.window, observer);
         } else {
-            let packet = parcel.copy().unpack(&mut path.network.aside);
-            if !self.flow.answered(now, &packet, path.window, observer) {
+            let packet = parcel.copy().unpack(&mut world.network.aside);
+            if !self.flow.answered(now, &packet, world.window, observer) {
                 return;
             }
         }
-        self.transmit(now, path, observer);
+        self.transmit(now, world, observer);
     }
 
     /// Handles a data packet that reaches the sink. Returns the answer if the source foresees it.
@@ -118,9 +120,11 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> Option<Foreseen> {
+        // The hot case: the next segment in order, and no deadline of the sink before it. It does
+        // what `deliver_packet` does.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= now
@@ -129,8 +133,8 @@ impl Ends {
             let payload = Payload::Segment(parcel.segment());
             let packet = parcel.whole(payload);
             self.flow
-                .count_received(now, &packet, true, path.window, observer);
-            self.arm(SINK, self.flow.sink.next_timeout(), path);
+                .count_received(now, &packet, true, world.window, observer);
+            self.arm(SINK, self.flow.sink.next_timeout(), world);
             let (next, echo) = acknowledged?;
             let mut answer = Parcel {
                 number: next,
@@ -138,7 +142,8 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
+            let at = send_answer(now, &mut answer, &mut self.flow, world, observer)?;
+            // (A link may have damaged the answer, which is then not an `Ack` but aside.)
             if answer.kind == Kind::Ack && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
@@ -147,9 +152,9 @@ impl Ends {
                     echo,
                 });
             }
-            path.network.wait(at, answer.copy(), &mut path.events);
+            world.network.wait(at, answer.copy(), &mut world.events);
         } else {
-            self.deliver_packet(now, parcel.copy(), path, observer);
+            self.deliver_packet(now, parcel.copy(), world, observer);
         }
         None
     }
@@ -160,11 +165,11 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        if let Some(answer) = self.deliver(now, parcel, path, observer) {
-            self.foreseen(&answer, path, observer);
+        if let Some(answer) = self.deliver(now, parcel, world, observer) {
+            self.foreseen(&answer, world, observer);
         }
     }
 
@@ -174,28 +179,28 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        // A deadline that comes before the packet of a fused sink: no packet comes before that one.
+        // A fused sink gets packets ahead of time. It first acts on its deadlines before this packet.
         while self.flow.sink.next_timeout() < now {
             let deadline = self.flow.sink.next_timeout();
             let answer = self.flow.wake_sink(deadline);
-            self.answer(deadline, answer, path, observer);
+            self.answer(deadline, answer, world, observer);
         }
-        // Those that fit parcels are delivered without a packet in memory.
+        // Each kind has its own call, so that the compiler keeps a packet of a known kind in registers.
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.deliver_whole(now, &packet, path, observer);
+                self.deliver_whole(now, &packet, world, observer);
             }
             Kind::IftpData => {
                 let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.deliver_whole(now, &packet, path, observer);
+                self.deliver_whole(now, &packet, world, observer);
             }
             _ => {
-                let packet = parcel.unpack(&mut path.network.aside);
-                self.deliver_whole(now, &packet, path, observer);
+                let packet = parcel.unpack(&mut world.network.aside);
+                self.deliver_whole(now, &packet, world, observer);
             }
         }
     }
@@ -205,23 +210,25 @@ impl Ends {
         &mut self,
         now: Time,
         packet: &Packet,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        match self.flow.deliver(now, packet, path.window, observer) {
+        match self.flow.deliver(now, packet, world.window, observer) {
+            // Only a sink from outside may have more than one answer.
             Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
                 if let Some(payload) = answer {
-                    self.answer_with(now, payload, path, observer);
+                    self.answer_with(now, payload, world, observer);
                 }
-                self.arm(SINK, self.flow.sink.next_timeout(), path);
+                self.arm(SINK, self.flow.sink.next_timeout(), world);
             }
-            Delivered::Taken(answer) => self.answer(now, answer, path, observer),
+            Delivered::Taken(answer) => self.answer(now, answer, world, observer),
             Delivered::Dropped => {
-                let loss = path.network.dropped(now, packet);
+                let loss = world.network.dropped(now, packet);
+                // (A truth that is told later lets the source catch up then, in `Engine::tell`.)
                 if loss.later.is_none() {
-                    self.catch_up(now, path, observer);
+                    self.catch_up(now, world, observer);
                 }
-                self.lose_packet(packet, loss, path);
+                self.lose_packet(packet, loss, world);
             }
         }
     }
@@ -231,49 +238,54 @@ impl Ends {
     pub(super) fn wake_source<O: Observer>(
         &mut self,
         now: Time,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        if self.flow.wake_source(now, path.window, observer) {
-            self.transmit(now, path, observer);
+        if self.flow.wake_source(now, world.window, observer) {
+            self.transmit(now, world, observer);
         } else if now < self.flow.stop {
-            self.arm(SOURCE, self.flow.source.next_timeout(), path);
+            self.arm(SOURCE, self.flow.source.next_timeout(), world);
         }
     }
 
     /// Wakes the sink if its deadline has come.
     #[inline(never)]
-    pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+    pub(super) fn wake_sink<O: Observer>(
+        &mut self,
+        now: Time,
+        world: &mut World,
+        observer: &mut O,
+    ) {
         let answer = self.flow.wake_sink(now);
-        self.answer(now, answer, path, observer);
+        self.answer(now, answer, world, observer);
     }
 
     /// Sends all that the source may send now, and sets its next deadline.
     #[inline(always)]
-    pub(super) fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
-        if !self.flow.may_send(now, path.window, observer) {
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
+        if !self.flow.may_send(now, world.window, observer) {
             return;
         }
         let mut parcel = Parcel::default();
-        while self.poll(now, &mut parcel, path, observer) {
-            match path
+        while self.poll(now, &mut parcel, world, observer) {
+            match world
                 .network
-                .send::<O, false>(now, &mut parcel, &mut path.events, observer)
+                .send::<O, false>(now, &mut parcel, &mut world.events, observer)
             {
                 Sent::UnderWay => {}
-                Sent::AtSink(at) => self.arrived(at, &parcel.copy(), path, observer),
+                Sent::AtSink(at) => self.arrived(at, &parcel.copy(), world, observer),
                 Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
-                    self.lose(now, parcel.copy(), (cause, when), path);
+                    self.lose(now, parcel.copy(), (cause, when), world);
                 }
                 Sent::Held => {
-                    let (network, events) = (&mut path.network, &mut path.events);
+                    let (network, events) = (&mut world.network, &mut world.events);
                     network.hold(now, &parcel.copy(), events, O::QUEUE_LENGTH);
                 }
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), path);
-        self.flow.acted(now, path.window, observer);
+        self.arm(SOURCE, self.flow.source.next_timeout(), world);
+        self.flow.acted(now, world.window, observer);
     }
 
     #[inline]
@@ -294,7 +306,7 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &mut Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> bool {
         if let Source::Tcp(sender) = &mut self.flow.source
@@ -309,10 +321,10 @@ impl Ends {
                 parcel.kind = Kind::Retransmission;
             }
             let packet = parcel.whole(Payload::Segment(segment));
-            self.flow.count_sent(now, &packet, path.window, observer);
+            self.flow.count_sent(now, &packet, world.window, observer);
             return true;
         }
-        self.poll_packet(now, parcel, path, observer)
+        self.poll_packet(now, parcel, world, observer)
     }
 
     /// Does what [`Self::poll`] does, for all sources.
@@ -322,13 +334,13 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &mut Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> bool {
         let Some(payload) = self.flow.source.poll(now) else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, path, observer);
+        *parcel = self.pack_next(now, payload, world, observer);
         true
     }
 
@@ -338,16 +350,16 @@ impl Ends {
         &mut self,
         now: Time,
         payload: Payload,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> Parcel {
         let mut packet = self.blank(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         if self.flow.capable {
-            return self.pack_capable(now, packet, path, observer);
+            return self.pack_capable(now, packet, world, observer);
         }
-        self.flow.count_sent(now, &packet, path.window, observer);
-        Parcel::pack(&packet, &mut path.network.aside)
+        self.flow.count_sent(now, &packet, world.window, observer);
+        Parcel::pack(&packet, &mut world.network.aside)
     }
 
     /// Counts and packs a packet that leaves an ECN-capable source. It is a function of its own, so
@@ -358,12 +370,12 @@ impl Ends {
         &mut self,
         now: Time,
         mut packet: Packet,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> Parcel {
         self.flow.dress(&mut packet);
-        self.flow.count_sent(now, &packet, path.window, observer);
-        Parcel::pack(&packet, &mut path.network.aside)
+        self.flow.count_sent(now, &packet, world.window, observer);
+        Parcel::pack(&packet, &mut world.network.aside)
     }
 
     /// Sends the sink's answer, and sets its next deadline.
@@ -372,30 +384,30 @@ impl Ends {
         &mut self,
         now: Time,
         mut answer: Option<Payload>,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
-            self.answer_with(now, payload, path, observer);
+            self.answer_with(now, payload, world, observer);
         }
-        self.arm(SINK, self.flow.sink.next_timeout(), path);
+        self.arm(SINK, self.flow.sink.next_timeout(), world);
     }
 
-    /// Sends an answer.
+    /// Packs an answer and sends it.
     #[inline(always)]
     fn answer_with<O: Observer>(
         &mut self,
         now: Time,
         payload: Payload,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
         let mut packet = self.blank_answer(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
-        let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
-        if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
-            path.network.wait(at, parcel, &mut path.events);
+        let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
+        if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, world, observer) {
+            world.network.wait(at, parcel, &mut world.events);
         }
     }
 
@@ -417,30 +429,36 @@ impl Ends {
         now: Time,
         parcel: Parcel,
         (cause, when): (Cause, Time),
-        path: &mut Path,
+        world: &mut World,
     ) {
-        let loss = path.network.loss(now, &parcel, cause, when);
-        let packet = parcel.unpack(&mut path.network.aside);
+        let loss = world.network.loss(now, &parcel, cause, when);
+        let packet = parcel.unpack(&mut world.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, loss, path);
+        self.lose_packet(&packet, loss, world);
     }
 
     /// Handles the loss of a packet at the present time.
-    pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
+    pub(super) fn lose_here(
+        &mut self,
+        parcel: Parcel,
+        cause: Cause,
+        when: Time,
+        world: &mut World,
+    ) {
         let later = None;
-        let packet = parcel.unpack(&mut path.network.aside);
+        let packet = parcel.unpack(&mut world.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, Loss { cause, when, later }, path);
+        self.lose_packet(&packet, Loss { cause, when, later }, world);
     }
 
-    /// Counts a lost data packet and reports its cause. The source's judge learns of it when the
-    /// packet would be where it is lost, because a verdict may be asked for before. The sink's
-    /// judge learns of it at once, because only a later packet makes it decide.
-    fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
+    /// Counts a lost data packet and reports its cause: to the source's judge when the packet reaches
+    /// the link that loses it (`truths.rs`), to the sink's judge at once, because only a later packet
+    /// makes it decide.
+    fn lose_packet(&mut self, packet: &Packet, loss: Loss, world: &mut World) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
-        self.flow.count_lost(loss.when, loss.cause, path.window);
+        self.flow.count_lost(loss.when, loss.cause, world.window);
         match loss.later {
             Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
                 let truth = Truth {
@@ -448,7 +466,7 @@ impl Ends {
                     sequence,
                     cause: loss.cause,
                 };
-                path.network.tell_later(link, at, truth, &mut path.events);
+                world.network.tell_later(link, at, truth, &mut world.events);
             }
             _ => self.flow.tell(sequence, loss.cause),
         }
@@ -461,22 +479,23 @@ impl Ends {
     /// closes sets its retransmission timer at each packet. Without this rule, all of these events
     /// would be pending.)
     #[inline]
-    pub(super) fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
+    pub(super) fn arm(&mut self, end: usize, deadline: Time, world: &mut World) {
         if deadline < self.armed[end] {
-            self.overtake(end, deadline, path);
+            self.overtake(end, deadline, world);
         }
     }
 
     /// Overtakes the pending event. (Off the hot path, whose deadlines wait for pending events.)
     #[inline(never)]
-    fn overtake(&mut self, end: usize, deadline: Time, path: &mut Path) {
+    fn overtake(&mut self, end: usize, deadline: Time, world: &mut World) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
         let late = if end == SOURCE {
             self.late
         } else {
             Duration::ZERO
         };
-        path.events
+        world
+            .events
             .push(self.entities[end] as usize, deadline.later(late));
     }
 }
@@ -489,10 +508,10 @@ fn send_answer<O: Observer>(
     now: Time,
     parcel: &mut Parcel,
     flow: &mut Flow,
-    path: &mut Path,
+    world: &mut World,
     observer: &mut O,
 ) -> Option<Time> {
-    let (events, network) = (&mut path.events, &mut path.network);
+    let (events, network) = (&mut world.events, &mut world.network);
     match network.send::<O, false>(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
         Sent::Held => network.hold(now, parcel, events, O::QUEUE_LENGTH),

@@ -1,8 +1,9 @@
 //! The event queue: entities in the order of their pending times.
 //!
-//! Every entity (a link's pipe, a host's timer) has at most one valid pending event. The queue
-//! therefore holds as many keys as there are busy entities, however many packets are under way. At
-//! equal times, the lower entity comes first, so the order of events never depends on the order in
+//! A link has one event, for the first packet in transit or for its next turn, and one more for each
+//! truth that waits there (`truths.rs`). An end has one, which for a late source is that of the link
+//! to its gate, and perhaps some that were overtaken. So the queue does not grow with the packets
+//! under way. At equal times, the lower entity comes first, so the order of events never depends on the order in
 //! which they were set.
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
@@ -110,6 +111,7 @@ impl EventQueue {
     pub(crate) fn next_two(&self) -> [usize; 2] {
         let mut keys = self.rows[0];
         let (which, next) = least_of(keys);
+        // The children of key 1 + `which` are row 1 + `which`.
         let below = self.rows.get(1 + which).copied();
         keys[which] = least_of(below.unwrap_or([NOTHING; WIDTH])).1;
         [next, least_of(keys).1].map(|key| (key & self.mask) as usize)

@@ -1,11 +1,18 @@
-//! The fast engine: the plain one with fewer events. `mod.rs` defines its words, and `shortcuts`
-//! the events that it omits, with proofs.
+//! The fast engine: the plain one with fewer events. It is fast for three reasons:
+//!
+//! - Events come only where a packet must wait for others: about one of twenty per packet in a
+//!   dumbbell. `shortcuts` lists the events that it omits, with proofs.
+//! - It is compiled for each observer, and computes only what that observer needs.
+//! - A packet is 48 bytes in a ring (`parcel.rs`, `transit.rs`), and an event is one word
+//!   (`event_queue.rs`).
+//!
+//! `docs/evidence/performance.md` has measurements, and `mod.rs` defines the words.
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
 use super::ahead::MANY;
-use super::ends::{Ends, Path, SINK};
+use super::ends::{Ends, SINK, World};
 use super::event_queue::{EventQueue, entities};
 use super::flow::{Flow, Start};
 use super::network::{Arrived, Network, Sent};
@@ -17,12 +24,12 @@ use crate::measure::{Measurement, Window};
 use crate::observe::Observer;
 use crate::scenario::Scenario;
 
-/// A run.
+/// A run of the fast engine.
 pub(super) struct Engine {
-    pub(super) path: Path,
+    pub(super) world: World,
     pub(super) ends: Vec<Ends>,
     handled: u64,
-    /// The time of the last event.
+    /// The time of the last event; valid after the run.
     reached: Time,
 }
 
@@ -32,7 +39,7 @@ impl Engine {
         let window = Window::of(scenario);
         let mut network = Network::new(scenario, streams, window);
         shortcuts.license(&mut network, scenario);
-        let mut path = Path {
+        let mut world = World {
             window,
             network,
             events: EventQueue::new(entities(scenario), scenario.end),
@@ -40,11 +47,11 @@ impl Engine {
         let ends = (0..scenario.flows.len()).map(|index| {
             let times = Start::draw(scenario, index, streams);
             let flow = Flow::new(scenario, index, (times.start, times.stop), streams);
-            Ends::new(flow, index, times.start, &mut path)
+            Ends::new(flow, index, times.start, &mut world)
         });
         Self {
             ends: ends.collect(),
-            path,
+            world,
             handled: 0,
             reached: Time::ZERO,
         }
@@ -56,16 +63,16 @@ impl Engine {
         goes_on: &mut dyn FnMut(Time) -> bool,
     ) -> Result<(Measurement, Time), RunError> {
         let whole = self.advance(observer, goes_on);
-        if let Some(error) = self.path.network.overfull(self.reached) {
+        if let Some(error) = self.world.network.overfull(self.reached) {
             return Err(error);
         }
-        let window = self.path.window;
+        let window = self.world.window;
         let measurement = Measurement {
             window: window.length(),
             flows: (self.ends.into_iter())
                 .map(|ends| ends.flow.into_result(window))
                 .collect(),
-            links: self.path.network.into_counts(),
+            links: self.world.network.into_counts(),
             events: self.handled,
         };
         Ok((measurement, if whole { window.end } else { self.reached }))
@@ -77,16 +84,17 @@ impl Engine {
         observer: &mut O,
         goes_on: &mut dyn FnMut(Time) -> bool,
     ) -> bool {
-        let links = self.path.network.links();
+        let links = self.world.network.links();
         let many = self.ends.len() >= MANY;
         let mut ask_at = ASK_EVERY;
+        // With many flows, every event pauses to prefetch; otherwise only those that ask.
         let mut pause_at = if many { 0 } else { ask_at };
         let mut reached = Time::ZERO;
-        while let Some((now, entity)) = self.path.events.pop() {
+        while let Some((now, entity)) = self.world.events.pop() {
             reached = now;
             if self.handled >= pause_at {
                 if many {
-                    self.look_ahead(observer);
+                    self.prefetch_next(observer);
                 }
                 if self.handled >= ask_at {
                     ask_at = self.handled + ASK_EVERY;
@@ -110,24 +118,25 @@ impl Engine {
             }
             self.handled += 1;
             if end == SINK {
-                ends.wake_sink(now, &mut self.path, observer);
+                ends.wake_sink(now, &mut self.world, observer);
             } else {
-                ends.wake_source(now, &mut self.path, observer);
+                ends.wake_source(now, &mut self.world, observer);
             }
         }
         self.reached = reached;
-        self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
-        goes_on(self.path.window.end);
+        // Deadlines at the end itself count.
+        self.catch_up(self.world.window.end + Duration::from_nanos(1), observer);
+        goes_on(self.world.window.end);
         true
     }
 
     /// Lets every source act as of its deadlines before this time, unless the run has failed.
     fn catch_up<O: Observer>(&mut self, before: Time, observer: &mut O) {
-        if self.path.network.overfull(before).is_some() {
+        if self.world.network.overfull(before).is_some() {
             return;
         }
         for ends in self.ends.iter_mut().filter(|ends| ends.is_late()) {
-            ends.catch_up(before, &mut self.path, observer);
+            ends.catch_up(before, &mut self.world, observer);
         }
     }
 
@@ -135,9 +144,9 @@ impl Engine {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        let Path {
+        let World {
             network, events, ..
-        } = &mut self.path;
+        } = &mut self.world;
         let Some((parcel, arrived)) = network.take(now, link, events) else {
             return self.nothing_arrived(now, link, observer);
         };
@@ -145,11 +154,11 @@ impl Engine {
         match arrived {
             Arrived::Between => {}
             Arrived::AtSource => {
-                self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                self.ends[flow].answered(now, &parcel, &mut self.world, observer);
                 return;
             }
             Arrived::AtSink => {
-                self.ends[flow].arrived(now, &parcel.copy(), &mut self.path, observer);
+                self.ends[flow].arrived(now, &parcel.copy(), &mut self.world, observer);
                 return;
             }
             Arrived::AtFusedSource => {
@@ -161,14 +170,15 @@ impl Engine {
     }
 
     /// Handles an event of a link over which no packet is due: a truth, a packet of a late source
-    /// at its gate, or a turn. (Cold for its callers only.)
+    /// at its gate, or a turn. (`cold` only moves the call out of the caller's straight path. Paced
+    /// sources come here once per packet.)
     #[cold]
     #[inline(never)]
     fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        if let Some(truth) = self.path.network.truth(link, now) {
+        if let Some(truth) = self.world.network.truth(link, now) {
             return self.tell(now, truth, observer);
         }
-        match self.path.network.gated[link] {
+        match self.world.network.gated[link] {
             Some(flow) => self.wake_late(now, flow as usize, observer),
             None => self.turn(now, link, observer),
         }
@@ -177,7 +187,7 @@ impl Engine {
     /// Wakes a late source whose packet may be at its gate.
     #[inline(never)]
     fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
-        let sent = self.ends[flow].wake_late(now, &mut self.path, observer);
+        let sent = self.ends[flow].wake_late(now, &mut self.world, observer);
         if let Some(parcel) = sent {
             self.forward(now, now, parcel, observer);
         }
@@ -188,7 +198,7 @@ impl Engine {
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
         let ends = &mut self.ends[truth.flow as usize];
-        ends.catch_up(now, &mut self.path, observer);
+        ends.catch_up(now, &mut self.world, observer);
         ends.flow.tell(truth.sequence, truth.cause);
     }
 
@@ -197,19 +207,19 @@ impl Engine {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn forward<O: Observer>(&mut self, now: Time, at: Time, mut parcel: Parcel, observer: &mut O) {
-        let Path {
+        let World {
             network, events, ..
-        } = &mut self.path;
+        } = &mut self.world;
         let flow = parcel.flow as usize;
         match network.send::<O, false>(at, &mut parcel, events, observer) {
             Sent::UnderWay => {}
             Sent::AtSource(at) => {
-                self.ends[flow].nears(at, parcel.copy(), &mut self.path, observer);
+                self.ends[flow].nears(at, parcel.copy(), &mut self.world, observer);
             }
             Sent::AtSink(at) => {
                 let ends = &mut self.ends[flow];
-                if let Some(answer) = ends.deliver(at, &parcel, &mut self.path, observer) {
-                    ends.foreseen(&answer, &mut self.path, observer);
+                if let Some(answer) = ends.deliver(at, &parcel, &mut self.world, observer) {
+                    ends.foreseen(&answer, &mut self.world, observer);
                 }
             }
             Sent::Held => {
@@ -220,7 +230,7 @@ impl Engine {
             Sent::Lost(cause, when) => {
                 self.lose(now, parcel.copy(), (cause, when), observer);
             }
-            Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
+            Sent::AtGate(_) => debug_assert!(false, "at a gate, from behind it"),
         }
     }
 
@@ -234,41 +244,41 @@ impl Engine {
         lost: (Cause, Time),
         observer: &mut O,
     ) {
-        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
-        ends.catch_up(now, path, observer);
-        ends.lose(now, parcel, lost, path);
+        let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
+        ends.catch_up(now, world, observer);
+        ends.lose(now, parcel, lost, world);
     }
 
     /// Handles the packets that a link returns because their fates are known.
     #[cold]
     #[inline(never)]
     fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        if !self.path.network.begin_turn(link, now) {
+        if !self.world.network.begin_turn(link, now) {
             return;
         }
-        while let Some(turned) = self.path.network.turn(link, now, observer) {
+        while let Some(turned) = self.world.network.turn(link, now, observer) {
             let parcel = turned.parcel;
             let flow = parcel.flow as usize;
             if turned.comes_again {
-                let packet = parcel.open(&self.path.network.aside);
+                let packet = parcel.open(&self.world.network.aside);
                 self.ends[flow].flow.copied(&packet.payload);
             }
             match turned.place {
                 Ok(Arrived::AtSink) => {
-                    self.ends[flow].arrived(now, &parcel, &mut self.path, observer);
+                    self.ends[flow].arrived(now, &parcel, &mut self.world, observer);
                 }
                 Ok(Arrived::AtSource) => {
-                    self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                    self.ends[flow].answered(now, &parcel, &mut self.world, observer);
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
                 Err(Fate::Lost(cause, when)) => {
-                    self.ends[flow].catch_up(now, &mut self.path, observer);
-                    self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
+                    self.ends[flow].catch_up(now, &mut self.world, observer);
+                    self.ends[flow].lose_here(parcel, cause, when, &mut self.world);
                 }
                 Err(_) => {}
             }
         }
-        self.path.network.arm_turn(link, &mut self.path.events);
+        self.world.network.arm_turn(link, &mut self.world.events);
     }
 
     /// Sends a packet on from the end of such a link, at the time at which it is due.
@@ -287,13 +297,13 @@ impl Engine {
         parcel: &Parcel,
         observer: &mut O,
     ) {
-        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
-        // If nothing is left in transit, what comes next arms the link.
-        let more = path.network.some_wait(link);
-        ends.answered(now, parcel, path, observer);
+        let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
+        // `put` sets the link's event if it finds nothing in transit. Otherwise it must be set here.
+        let more = world.network.some_wait(link);
+        ends.answered(now, parcel, world, observer);
         if more {
-            ends.look_ahead(link, path, observer);
-            path.network.arm(link, &mut path.events);
+            ends.foresee_waiting(link, world, observer);
+            world.network.arm(link, &mut world.events);
         }
     }
 }

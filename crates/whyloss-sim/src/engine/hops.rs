@@ -11,7 +11,9 @@ pub(super) struct Hop(pub(super) u32);
 impl Hop {
     /// The flag of a hop that is handled in the same step.
     const FUSED: u32 = 1 << 31;
+    /// The flag of the end of a route.
     const END: u32 = 1 << 30;
+    /// The flag of a stretch of links.
     const STRETCH: u32 = 1 << 29;
     pub(super) const SOURCE: Self = Self(Self::END);
     pub(super) const SINK: Self = Self(Self::END + 1);
@@ -89,6 +91,7 @@ impl Stretch {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn cross(&mut self, now: Time, window: Window) -> (Time, bool) {
+        // One comparison for both bounds: before the window, the difference wraps and is large.
         let inside = now.as_nanos().wrapping_sub(window.from.as_nanos()) < self.within;
         self.count += u64::from(inside);
         (now.later(self.crossing), inside)

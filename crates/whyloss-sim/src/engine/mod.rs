@@ -4,7 +4,7 @@
 //! | word | what happens | where |
 //! |---|---|---|
 //! | *wake* | an end's deadline has come: it acts | `flow.rs` |
-//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `shortcuts/gate.rs` |
+//! | *wake late* | a paced source acts as of its deadline when its packet is at its *gate*, the first place where it waits | `shortcuts/gate.rs` |
 //! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `shortcuts/gate.rs` |
 //! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
 //! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
@@ -106,7 +106,8 @@ impl<'a> Simulation<'a> {
     /// Uses the plain engine: one event per arrival and per deadline.
     ///
     /// Results are the same, except for [`Measurement::events`], and take several times as long.
-    /// Watches receive every event in the order of its time.
+    /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one counts
+    /// packets, and the fast one places for packets. Watches receive every event in the order of its time.
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self
@@ -187,7 +188,7 @@ impl<'a> Simulation<'a> {
     fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
         let scenario = self.scenario;
         ready(scenario)?;
-        let (mut measurement, reached) = self.count(observer)?;
+        let (mut measurement, reached) = self.run_engine(observer)?;
         for (result, flow) in measurement.flows.iter_mut().zip(&scenario.flows) {
             result.name.clone_from(&flow.name);
             result.background = flow.background;
@@ -195,12 +196,12 @@ impl<'a> Simulation<'a> {
         Ok((measurement, reached))
     }
 
-    /// Runs it, without a name of any flow.
-    fn count<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
+    /// Runs the engine. Flows in the result have no names.
+    fn run_engine<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
         let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
         let mut always = |_| true;
         let goes_on = self.goes_on.unwrap_or(&mut always);
-        // (Of a constant, so that only one of the engines is compiled for an observer.)
+        // (`const`: no fast engine is compiled for an observer that needs the order of runs.)
         if self.plain || const { matches!(O::ORDER, Order::Run) } {
             return Plain::new(scenario, seed, &mut (observer, self.watch)).run(goes_on);
         }

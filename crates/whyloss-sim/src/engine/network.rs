@@ -281,7 +281,7 @@ impl Network {
             self.marked = false;
             fate
         } else {
-            let fate = wire.link.offer_at_length(now, size);
+            let fate = wire.link.offer_in_full(now, size);
             if let Fate::Delivered(arrival) = fate {
                 wire.count_at(arrival, size, self.window);
                 return Ok(arrival);

@@ -12,7 +12,7 @@
 //! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
 //! one link in the order in which packets entered it.
 //!
-//! The fast engine (`fast.rs`) must give the same bytes as this one on any network; see `tests.rs`.
+//! The fast engine (`fast.rs`) must give the same bytes as this one on any network; see `tests/twins.rs`.
 //! `whyloss run --plain` runs it. Both engines share the behaviour of links, sources and sinks, and
 //! the counts of a flow (`flow.rs`). They differ in how, and in which event, a packet goes from one
 //! to the next.
@@ -33,8 +33,8 @@ use crate::scenario::{Connection, Router, Scenario};
 /// A run of the plain engine.
 pub(super) struct Plain<'a> {
     window: Window,
-    links: Vec<Path>,
-    flows: Vec<Ways>,
+    links: Vec<Wire>,
+    flows: Vec<Ends>,
     /// The pending events by time, entity, and the number of the packet (0 for a deadline).
     events: BTreeMap<(Time, usize, u64), Event>,
     /// The number of packets that have entered a link so far.
@@ -58,7 +58,7 @@ enum Event {
 }
 
 /// A link and its counts.
-struct Path {
+struct Wire {
     link: Link,
     /// The link that replaces it if it cannot answer at once.
     busy: Option<Busy<Packet>>,
@@ -67,7 +67,7 @@ struct Path {
 }
 
 /// A flow, its routes, and the pending deadlines of its ends.
-struct Ways {
+struct Ends {
     flow: Flow,
     /// The links from source to sink.
     there: Vec<usize>,
@@ -90,7 +90,7 @@ impl<'a> Plain<'a> {
                 .links
                 .iter()
                 .enumerate()
-                .map(|(index, connection)| Path::new(connection, streams, index))
+                .map(|(index, connection)| Wire::new(connection, streams, index))
                 .collect(),
             flows: Vec::new(),
             events: BTreeMap::new(),
@@ -103,7 +103,7 @@ impl<'a> Plain<'a> {
         for index in 0..scenario.flows.len() {
             let (there, back) = router.routes_of(&scenario.flows[index]).unwrap_or_default();
             let times = Start::draw(scenario, index, streams);
-            plain.flows.push(Ways {
+            plain.flows.push(Ends {
                 flow: Flow::new(scenario, index, (times.start, times.stop), streams),
                 there,
                 back,
@@ -248,7 +248,7 @@ impl<'a> Plain<'a> {
         }
         let waiting = path.link.queue_len(now);
         // Without the shortcut of an idle link.
-        let mut fate = path.link.offer_at_length(now, packet.size);
+        let mut fate = path.link.offer_in_full(now, packet.size);
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
@@ -413,7 +413,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-impl Path {
+impl Wire {
     fn new(connection: &Connection, streams: Streams, index: usize) -> Self {
         Self {
             link: Link::new(&connection.link, streams, index as u64),

@@ -1,7 +1,7 @@
 //! The true causes of losses that were computed ahead of time.
 //!
-//! A source's judge learns of a loss at the time at which the packet is lost, because a verdict may
-//! be asked for before. Until then, the cause waits here.
+//! As in the plain engine, a source's judge learns of a loss when the packet reaches the link that
+//! loses it, because a verdict may be asked for before. Until then, the cause waits here.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //!
 //! Such a link has nothing in transit. So an event of its entity that finds nothing in transit is a
 //! turn of the link. The hot path needs no check: the link's shortcut never opens, and its full
-//! path answers [`Fate::Held`].
+//! world answers [`Fate::Held`].
 
 use whyloss::Time;
 use whyloss_link::Fate;

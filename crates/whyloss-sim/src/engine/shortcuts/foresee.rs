@@ -7,14 +7,17 @@
 //! **Licence.** The source never stops. The acknowledgement only moves the window: it reports no loss,
 //! repeats nothing, and no timer expires before it comes (`Sender::foresees`, asked for each).
 //! Nothing is in transit over the link that it comes from. Only the source sends into its first
-//! link, and its data waits somewhere behind.
+//! link, and its data waits somewhere behind. (Otherwise a segment would reach its sink in this step,
+//! its answer would be foreseen, and so on without end.)
 //!
-//! **Proof.** Events elsewhere cannot change what the source does in the meantime. Its segments
-//! become visible to others only where they wait, by an event, in their order.
+//! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No answer
+//! comes before this one, the timer expires later, and a true cause changes only the judge, which this
+//! acknowledgement does not ask. So the source does nothing in the meantime. Its segments become
+//! visible to others only where they wait, by an event, in their order.
 
 use whyloss::Time;
 
-use super::super::ends::{Ends, Foreseen, Path};
+use super::super::ends::{Ends, Foreseen, World};
 use super::super::hops::Hop;
 use super::super::network::Network;
 use super::super::parcel::{Kind, Parcel};
@@ -51,7 +54,7 @@ impl Ends {
         &mut self,
         at: Time,
         parcel: Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
         if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
@@ -61,18 +64,18 @@ impl Ends {
                 next: parcel.number,
                 echo: parcel.echo,
             };
-            self.foreseen(&answer, path, observer);
+            self.foreseen(&answer, world, observer);
         } else {
-            path.network.wait(at, parcel, &mut path.events);
+            world.network.wait(at, parcel, &mut world.events);
         }
     }
 
-    /// Handles an answer that the source foresaw: nothing happens to the source before it comes.
+    /// Handles an answer that the source foresees, as of the time at which it will come.
     #[inline(always)]
     pub(in super::super) fn foreseen<O: Observer>(
         &mut self,
         answer: &Foreseen,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
         if let Source::Tcp(sender) = &mut self.flow.source {
@@ -83,18 +86,18 @@ impl Ends {
             };
             sender.on_foreseen_ack(answer.at, &ack, answer.sent);
         }
-        self.flow.reacted(answer.at, path.window, observer);
-        self.transmit(answer.at, path, observer);
+        self.flow.reacted(answer.at, world.window, observer);
+        self.transmit(answer.at, world, observer);
     }
 
     /// Takes the answers that wait behind a link, as long as the source foresees them.
-    pub(in super::super) fn look_ahead<O: Observer>(
+    pub(in super::super) fn foresee_waiting<O: Observer>(
         &mut self,
         link: usize,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
-        while let Some(answer) = path.network.first_for_source(link)
+        while let Some(answer) = world.network.first_for_source(link)
             && answer.flow == self.flow.index
             && self.foresees(answer.due, answer.number)
         {
@@ -104,8 +107,8 @@ impl Ends {
                 next: answer.number,
                 echo: answer.echo,
             };
-            path.network.transits[link].pop();
-            self.foreseen(&foreseen, path, observer);
+            world.network.transits[link].pop();
+            self.foreseen(&foreseen, world, observer);
         }
     }
 

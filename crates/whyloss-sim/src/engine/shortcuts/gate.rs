@@ -4,8 +4,9 @@
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its *gate*,
 //! the first place where it waits. One event at the gate serves both.
 //!
-//! **Licence.** Only the flow uses the links to its gate, which have neither a channel nor a discipline
-//! nor a change of delay.
+//! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
+//! gate. They are fused with each other, can answer at once, and have neither a channel nor a
+//! discipline nor a change of delay.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
@@ -14,7 +15,7 @@
 
 use whyloss::{Duration, Time};
 
-use super::super::ends::{Ends, Path, SOURCE};
+use super::super::ends::{Ends, SOURCE, World};
 use super::super::hops::Gate;
 use super::super::network::{Network, Sent};
 use super::super::parcel::Parcel;
@@ -56,37 +57,38 @@ impl Ends {
     pub(in super::super) fn wake_late<O: Observer>(
         &mut self,
         now: Time,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> Option<Parcel> {
         let deadline = now - self.late;
         if !self.disarm(deadline, SOURCE) {
             return None;
         }
-        self.act_late(deadline, Some(now), path, observer)
+        self.act_late(deadline, Some(now), world, observer)
     }
 
     /// Lets a late source act as of all its deadlines before now, because something reaches it or
-    /// its state is needed.
+    /// its state is needed. Does nothing for other sources: their events come at their deadlines, so
+    /// `armed[SOURCE]` is never before now.
     #[inline(always)]
     pub(in super::super) fn catch_up<O: Observer>(
         &mut self,
         now: Time,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) {
         if self.armed[SOURCE] < now {
-            self.act_before(now, path, observer);
+            self.act_before(now, world, observer);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn act_before<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+    fn act_before<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
         while self.armed[SOURCE] < now {
             let deadline = self.armed[SOURCE];
             self.disarm(deadline, SOURCE);
-            self.act_late(deadline, None, path, observer);
+            self.act_late(deadline, None, world, observer);
         }
     }
 
@@ -97,23 +99,24 @@ impl Ends {
         &mut self,
         deadline: Time,
         now: Option<Time>,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> Option<Parcel> {
-        if !self.flow.wake_source(deadline, path.window, observer) {
+        if !self.flow.wake_source(deadline, world.window, observer) {
             if deadline < self.flow.stop {
-                self.arm(SOURCE, self.flow.source.next_timeout(), path);
+                self.arm(SOURCE, self.flow.source.next_timeout(), world);
             }
             return None;
         }
-        if !self.flow.may_send(deadline, path.window, observer) {
+        if !self.flow.may_send(deadline, world.window, observer) {
             return None;
         }
         let (mut first, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
-        while self.poll_late(deadline, &mut parcel, path, observer) {
-            let (network, events) = (&mut path.network, &mut path.events);
+        while self.poll_late(deadline, &mut parcel, world, observer) {
+            let (network, events) = (&mut world.network, &mut world.events);
             match network.send::<O, true>(deadline, &mut parcel, events, observer) {
+                // At most one packet: the next enters the first link later than this one.
                 Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
                 Sent::AtGate(at) => {
                     network.wait_at_gate(
@@ -125,16 +128,17 @@ impl Ends {
                     );
                 }
                 Sent::Lost(cause, when) => {
-                    self.lose(deadline, parcel.copy(), (cause, when), path);
+                    self.lose(deadline, parcel.copy(), (cause, when), world);
                 }
-                _ => debug_assert!(false, "beyond its gate"),
+                _ => debug_assert!(false, "short of its gate"),
             }
+            // (Spares a poll that would return nothing.)
             if self.flow.source.rests(deadline) {
                 break;
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), path);
-        self.flow.acted(deadline, path.window, observer);
+        self.arm(SOURCE, self.flow.source.next_timeout(), world);
+        self.flow.acted(deadline, world.window, observer);
         first
     }
 
@@ -145,7 +149,7 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &mut Parcel,
-        path: &mut Path,
+        world: &mut World,
         observer: &mut O,
     ) -> bool {
         match &mut self.flow.source {
@@ -153,15 +157,15 @@ impl Ends {
                 let Some(data) = tfrc::poll(sender, now) else {
                     return false;
                 };
-                *parcel = self.pack_next(now, Payload::TfrcData(data), path, observer);
+                *parcel = self.pack_next(now, Payload::TfrcData(data), world, observer);
             }
             Source::Iftp(source) => {
                 let Some(data) = source.poll(now) else {
                     return false;
                 };
-                *parcel = self.pack_next(now, Payload::IftpData(data), path, observer);
+                *parcel = self.pack_next(now, Payload::IftpData(data), world, observer);
             }
-            _ => return self.poll(now, parcel, path, observer),
+            _ => return self.poll(now, parcel, world, observer),
         }
         true
     }

@@ -19,9 +19,11 @@
 //! ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives before
 //! another event of the same time.
 //!
-//! A loss that is worked out ahead of time is told to a source's judge only when the packet has come
-//! to where it is lost, by an event of that link ([`Network::tell_later`]): a verdict may be asked
-//! for before. A sink's judge hears of it at once, since a later packet makes it judge.
+//! They also rest on one rule: at equal times, links come before ends (`event_queue.rs`). So whatever
+//! reaches an end at the time of its deadline comes before the deadline. An end therefore acts first
+//! on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
+//!
+//! The cause of a loss that is worked out ahead of time waits in `truths.rs`.
 //!
 //! A link that cannot answer at once (`turns.rs`) is worked out at its times. It is not fused, and it
 //! feeds no fused link unless it is prompt. No sink or source that sends into it is fused, and it is
@@ -124,6 +126,9 @@ impl Shortcuts {
 
     /// Finds the places where the scenario licenses each shortcut, and enters them in the network.
     pub(super) fn license(self, network: &mut Network, scenario: &Scenario) {
+        // The order matters. Prompt links must be known before busy ones are left out of `feeders`.
+        // Sinks, sources and gates read which hops are fused, and sources and gates which sinks are.
+        // Stretches come last: they rewrite the table, and `hops[there..back]` is a flow's way no longer.
         if !self.has(Shortcut::Idle) {
             for wire in &mut network.wires {
                 wire.link.close_short_cut();

@@ -1,4 +1,4 @@
-//! *Prompt*: packets leave a link that decides as they leave its queue ahead of time.
+//! *Prompt*: packets of a CoDel link go on as soon as they leave its queue, before they arrive.
 //!
 //! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a packet
 //! is known as soon as it leaves the queue. It goes on at its turn, through all links that are fused
@@ -8,8 +8,8 @@
 //! the only feeder.
 //!
 //! **Proof.** As for fused links: those behind see their packets in the order of the turns. The link
-//! has nothing in transit; what would be is in transit over the links behind it, and
-//! [truths](super::super::busy::Busy::truths) wait in a list of their own.
+//! has nothing in transit; what would be is in transit over the links behind it. Packets that the
+//! channel loses stay with the link until their time.
 
 use whyloss_link::EventLink;
 

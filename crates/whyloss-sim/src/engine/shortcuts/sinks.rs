@@ -5,7 +5,8 @@
 //! and so is the answer. Behind a bottleneck, answers of many sinks meet again in the order in which
 //! their data left the bottleneck.
 //!
-//! **Licence of a sink.** Only this sink sends into the first link of its answers' way.
+//! **Licence of a sink.** The last link to it can answer at once. Only this sink sends into the first
+//! link of its answers' way, or it never answers.
 //!
 //! **Proof.** Nothing else changes the sink. It meets a deadline that lies before a packet's arrival
 //! first: no other packet on its way comes before that one. A deadline behind the last packet is an
@@ -79,6 +80,7 @@ impl Network {
             return;
         };
         branches.retain(|branch| Sink::answers_at_once(&scenario.flows[branch.flow].transport));
+        // Each round moves at least one branch past its merge, so the rounds end.
         loop {
             let merged = self.merges(scenario, &branches);
             if !merged.contains(&true) {
@@ -154,15 +156,16 @@ impl Network {
     /// Returns whether each link is a merge that gets the answers in the order of their data.
     fn merges(&self, scenario: &Scenario, branches: &[Branch]) -> Vec<bool> {
         let uses = self.uses();
-        // Of each link, the branches that reach it as their merge, and that use it on their way there.
+        // The branches that reach each link as their merge.
         let mut reached: Vec<Vec<&Branch>> = vec![Vec::new(); self.wires.len()];
         for branch in branches {
             if let Some(at) = branch.merge {
                 reached[self.hops[at].index()].push(branch);
             }
         }
-        let steady =
+        let settled =
             |link: usize| scenario.links[link].link.delay_changes.is_empty() && !self.is_busy(link);
+        // The number of branches to the merges so far that use each link.
         let mut own = vec![0; self.wires.len()];
         let merge = |(link, reached): (usize, Vec<&Branch>)| {
             let Some(first) = reached.first() else {
@@ -183,8 +186,8 @@ impl Network {
                 own[on_branch] += 1;
             }
             let mut links = reached.iter().flat_map(|branch| self.links_of(branch));
-            let undisturbed = links.all(|link| own[link] == uses[link] && steady(link));
-            undisturbed && steady(first.root) && !self.is_busy(link)
+            let undisturbed = links.all(|link| own[link] == uses[link] && settled(link));
+            undisturbed && settled(first.root) && !self.is_busy(link)
         };
         reached.into_iter().enumerate().map(merge).collect()
     }
