@@ -9,7 +9,7 @@
 //! `docs/evidence/performance.md` has measurements, and `mod.rs` defines the words.
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::{Fate, Streams};
+use whyloss_link::Streams;
 
 use super::ahead::MANY;
 use super::ends::{Ends, SINK, World};
@@ -175,7 +175,7 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        if let Some(truth) = self.world.network.truth(link, now) {
+        if let Some(truth) = self.world.network.take_truth(link, now) {
             return self.tell(now, truth, observer);
         }
         match self.world.network.gated[link] {
@@ -256,7 +256,7 @@ impl Engine {
         if !self.world.network.begin_turn(link, now) {
             return;
         }
-        while let Some(turned) = self.world.network.turn(link, now, observer) {
+        while let Some(turned) = self.world.network.take_turned(link, now, observer) {
             let parcel = turned.parcel;
             let flow = parcel.flow as usize;
             if turned.comes_again {
@@ -271,11 +271,10 @@ impl Engine {
                     self.ends[flow].answered(now, &parcel, &mut self.world, observer);
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
-                Err(Fate::Lost(cause, when)) => {
+                Err((cause, when)) => {
                     self.ends[flow].catch_up(now, &mut self.world, observer);
                     self.ends[flow].lose_here(parcel, cause, when, &mut self.world);
                 }
-                Err(_) => {}
             }
         }
         self.world.network.arm_turn(link, &mut self.world.events);

@@ -105,8 +105,9 @@ pub(crate) struct Network {
     pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
     /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
-    /// The highest number of packets in all of these.
+    /// The limit on packets in all of these.
     pub(super) most_packets: u64,
+    /// The number of packets that may still be added.
     pub(super) room: u64,
     /// The link whose packet found no room.
     pub(super) overfull: Option<usize>,
@@ -381,23 +382,23 @@ impl Network {
             events.push(index, at);
         }
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end(index, events);
+            return self.end_at_limit(index, events);
         }
         transit.push(Parcel { due: at, ..parcel });
     }
 
-    /// Ends the run, because there is no room for a packet in transit over link `index`.
+    /// Ends the run at the limit on packets, which one over link `index` would exceed.
     #[cold]
     #[inline(never)]
-    pub(super) fn end(&mut self, index: usize, events: &mut EventQueue) {
+    pub(super) fn end_at_limit(&mut self, index: usize, events: &mut EventQueue) {
         self.overfull = Some(index);
         events.close();
     }
 
-    /// Returns the error of a run that ended early at `at` for lack of room.
+    /// Returns the error of a run that ended early at `at`, at the limit on packets.
     pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
         let index = self.overfull?;
-        // It is the link that holds most which must be named: the last straw may be another's.
+        // Names the link that holds most packets. The packet too many may be at another link.
         let holds = |link: &usize| {
             self.transits[*link].len() + self.held_at(*link) + self.truths.len(*link)
         };
@@ -428,8 +429,8 @@ impl Network {
         self.put(self.last_link(parcel.hop), at, parcel, events);
     }
 
-    /// Makes a packet that reaches the end of link `gate` at `at` wait until then. The link has an
-    /// event at that time if it `is_awaited`.
+    /// Makes a packet that reaches the end of link `gate` at `at` wait until then. If it
+    /// `is_awaited`, the link has an event at that time: that of the source's deadline.
     pub(crate) fn wait_at_gate(
         &mut self,
         gate: usize,
@@ -443,7 +444,7 @@ impl Network {
         }
         let transit = &mut self.transits[gate];
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end(gate, events);
+            return self.end_at_limit(gate, events);
         }
         transit.push(Parcel { due: at, ..parcel });
     }
@@ -475,16 +476,16 @@ impl Network {
         events: &mut EventQueue,
     ) {
         if self.room == 0 {
-            return self.end(index, events);
+            return self.end_at_limit(index, events);
         }
         self.room -= 1;
         self.truths.add(at, index, truth);
         events.push(index, at);
     }
 
-    /// Returns a cause that may be reported at the end of link `index` now.
+    /// Takes a cause that may be reported at the end of link `index` now.
     #[inline]
-    pub(crate) fn truth(&mut self, index: usize, now: Time) -> Option<Truth> {
+    pub(crate) fn take_truth(&mut self, index: usize, now: Time) -> Option<Truth> {
         let truth = self.truths.take(now, index)?;
         self.room += 1;
         Some(truth)

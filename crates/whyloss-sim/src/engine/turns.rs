@@ -1,11 +1,11 @@
 //! Links that cannot answer at once: they hold the packets offered to them, and return them at
 //! events of their own.
 //!
-//! Such a link has nothing in transit. So an event of its entity that finds nothing in transit is a
-//! turn of the link. The hot path needs no check: the link's shortcut never opens, and its full
-//! world answers [`Fate::Held`].
+//! Such a link has nothing in transit. So an event of its entity that finds nothing in transit, and
+//! no truth, is a turn of the link. The hot path needs no check: the link's shortcut never opens, and
+//! without it the link answers [`Fate::Held`].
 
-use whyloss::Time;
+use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
 use super::busy::Busy;
@@ -19,7 +19,7 @@ use crate::observe::{Event, Observer};
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
     /// The packet's place at the time at which it is due, or its loss.
-    pub(crate) place: Result<Arrived, Fate>,
+    pub(crate) place: Result<Arrived, (Cause, Time)>,
     /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
 }
@@ -57,7 +57,7 @@ impl Network {
     ) {
         let link = self.hops[parcel.hop as usize].index();
         if self.room == 0 {
-            return self.end(link, events);
+            return self.end_at_limit(link, events);
         }
         self.room -= 1;
         let ecn = parcel.ecn(&self.aside);
@@ -93,10 +93,10 @@ impl Network {
             ..parcel.copy()
         };
         if fate != Fate::Held {
-            return Some(self.deliver(link, onward, fate, false));
+            return Some(self.settle_turned(link, onward, fate, false));
         }
         if self.room == 0 {
-            self.end(link, events);
+            self.end_at_limit(link, events);
             return None;
         }
         self.room -= 1;
@@ -115,8 +115,8 @@ impl Network {
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
 
-    /// Returns the next packet that a link returns, counted.
-    pub(crate) fn turn<O: Observer>(
+    /// Takes the next packet whose fate is known from a link, and counts it.
+    pub(crate) fn take_turned<O: Observer>(
         &mut self,
         link: usize,
         now: Time,
@@ -146,17 +146,17 @@ impl Network {
             if self.window.contains(when) {
                 let count = &mut self.counts[link];
                 count.lost.add(cause);
-                if cause == whyloss::Cause::Wireless && sent {
+                if cause == Cause::Wireless && sent {
                     count.corrupted_bytes += u64::from(parcel.size);
                 }
             }
             return Some(Turned {
                 parcel,
-                place: Err(fate),
+                place: Err((cause, when)),
                 comes_again,
             });
         }
-        let parcel = self.deliver(link, parcel, fate, marked);
+        let parcel = self.settle_turned(link, parcel, fate, marked);
         let arrived = match self.hops[parcel.hop as usize] {
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
@@ -170,7 +170,13 @@ impl Network {
     }
 
     /// Counts a packet that arrives at the end of a link, and returns its arrival time.
-    fn deliver(&mut self, link: usize, mut parcel: Parcel, fate: Fate, marked: bool) -> Parcel {
+    fn settle_turned(
+        &mut self,
+        link: usize,
+        mut parcel: Parcel,
+        fate: Fate,
+        marked: bool,
+    ) -> Parcel {
         let counted = self.window.contains(fate.when());
         if counted {
             self.wires[link].count(parcel.size);

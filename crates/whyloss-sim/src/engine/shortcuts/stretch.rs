@@ -8,10 +8,11 @@
 //! least the transmission time:
 //!
 //! ```text
-//! behind a link   what that needs for one of them, or as they came to it; unless its delay changes
-//! behind a sink   that of its data, if it answers at once and only it sends into the link
-//! at a merge      what the root needs for the data that is answered (`sinks.rs`)
-//! behind a source, or where several links meet   none
+//! behind a link   the distance before that link if no packet waits there, otherwise its transmission
+//!                 time; unknown if its delay changes
+//! behind a sink   the same, of its data behind the last link, if it answers at once
+//! at a merge      the root's transmission time of the data that is answered (`sinks.rs`)
+//! behind a source, or where several links meet   unknown
 //! ```
 //!
 //! **Proof.** By induction along the way: what comes to an idle link so far apart leaves it as far

@@ -224,7 +224,7 @@ fn drawn_networks() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
-    /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
+    /// Every transport of the simulator itself (not QUIC and RTP), every queue and channel, flows that share links and hosts, that stop, that carry
     /// media; packets that links send twice; watched or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
