@@ -43,6 +43,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
         "codel-radio",
         "dumbbell",
         "iftp",
+        "lossy",
         "media",
         "parking-lot",
         "quic",

@@ -36,7 +36,7 @@ pub(crate) const INIT: &str = "link-init";
     reason = "each is an option of the command"
 )]
 pub(crate) struct LinkArgs {
-    /// Scenario file with the links (docs/reference/scenarios.md); replaces --rate, --delay,
+    /// Scenario file with the links (docs/reference/scenario-links.md); replaces --rate, --delay,
     /// --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,

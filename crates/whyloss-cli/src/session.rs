@@ -18,7 +18,7 @@ use whyloss_emulate::spec;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// The transport of a session, in scenario syntax (docs/reference/scenarios.md).
+/// The transport of a session, in scenario syntax (docs/reference/scenario-flows.md).
 #[derive(Debug, Args)]
 struct FlowArgs {
     /// Transport protocol: `tfrc`, `iftp`, `rtp` (a video call), or a table with options: '{ kind =

@@ -1,8 +1,8 @@
 //! The user's description of a run: a scenario file, or a few options that make one.
 //!
 //! Links, queues and channels have the names, units and messages of scenarios
-//! (`docs/reference/scenarios.md`), because the scenario parser reads them. A file may hold links
-//! alone, or a whole scenario of which only the links are used.
+//! (`docs/reference/scenario-links.md`), because the scenario parser reads them. A file may hold
+//! links alone, or a whole scenario of which only the links are used.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

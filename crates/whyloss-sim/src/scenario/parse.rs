@@ -1,4 +1,4 @@
-//! Scenarios as users write them: TOML. `docs/reference/scenarios.md` is the reference.
+//! Scenarios as users write them: TOML. The reference begins in `docs/reference/scenarios.md`.
 //!
 //! The parser walks the document itself, so that every error has its line and its key. It checks
 //! types, units and names. [`Scenario::check`] checks the conditions on every scenario, however it
@@ -512,14 +512,38 @@ fn count(field: &Field<'_>) -> Result<u64, Fault> {
 mod tests {
     use super::*;
 
-    const REFERENCE: &str = include_str!("../../../../docs/reference/scenarios.md");
+    /// The pages of the reference, each with the keys that it documents.
+    const REFERENCE: [(&str, &str, &[&str]); 4] = [
+        (
+            "docs/reference/scenarios.md",
+            include_str!("../../../../docs/reference/scenarios.md"),
+            &TOP,
+        ),
+        (
+            "docs/reference/scenario-links.md",
+            include_str!("../../../../docs/reference/scenario-links.md"),
+            &LINK,
+        ),
+        (
+            "docs/reference/scenario-flows.md",
+            include_str!("../../../../docs/reference/scenario-flows.md"),
+            &FLOW,
+        ),
+        (
+            "docs/reference/scenario-classifiers.md",
+            include_str!("../../../../docs/reference/scenario-classifiers.md"),
+            &[],
+        ),
+    ];
 
     /// The reference has a row for every key, so that it cannot fall behind.
     #[test]
     fn every_key_is_documented() {
-        for key in [&TOP[..], &LINK, &FLOW].concat() {
-            let row = [format!("`{key}`"), format!("`[[{key}]]`")];
-            assert!(row.iter().any(|row| REFERENCE.contains(row)), "{key}");
+        for (page, text, keys) in REFERENCE {
+            for key in keys {
+                let row = [format!("`{key}`"), format!("`[[{key}]]`")];
+                assert!(row.iter().any(|row| text.contains(row)), "{key} in {page}");
+            }
         }
     }
 
@@ -548,11 +572,28 @@ mod tests {
         );
     }
 
+    /// Returns the scenarios on a page.
+    fn examples(text: &str) -> impl Iterator<Item = &str> {
+        let blocks = text.split("```toml\n").skip(1);
+        blocks.map(|block| block.split_once("```").unwrap().0)
+    }
+
     #[test]
-    fn the_references_example_is_valid() {
-        let example = REFERENCE.split("```toml\n").nth(1).unwrap();
-        let example = example.split("```").next().unwrap();
-        let parsed = ScenarioFile::parse(example, "docs/reference/scenarios.md", &[]);
-        assert_eq!(parsed.unwrap().scenario.flows[0].name, "video");
+    fn the_references_examples_are_valid() {
+        for (page, text, _) in REFERENCE {
+            assert!(examples(text).count() > 0, "{page}");
+            for example in examples(text) {
+                let parsed = ScenarioFile::parse(example, page, &[]);
+                assert!(parsed.is_ok(), "{:?}", parsed.err());
+            }
+        }
+    }
+
+    /// The first example is the file that the page runs.
+    #[test]
+    fn the_first_example_is_a_file() {
+        let file = include_str!("../../../../scenarios/lossy.toml");
+        let example = examples(REFERENCE[0].1).next().unwrap();
+        assert!(file.ends_with(example));
     }
 }

@@ -39,6 +39,7 @@ fn all_are_valid() {
             "codel-radio.toml",
             "dumbbell.toml",
             "iftp.toml",
+            "lossy.toml",
             "media.toml",
             "parking-lot.toml",
             "quic.toml",

@@ -157,18 +157,22 @@ fn positive_or_none(field: &Field<'_>) -> Result<Option<Duration>, Fault> {
 
 #[cfg(test)]
 mod tests {
+    const LINKS: &str = include_str!("../../../../../docs/reference/scenario-links.md");
+    const FLOWS: &str = include_str!("../../../../../docs/reference/scenario-flows.md");
+    const CLASSIFIERS: &str = include_str!("../../../../../docs/reference/scenario-classifiers.md");
+
     /// The reference has a row for every key, so that it cannot fall behind.
     #[test]
     fn every_key_is_documented() {
-        let reference = include_str!("../../../../../docs/reference/scenarios.md");
+        for key in [&super::channel::CHANNELS[..], &super::queue::RED].concat() {
+            assert!(LINKS.contains(&format!("`{key}`")), "{key}");
+        }
         for key in [
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
             &super::iftp::KEYS,
             &super::quic::KEYS,
             &super::rtp::KEYS,
-            &super::channel::CHANNELS,
-            &super::queue::RED,
             &super::transport::BURSTS,
             &super::transport::STEADY,
             &super::transport::POISSON,
@@ -179,22 +183,26 @@ mod tests {
         ]
         .concat()
         {
-            assert!(reference.contains(&format!("`{key}`")), "{key}");
+            assert!(FLOWS.contains(&format!("`{key}`")), "{key}");
         }
         for kind in super::transport::TRANSPORTS {
-            assert!(reference.contains(&format!("**`{kind}`**")), "{kind}");
+            assert!(FLOWS.contains(&format!("\n### `{kind}`\n")), "{kind}");
         }
         for kind in super::application::APPLICATIONS {
-            assert!(reference.contains(&format!("`\"{kind}\"`")), "{kind}");
+            assert!(FLOWS.contains(&format!("`\"{kind}\"`")), "{kind}");
+        }
+        for kind in super::tcp::POLICIES {
+            assert!(CLASSIFIERS.contains(&format!("\"{kind}\"")), "{kind}");
         }
     }
 
     #[test]
     fn every_parameter_is_documented_with_its_default() {
-        let reference = include_str!("../../../../../docs/reference/scenarios.md");
         let named = |name: &str| {
             let start = format!("| `{name}` | ");
-            reference.lines().filter(move |row| row.starts_with(&start))
+            CLASSIFIERS
+                .lines()
+                .filter(move |row| row.starts_with(&start))
         };
         let receivers = crate::decider::RECEIVERS.lines();
         for line in receivers.chain(crate::decider::SENDERS.lines()) {
@@ -218,7 +226,7 @@ mod tests {
                 let stated = format!("`{id}` {shown}");
                 let says = |row: &str| {
                     row.split('|')
-                        .nth(2)
+                        .nth(3)
                         .is_some_and(|of| of.split(',').any(|one| one.trim() == stated))
                 };
                 assert!(rows.any(says), "{}: {stated}", parameter.name);
