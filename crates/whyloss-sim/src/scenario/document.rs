@@ -294,7 +294,8 @@ fn descend<'a>(
 /// Returns the key that a value given by its name alone stands for.
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
-        "transport" | "application" | "channel" | "reverse_channel" | "red" => Some("kind"),
+        "transport" | "application" | "channel" | "reverse_channel" | "red" | "aqm"
+        | "wireless" => Some("kind"),
         "classifier" | "controller" | "scheme" => Some("name"),
         _ => None,
     }

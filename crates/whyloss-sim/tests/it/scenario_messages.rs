@@ -401,6 +401,13 @@ fn overrides_are_applied_in_order() {
         link(&file, "shared").channel,
         whyloss_link::ChannelSpec::Bernoulli { loss: 0.5 }
     );
+    // A kind alone becomes a table when a key below it is set.
+    let file = set(&[
+        ("link.shared.queue", "{ packets = 9, aqm = \"codel\" }"),
+        ("link.shared.queue.aqm.target", "7 ms"),
+    ]);
+    let queue = format!("{:?}", link(&file, "shared").queue);
+    assert!(queue.contains("target: SignedDuration(7000000)"), "{queue}");
     let all = set(&[("link.s*.rate", "3 Mbit/s"), ("link.*.delay", "7 ms")]);
     for at in &all.scenario.links {
         let (link, chosen) = (&at.link, at.name.starts_with('s'));
