@@ -45,7 +45,7 @@
 //! | pacing | by window and RTT; logs the controller's rate | by the controller's rate, if any |
 //!
 //! The ledger of [`whyloss::connection`] infers what quinn does not report. If it must guess, it
-//! attributes a loss to an earlier packet, less than a burst before. Round-trip times come from the
+//! attributes a loss to an earlier packet, at most one burst earlier. Round-trip times come from the
 //! newest packet of an acknowledgement and include the peer's delay. Two packets are acknowledged
 //! at once, a lone one after up to 25 ms. The stacks hide the receiver's clock, so controllers that
 //! need it (BaLDE) use the sender's.

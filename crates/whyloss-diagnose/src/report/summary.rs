@@ -73,7 +73,7 @@ fn nothing_lost(flow: &Flow) -> String {
     {
         let _ = write!(
             text,
-            " The queueing delay is above {half:.0} ms half of the time and {most:.0} ms a tenth of it: a queue makes this path slow."
+            " The queueing delay is above {half:.0} ms half of the time and {most:.0} ms a tenth of it: a queue makes this path slow, or a radio that sends packets again and again."
         );
     }
     text
@@ -97,8 +97,12 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
                 " at a queueing delay of {at}, where queues reach {queue},"
             );
         }
-        if let Some(run) = portrait.wireless_run {
-            let _ = write!(text, " in bursts of {run:.1}");
+        match portrait.wireless_run {
+            Some(run) if run < 1.05 => text.push_str(" one at a time"),
+            Some(run) => {
+                let _ = write!(text, " in bursts of {run:.1}");
+            }
+            None => {}
         }
         text.push_str(": a lossy link, not congestion.");
     } else if wireless <= 1.0 - MOST {
@@ -114,7 +118,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
             let _ = write!(text, " (about {:.0} kB)", bytes / 1000.0);
         }
         text.push_str(if wireless == 0.0 {
-            ": congestion, not a lossy link."
+            ": congestion. A loss by the link at a full queue looks the same, and a sender such as BBR keeps a queue whatever is lost."
         } else {
             ": mostly congestion. A loss by the link at a full queue looks the same, so the link's share may be larger."
         });
