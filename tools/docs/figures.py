@@ -4,6 +4,8 @@
 
 figures.toml names the home of each figure and its copies, each by a pattern with groups. The groups of a copy must be those of
 the home. A pattern that matches nowhere, or twice, fails too: a sentence that changed must not leave the check behind.
+
+Also holds each row of an experiment in reproduction.md to scores.txt: the scores, and the ids of the claims that fail.
 """
 
 import pathlib
@@ -13,6 +15,11 @@ import sys
 import tomllib
 
 FIGURES = pathlib.Path(__file__).with_name("figures.toml")
+SCORES = pathlib.Path("docs/evidence/data/scores.txt")
+REPRODUCTION = pathlib.Path("docs/evidence/reproduction.md")
+
+# Numbers in tolerance, of how many; claims that hold, of how many.
+Score = tuple[int, int, int, int]
 
 
 def value(place: dict[str, str]) -> tuple[str, ...]:
@@ -26,10 +33,68 @@ def value(place: dict[str, str]) -> tuple[str, ...]:
     return found[0]
 
 
+def cells(line: str) -> list[str]:
+    """Return the cells of a table's row."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def share(cell: str) -> tuple[int, int]:
+    """Return both numbers of `19 / 22` or `19/22`, or zeros for a dash."""
+    met = re.fullmatch(r"(\d+) ?/ ?(\d+)", cell)
+    return (int(met[1]), int(met[2])) if met else (0, 0)
+
+
+def scored() -> tuple[dict[str, Score], dict[str, set[str]]]:
+    """Return the score of each experiment, and the ids of its claims that do not hold."""
+    scores: dict[str, Score] = {}
+    failing: dict[str, set[str]] = {}
+    for row in map(cells, SCORES.read_text().splitlines()):
+        if len(row) == 6 and re.fullmatch(r"[a-z]{3}-[a-z0-9-]+", row[0]):
+            scores[row[0]] = share(row[2]) + share(row[4])
+        # The 3 of MAR-39a3 numbers tests of one claim.
+        elif len(row) == 4 and (claim := re.match(r"([A-Z]{3}-A?\d+(?:[a-z](?!\d))?)\w*\b.*:", row[1])):
+            failing.setdefault(row[0], set()).add(claim[1])
+    return scores, failing
+
+
+def experiments() -> list[str]:
+    """Return where the rows of experiments depart from the printed scores."""
+    scores, failing = scored()
+    wrong = []
+    seen: list[str] = []
+    rows: list[list[str]] = []
+    for row in map(cells, REPRODUCTION.read_text().splitlines()):
+        if len(row) != 5:
+            continue
+        if row[0]:
+            rows.append(row)
+        else:
+            # A row without a name goes on with the one above.
+            rows[-1][3] += " " + row[3]
+    for row in rows:
+        ids: list[str] = []
+        for first, last in re.findall(r"`([a-z]{3}-[a-z0-9-]+)`(?: to `([a-z0-9-]+)`)?", row[0]):
+            names = list(scores)
+            ids += names[names.index(first) : names.index(last or first) + 1]
+        if not ids:
+            continue
+        seen += ids
+        total = tuple(map(sum, zip(*(scores[id] for id in ids), strict=True)))
+        if (here := share(row[1]) + share(row[2])) != total:
+            wrong.append(f"{REPRODUCTION}: {row[0]} has {here}, but {total} in {SCORES}")
+        missing = set().union(*(failing.get(id, set()) for id in ids)) - set(re.findall(r"[A-Z]{3}-A?\d+[a-z]?", row[3]))
+        if missing:
+            wrong.append(f"{REPRODUCTION}: {row[0]} does not name {', '.join(sorted(missing))}, which fails")
+    for id in scores:
+        if any(scores[id]) and seen.count(id) != 1:
+            wrong.append(f"{REPRODUCTION}: {id} has {seen.count(id)} rows; one should")
+    return wrong
+
+
 def main() -> int:
     """Compare each copy with its home."""
     figures = tomllib.loads(FIGURES.read_text())["figure"]
-    wrong = []
+    wrong = experiments()
     copies = 0
     for figure in figures:
         try:
