@@ -22,7 +22,7 @@
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
 //! Numbers wrap at 2¹⁶. A number means the latest packet that left with it, so feedback may be up
-//! to 32,767 packets old.
+//! to 8,191 packets old.
 
 use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
