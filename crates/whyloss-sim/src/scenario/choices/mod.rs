@@ -32,7 +32,7 @@ use super::error::Fault;
 use super::error::suggest;
 use super::fields::{Field, Fields, code};
 
-/// A choice and the parameters beside it, if any.
+/// A choice and its parameters, if any.
 struct Choice<'a> {
     name: &'a str,
     /// The field that holds the name.
@@ -157,7 +157,7 @@ fn positive_or_none(field: &Field<'_>) -> Result<Option<Duration>, Fault> {
 
 #[cfg(test)]
 mod tests {
-    /// The reference has a row for every key, so that it cannot fall behind.
+    /// The reference has a row for every key.
     #[test]
     fn every_key_is_documented() {
         let reference = include_str!("../../../../../docs/reference/scenarios.md");
