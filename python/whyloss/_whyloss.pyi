@@ -69,7 +69,7 @@ class Table:
 class Arrival:
     """A packet that arrives, as a receiver classifier sees it.
 
-    `sequence` in packets; `sent_s` and `received_s` are time stamps in s of clocks that need not agree; `rott_s`: their
+    `sequence` in packets; `sent_s` and `received_s` are timestamps in s of clocks that need not agree; `rott_s`: their
     difference; `size_bytes`.
     """
 
