@@ -40,7 +40,7 @@ type Verdict struct {
 
 // An Allowance says how much may be sent, and how fast.
 type Allowance struct {
-	// Window is how many bytes may be under way, and InFlight how many are.
+	// Window is how many bytes may be in flight, and InFlight how many are.
 	Window, InFlight uint64
 	// Pacing is in bit/s; 0 means that acknowledgements clock packets.
 	Pacing uint64
@@ -63,7 +63,7 @@ type Options struct {
 	Parameters string
 	// MTU is how many bytes a full packet has.
 	MTU uint32
-	// Packets is how many packets under way to remember; 0 means 16,384.
+	// Packets is how many packets in flight to remember; 0 means 16,384.
 	Packets int
 }
 

@@ -35,8 +35,8 @@ func ExampleScheme() {
 		}
 	}
 	allowed, err := scheme.Allowance()
-	fmt.Println(events, "losses,", allowed.InFlight, "bytes under way", err)
-	// Output: 80 losses, 0 bytes under way <nil>
+	fmt.Println(events, "losses,", allowed.InFlight, "bytes in flight", err)
+	// Output: 80 losses, 0 bytes in flight <nil>
 }
 
 func TestBadCallsAreErrors(t *testing.T) {

@@ -1,6 +1,6 @@
 /*
  * Congestion control of picoquic by whyloss. picoquic tells a controller neither of packets that
- * leave nor which ones an acknowledgement names. Both follow from its list of packets under way.
+ * leave nor which ones an acknowledgement names. Both follow from its list of packets in flight.
  */
 #include "whyloss_picoquic.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <whyloss.h>
 
-#define MOST_PACKETS 65536 /* under way on a path; with more, the oldest are forgotten */
+#define MOST_PACKETS 65536 /* in flight on a path; with more, the oldest are forgotten */
 #define MOST_MISSING 256   /* numbers that one call tells */
 
 typedef picoquic_packet_context_t numbering;
@@ -64,7 +64,7 @@ static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t 
 }
 
 /*
- * Tells of packets that were acknowledged: all but those that are still under way. picoquic leaves
+ * Tells of packets that were acknowledged: all but those that are still in flight. picoquic leaves
  * the delay of an acknowledgement in the round trip if the rest is the least one, unlike RFC 9002.
  */
 static void tell_acked(whyloss_state *state, numbering *packets, const picoquic_path_t *path_x,

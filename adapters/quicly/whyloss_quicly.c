@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <whyloss.h>
 
-#define MOST_PACKETS 65536 /* under way; with more, the oldest are forgotten */
+#define MOST_PACKETS 65536 /* in flight; with more, the oldest are forgotten */
 #define MOST_MISSING 256   /* numbers that one call tells */
 
 typedef struct {

@@ -13,7 +13,7 @@ use whyloss::event::AckEvent;
 use whyloss::{Duration, Time};
 
 const SEGMENT: u64 = 1500;
-/// Segments under way.
+/// Segments in flight.
 const FLIGHT: u64 = 80;
 
 /// Acknowledgements of a path of 10 Mbit/s and 100 ms, whose queueing delay goes up and down, with

@@ -93,7 +93,7 @@ impl Flow {
             }
             return;
         }
-        // In a recovery the first acknowledgement covers half of what was under way, the next the
+        // In a recovery the first acknowledgement covers half of the data in flight, the next the
         // rest.
         let acked = match self.recover {
             None => SEGMENT,

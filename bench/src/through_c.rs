@@ -31,7 +31,7 @@ pub trait End {
     fn acked(&mut self, numbers: &[u64], now: u64);
     /// This packet is lost.
     fn lost(&mut self, number: u64, now: u64);
-    /// Returns how much may be under way, how much is, the pacing rate, and the burst.
+    /// Returns how much may be in flight, how much is, the pacing rate, and the burst.
     fn allowance(&mut self) -> [u64; 4];
 }
 

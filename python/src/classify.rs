@@ -388,7 +388,7 @@ impl Stream {
         *rows += 1;
     }
 
-    /// Nothing more arrives; the number of the last packet sent may be known.
+    /// Nothing more arrives; the sequence number of the last packet sent may be known.
     fn finish(&mut self, last: Option<u64>, verdicts: &mut Verdicts) {
         let (gaps, mask, rows) = (&self.gaps, self.mask, self.rows);
         let told = |loss: losses::Loss| verdicts.push(&loss, revealed(gaps, &loss, mask, rows));

@@ -223,7 +223,7 @@ struct Live<T> {
     acknowledged: u64,
     rate: DeliveryRate,
     under_way: VecDeque<(Snapshot, u32)>,
-    /// Bytes under way, of which `under_way` has the packets.
+    /// Bytes in flight, of which `under_way` has the packets.
     told: u64,
 }
 
@@ -310,7 +310,7 @@ impl<T: Told> Live<T> {
             loss.in_flight = self.rate.in_flight();
         }
         let cause = self.control.on_loss(&loss, cause);
-        // After a timeout nothing is under way any more.
+        // After a timeout nothing is in flight any more.
         let lost = if loss.detection.is_timeout() {
             self.under_way.len()
         } else {

@@ -69,7 +69,7 @@ class Table:
 class Arrival:
     """A packet that arrives, as a receiver classifier sees it.
 
-    `sequence` in packets; `sent_s` and `received_s` are time stamps in s of clocks that need not agree; `rott_s`: their
+    `sequence` in packets; `sent_s` and `received_s` are timestamps in s of clocks that need not agree; `rott_s`: their
     difference; `size_bytes`.
     """
 
@@ -191,7 +191,7 @@ class Classifier:
     def judge(self, arrivals: object, *, last: int | None = None) -> Table:
         """Judge all n arrivals of a stream, in order; return a row for each of the m gaps. Every call starts from scratch.
 
-        `last`: the number of the last packet sent, if known; packets missing at the end then count as congestion.
+        `last`: the sequence number of the last packet sent, if known; packets missing at the end then count as congestion.
 
         `arrivals`: columns `time_s` (s, when the last bit arrived), `sequence` (packets), `rott_s` (s, receive stamp − send
         stamp; a constant offset changes nothing), and optionally `size_bytes`, as in a trace's `arrivals`.

@@ -38,7 +38,7 @@ class WhylossCongestionControl(QuicCongestionControl):
 
     @property
     def congestion_window(self) -> int:  # type: ignore[override]
-        """How many bytes may be under way."""
+        """How many bytes may be in flight."""
         self._flush()
         return self._connection.window_bytes
 

@@ -139,7 +139,7 @@ def table(trees, depth, threshold):
         "",
         "use crate::trees::Tree;",
         "",
-        "/// Log-odds of congestion above which a loss is congestion.",
+        "/// The log-odds of congestion above which a loss is congestion.",
         f"pub(super) const THRESHOLD: f64 = {threshold:.2f};",
         "",
         "#[rustfmt::skip]",

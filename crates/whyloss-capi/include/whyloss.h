@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 /**
- * The number of this interface, which `init` compares.
+ * The version of this interface, which `init` compares.
  */
 #define WHYLOSS_ABI 1
 
 /**
- * The highest number of losses that one call reports.
+ * Maximum number of losses that one call reports.
  */
 #define WHYLOSS_MOST_LOSSES 17
 
@@ -253,7 +253,7 @@ typedef struct whyloss_scheme whyloss_scheme;
  */
 typedef struct whyloss_media_options {
   /**
-   * Must be `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`, the version of this interface.
    */
   uint32_t abi;
   /**
@@ -275,7 +275,7 @@ typedef struct whyloss_media_options {
  */
 typedef struct whyloss_media_report {
   /**
-   * The number of the packet, one more for each packet in the order of departure.
+   * The packet's number, one more for each packet in the order of departure.
    */
   uint64_t id;
   /**
@@ -343,7 +343,7 @@ typedef struct whyloss_media_state {
  */
 typedef struct whyloss_receiver_options {
   /**
-   * Must be `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`, the version of this interface.
    */
   uint32_t abi;
   /**
@@ -397,7 +397,7 @@ typedef struct whyloss_loss {
  */
 typedef struct whyloss_scheme_options {
   /**
-   * Must be `WHYLOSS_ABI`.
+   * Must be `WHYLOSS_ABI`, the version of this interface.
    */
   uint32_t abi;
   /**
@@ -576,8 +576,8 @@ whyloss_status whyloss_receiver_on_timeout(struct whyloss_receiver *receiver,
 
 /**
  * Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
- * does. `last` points to the number of the last packet sent, or is null if it is not known. The
- * next packet begins another stream; the classifier keeps its knowledge of the path.
+ * does. `last` points to the sequence number of the last packet sent, or is null if it is not
+ * known. The next packet begins another stream; the classifier keeps its knowledge of the path.
  */
 whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        const uint64_t *last,

@@ -33,7 +33,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns a sentence about the status of that number.
+    /// Returns a sentence about the status with this number.
     pub(crate) fn text(status: i32) -> &'static CStr {
         match status {
             0 => c"done",
@@ -160,10 +160,10 @@ pub(crate) unsafe fn with<O: Object>(
     }
 }
 
-/// Empties the memory of an object; of a broken one, what it allocated is not freed.
+/// Empties the memory of an object. Memory that a broken object allocated is not freed.
 ///
 /// # Safety
-/// As [`with`].
+/// See [`with`].
 pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
     let held = memory.cast::<Held<O>>();
     // SAFETY: the caller says so; the object is taken out once, since the mark goes.
@@ -207,7 +207,7 @@ pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> 
 /// Returns the `count` values at the pointer, which may be null if there are none.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or valid for reads of so many values as long as the borrow lives.
+/// `pointer` is null, misaligned, or valid for reads of `count` values as long as the borrow lives.
 pub(crate) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], Status> {
     if count == 0 {
         return Ok(&[]);

@@ -34,7 +34,7 @@ use core::ffi::c_char;
 
 pub use held::Status;
 
-/// The number of this interface, which `init` compares.
+/// The version of this interface, which `init` compares.
 pub const ABI: u32 = 1;
 
 /// The cause of a loss.

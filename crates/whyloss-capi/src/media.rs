@@ -18,7 +18,7 @@ pub struct Media {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaOptions {
-    /// Must be `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`, the version of this interface.
     pub abi: u32,
     /// The initial bitrate, in bit/s, from 0 to 1e12 like the bounds.
     pub initial: f64,
@@ -44,7 +44,7 @@ pub enum Fated {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaReport {
-    /// The number of the packet, one more for each packet in the order of departure.
+    /// The packet's number, one more for each packet in the order of departure.
     pub id: u64,
     /// The departure time on the sender's clock, in nanoseconds.
     pub departed_ns: u64,
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn whyloss_media_init(
 /// pass it to `init` again.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
     // SAFETY: the caller says so.
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
 /// Handles the time `now_ns`: lowers the target if a timeout was due.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64) -> Status {
     let act = |estimator: &mut Estimator| {
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
 /// Writes the time at which `on_timeout` is due without a report, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *mut u64) -> Status {
     let act = |estimator: &mut Estimator| {
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *
 /// Writes the bitrate to send at and the state behind it.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut MediaState) -> Status {
     let act = |estimator: &mut Estimator| {

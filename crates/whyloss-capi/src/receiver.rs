@@ -10,7 +10,7 @@ use crate::Why;
 use crate::held::{self, Object, Status};
 use crate::text::{self, Message, Parameters};
 
-/// The highest number of losses that one call reports.
+/// Maximum number of losses that one call reports.
 pub const MOST_LOSSES: usize = 17;
 const _: () = assert!(MOST_LOSSES == HOLES + 1);
 
@@ -26,7 +26,7 @@ pub struct Receiver {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverOptions {
-    /// Must be `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`, the version of this interface.
     pub abi: u32,
     /// The width of sequence numbers in bits, 2 to 64; 16 for RTP.
     pub bits: u32,
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn whyloss_receiver_init(
 /// Ends the use of a receiver, which has allocated nothing.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Status {
     // SAFETY: the caller says so.
@@ -276,8 +276,8 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
 }
 
 /// Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
-/// does. `last` points to the number of the last packet sent, or is null if it is not known. The
-/// next packet begins another stream; the classifier keeps its knowledge of the path.
+/// does. `last` points to the sequence number of the last packet sent, or is null if it is not
+/// known. The next packet begins another stream; the classifier keeps its knowledge of the path.
 ///
 /// # Safety
 /// Each pointer is null, or points to what its description says.
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn whyloss_receiver_finish(
 /// Writes the time at which `on_timeout` is due without a packet, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_next_timeout(
     receiver: *mut Receiver,

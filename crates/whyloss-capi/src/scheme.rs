@@ -25,7 +25,7 @@ pub struct Scheme {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SchemeOptions {
-    /// Must be `WHYLOSS_ABI`.
+    /// Must be `WHYLOSS_ABI`, the version of this interface.
     pub abi: u32,
     /// The size of a full packet in bytes, at least 1.
     pub mtu: u32,
@@ -119,7 +119,7 @@ impl From<Option<connection::Verdict>> for Verdict {
 struct Live {
     connection: Connection,
     mtu: u32,
-    /// The number of the last packet sent.
+    /// The packet number of the last packet sent.
     last: Option<u64>,
     /// The latest time that the caller passed.
     now: Time,
@@ -140,7 +140,7 @@ impl Live {
     }
 }
 
-/// Puts together the scheme of that name.
+/// Builds the scheme with this name.
 fn scheme(name: &str, parameters: &str, message: &mut Message) -> Result<schemes::Scheme, Status> {
     let mut parameters = Parameters::parse(parameters, message)?;
     let mut parts = name.split('/');
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn whyloss_scheme_init(
 /// pass it to `init` again.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_drop(scheme: *mut Scheme) -> Status {
     // SAFETY: the caller says so.
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn whyloss_scheme_drop(scheme: *mut Scheme) -> Status {
 /// that do not count as in flight (acknowledgements alone).
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_sent(
     scheme: *mut Scheme,
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_sent(
 /// measurement.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -366,10 +366,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_lost(
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Writes a verdict where it is wanted.
+/// Writes the verdict if the caller wants it.
 ///
 /// # Safety
-/// As [`held::output`].
+/// See [`held::output`].
 unsafe fn tell(verdict: *mut Verdict, said: Option<connection::Verdict>) -> Result<(), Status> {
     if verdict.is_null() {
         return Ok(());
@@ -382,7 +382,7 @@ unsafe fn tell(verdict: *mut Verdict, said: Option<connection::Verdict>) -> Resu
 /// afterwards. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_timeout(
     scheme: *mut Scheme,
@@ -404,7 +404,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_timeout(
 /// 7.6). Call it after `on_lost`. `verdict` may be null.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
     scheme: *mut Scheme,
@@ -425,7 +425,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
 /// Records that the last acknowledgement reports ECN marks.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -440,7 +440,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64)
 /// Undoes the effect of the last loss event, because all its packets have arrived after all.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns: u64) -> Status {
     let act = |live: &mut Live| {
@@ -455,7 +455,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns:
 /// Sets the size of full packets from now on, in bytes, at least 1.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) -> Status {
     let act = |live: &mut Live| {
@@ -473,7 +473,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) ->
 /// Writes the amount of data that may be sent, and the rate.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_allowance(
     scheme: *mut Scheme,
@@ -498,7 +498,7 @@ pub unsafe extern "C" fn whyloss_scheme_allowance(
 /// classifier that revises its verdicts changes the cause when the recovery ends.
 ///
 /// # Safety
-/// The pointers must satisfy the contract at the head of this crate.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_verdict(
     scheme: *mut Scheme,

@@ -10,7 +10,7 @@ use crate::Status;
 /// Parameters that one text may have.
 const MOST_PARAMETERS: usize = 64;
 
-/// The place for a message. It takes as many bytes as fit, with a zero behind them.
+/// A buffer for a message. It takes as many bytes as fit, with a zero behind them.
 pub(crate) struct Message {
     text: *mut u8,
     /// The number of bytes left, including the final zero.
@@ -95,7 +95,7 @@ pub(crate) unsafe fn read<'a>(
 /// Writes the name of the entry at `index` of a registry into `room` bytes.
 ///
 /// # Safety
-/// As [`Message::new`].
+/// See [`Message::new`].
 pub(crate) unsafe fn name<C>(
     registry: &[Entry<C>],
     index: usize,
@@ -174,7 +174,7 @@ impl<'a> Parameters<'a> {
             .map_err(|error| message.say(Status::Name, error))
     }
 
-    /// Refuses what no part took.
+    /// Refuses the entries that no part took.
     pub(crate) fn finish(&self, message: &mut Message) -> Result<(), Status> {
         let Some((name, _)) = self.given.first() else {
             return Ok(());

@@ -1,7 +1,7 @@
 //! Runs schemes in picoquic and quicly, whose sources and builds two variables name.
 //!
 //! ```text
-//! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`, with picotls's beside them, also built
+//! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`, with picotls's next to them, which are built too
 //! WHYLOSS_QUICLY     quicly's sources, with its simulator built in `build`
 //! ```
 

@@ -22,7 +22,7 @@ use crate::threads::{self, MOST_JOBS};
 /// The default of `--against`: differences are taken from this contender.
 const AGAINST: &str = "zbs-2003";
 
-/// The highest number of networks to draw.
+/// Maximum number of networks to draw.
 const MOST_NETWORKS: u64 = 10_000;
 
 #[derive(Debug, Args)]
@@ -52,21 +52,23 @@ pub(crate) struct ArenaArgs {
     /// Queue discipline of the bottleneck links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let lossy links retransmit a lost packet after 8 ms, with at most 7 transmissions in all.
+    /// Let lossy links retransmit a lost packet after 8 ms, with at most 7 transmissions.
     #[arg(long)]
     arq: bool,
     /// Enable ECN: all flows are ECN-capable, and RED, CoDel, FQ-CoDel and PIE mark packets instead
     /// of dropping them.
     #[arg(long)]
     ecn: bool,
-    /// Vary the rate of lossy links between 1.5, 1 and 0.5 times nominal, for 1 s each on average.
+    /// Switch the rate of lossy links among 1.5, 1 and 0.5 times nominal, staying 1 s at each on
+    /// average.
     #[arg(long)]
     varying: bool,
     /// Channels of the lossy links.
     #[arg(long, value_enum, default_value_t = Radio::Drawn)]
     radios: Radio,
     /// Use recorded losses on the lossy links, from a table (CSV), a pattern of digits, or a
-    /// directory of these. Skips trials that lose less than 0.3 % or more than 30 % of packets.
+    /// directory of these. Trials that lose less than 0.3 % or more than 30 % of packets are
+    /// skipped.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
     /// Skip the measurement of harm to a competing flow without a classifier, which takes two
@@ -77,8 +79,8 @@ pub(crate) struct ArenaArgs {
     /// included].
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
-    /// Give all receiver classifiers the same arrivals, instead of the traffic that each one
-    /// causes, and draw curves of Mc against 1 − Mw.
+    /// Feed every receiver classifier the same recorded arrivals, instead of letting each one shape
+    /// its own traffic. Draw curves of Mc against 1 − Mw.
     #[arg(long, conflicts_with = "classifiers")]
     replay: bool,
     /// Print the network with this number, counting from 0, as a scenario file and exit.
@@ -99,7 +101,9 @@ pub(crate) struct ArenaArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/evidence/arena.md says how networks are drawn and what is measured.";
+const HELP: &str = "Mc is the share of congestion losses called wireless, Mw the share of wireless losses called \
+                    congestion. Each network has a random rate, round trip, buffer, queue, number of flows, \
+                    losses and cross traffic; `--show 0` prints the first one.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Carrier {
@@ -277,7 +281,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Prints a plan, and keeps it beside its scenarios.
+/// Prints a plan, and keeps it next to its scenarios.
 fn print_plan(plan: &Plan, dir: Option<&Path>, out: &mut dyn Write) -> Result<(), CliError> {
     let text = plan.to_toml();
     if let Some(dir) = dir {

@@ -28,26 +28,26 @@ use crate::validate::ValidateArgs;
 /// Find out why packets were lost, at a full queue or on a lossy link, in captures, simulations and
 /// emulated networks.
 #[derive(Debug, Parser)]
-#[command(name = "whyloss", version, after_help = EXIT_CODES)]
+#[command(name = "whyloss", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done (even if claims fail), 1 a run failed, 2 the input was wrong, \
-                          130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 success (a reproduced claim may still fail), 1 a run failed, \
+                          2 wrong input, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the names that other subcommands take: experiments, classifiers, controllers, policies,
     /// schemes and recorded channels.
     List(ListArgs),
-    /// Reproduce tables and figures of papers, and print measured numbers beside published ones.
+    /// Re-run experiments from papers, and print our numbers next to the published ones.
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file and print results for each flow and link.
     Run(RunArgs),
-    /// Run a scenario over a grid of parameters and seeds, and save one row per run. Skips runs
-    /// that are already saved.
+    /// Run a scenario over a grid of parameters and seeds, and save one row per run. Saved runs are
+    /// not repeated.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
     /// Compare classifiers on random networks with an oracle that knows every cause.
@@ -77,7 +77,8 @@ pub(crate) enum Command {
     /// Receive data from `whyloss send` and report why each missing packet was lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
-    /// Compare simulations with kernels and sockets over emulated links (Linux, root).
+    /// Measure the kernel's TCP and real sockets over emulated links, and compare the results with
+    /// simulations (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
     /// Load congestion controls into this machine's kernel and watch their verdicts (Linux, root).

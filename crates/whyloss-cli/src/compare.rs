@@ -27,13 +27,13 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Differences are B − A over the seeds that both have; ± is half the 95 % confidence interval. A star marks an interval that excludes 0."
+    after_help = "Values are B − A over the seeds present in both, ± half the 95 % confidence interval. * marks an interval that excludes 0."
 )]
 pub(crate) struct CompareArgs {
     /// Directory written by `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`.
     #[arg(value_name = "A")]
     first: PathBuf,
-    /// Second directory of the same kind.
+    /// Directory to compare with A, written by the same command.
     #[arg(value_name = "B")]
     second: PathBuf,
     /// Also show numbers that are equal.
@@ -367,7 +367,7 @@ mod tests {
             panic!("one number")
         };
         assert_eq!((row.of, row.metric), ("flows: x", "lost.congestion"));
-        // Seeds 1 and 2: 5 beside 5, and 6 beside 8.
+        // Seeds 1 and 2: 5 against 5, and 6 against 8.
         assert_eq!(row.means.map(short), ["5.5", "6.5"]);
         assert_eq!(row.difference.mean, Some(1.0));
         // t(0.975; 1) = 12.706 times a deviation of √2 over √2.

@@ -27,25 +27,26 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
     /// Write an HTML page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng`
-    /// for Wireshark to this directory. With several inputs, writes a subdirectory for each.
+    /// for Wireshark to this directory, in a subdirectory per input if there are several.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses, keeping common prefixes, and write packets without payload.
+    /// Replace addresses consistently (shared prefixes stay shared), and drop payloads.
     #[arg(long)]
     anonymise: bool,
-    /// Print the true cause beside each verdict and score the verdicts, by the log that `whyloss
-    /// link --log` wrote to this directory.
+    /// Score each verdict against the true causes that `whyloss link --log` wrote to this
+    /// directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
-    /// Maximum number of open connections. Beyond it, closes the one that has been idle longest.
+    /// Maximum number of open connections. When it is exceeded, the connection idle longest is
+    /// closed.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Memory limit, such as `512 MiB`. At the limit, closes the connections that have been idle
-    /// longest, and says so in the report.
-    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
+    /// Memory limit, such as `512MiB`. When it is reached, the connections idle longest are closed,
+    /// and the report says so.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory)]
     memory: u64,
 }
 
@@ -213,7 +214,7 @@ fn write(
     let again =
         !is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
-    // Names of files tell of hosts, too.
+    // File names reveal hosts, too.
     let title = match anonymiser {
         Some(_) => "anonymised".to_owned(),
         None => one_line(&name(path)).into_owned(),

@@ -42,13 +42,15 @@ const OVER_QUIC: [&str; 6] = [
 #[command(after_help = HELP)]
 pub(crate) struct EvaluateArgs {
     /// Scheme (`whyloss`), controller (`bbr`), or controller and classifier (`cubic+trees`).
+    /// Required, except with --media.
     #[arg(value_name = "SCHEME", required_unless_present = "media")]
     scheme: Option<String>,
-    /// Instead, compare media rate estimators on the test cases of RFC 8867 and RFC 8869.
+    /// Compare media rate estimators on the test cases of RFC 8867 and RFC 8869, instead of
+    /// evaluating SCHEME.
     #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
     media: bool,
-    /// Write an HTML page, tables (Markdown, CSV, JSON) and figures to this directory. Runs are
-    /// saved there, and the same command resumes.
+    /// Write an HTML page, tables (Markdown, CSV, JSON) and figures to this directory. Finished
+    /// runs are kept there; repeat the command to resume.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Run only the criteria of this section of RFC 9743 (`7` or `5.2.1`), or the one with this id
@@ -73,7 +75,8 @@ pub(crate) struct EvaluateArgs {
     /// arrived, 0 lost), or a directory of such files.
     #[arg(long, value_name = "PATH")]
     recordings: Option<PathBuf>,
-    /// Instead, search for the network where the scheme harms a competing CUBIC flow most.
+    /// Search for the network where SCHEME harms a competing CUBIC flow most, instead of evaluating
+    /// it.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
     /// Maximum number of networks to try. With the same number and --seed, a search finds the same
@@ -91,7 +94,7 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "docs/evidence/evaluation.md has the results for `whyloss`.";
+const HELP: &str = "Each criterion is a section of RFC 9743, and each result is compared with CUBIC's in the same network.";
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text

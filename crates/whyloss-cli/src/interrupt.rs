@@ -2,7 +2,7 @@
 //!
 //! | when | what the first request does |
 //! |---|---|
-//! | before there are results, also while input is read | ends the process, exit code 130 |
+//! | before there are results, including while input is read | ends the process, exit code 130 |
 //! | after [`stop_on_interrupt`] | asks to finish; the second ends the process, exit code 130 |
 //!
 //! A write beyond the limit on the size of files fails instead of killing the process (SIGXFSZ).

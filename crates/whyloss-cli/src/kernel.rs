@@ -33,7 +33,7 @@ pub(crate) struct KernelArgs {
 enum What {
     /// List the congestion controls.
     List,
-    /// Load controls, and unload them when COMMAND ends or on Ctrl-C.
+    /// Load congestion controls for the duration of COMMAND, or until Ctrl-C.
     Load(LoadArgs),
     /// Unload controls that --pin left loaded.
     Unload {
@@ -55,7 +55,7 @@ pub(crate) struct LoadArgs {
     /// Controls to load, by their names in `whyloss kernel list`.
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
-    /// Leave the controls loaded until `whyloss kernel unload` or a reboot.
+    /// Keep the controls loaded after exit, until `whyloss kernel unload` or a reboot.
     #[arg(long, conflicts_with = "command")]
     pin: bool,
     /// Command to run while the controls are loaded [default: wait for Ctrl-C].
@@ -68,8 +68,8 @@ pub(crate) struct WatchArgs {
     /// Controls to watch [default: all loaded ones].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Print the true cause beside each verdict, by the log that `whyloss link --log` writes to
-    /// this directory.
+    /// Print next to each verdict the true cause that `whyloss link --log` writes to this
+    /// directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
     /// Stop after this time, such as `10s`.

@@ -26,8 +26,15 @@ use crate::nearest::nearest;
 mod page;
 mod udp;
 
-/// The hidden subcommand that plays a role beside a command.
+/// The hidden subcommand that plays a role for a command.
 pub(crate) const INIT: &str = "link-init";
+
+// The headings of the options in the help.
+const LINK: &str = "Link";
+const PER_DIRECTION: &str = "Per direction";
+const COMMANDS_AND_NETWORKS: &str = "Commands and networks";
+const OUTPUT: &str = "Output";
+const TIMING: &str = "Timing";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -36,131 +43,136 @@ pub(crate) const INIT: &str = "link-init";
     reason = "each is an option of the command"
 )]
 pub(crate) struct LinkArgs {
-    /// Scenario file with the links (docs/reference/scenario-links.md); replaces --rate, --delay,
-    /// --queue and --loss.
+    /// Scenario file with the links; replaces --rate, --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
-    /// Override a key of the file, such as `link.radio.rate=1 Mbit/s`; may be repeated.
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
+    /// Override a key of the file, such as `link.radio.delay=20ms`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file", help_heading = LINK)]
     sets: Vec<(String, String)>,
     /// Use the rates, delays and losses of a named profile; --rate, --delay and --loss override
     /// them.
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "file", help_heading = LINK)]
     profile: Option<String>,
     /// List the profiles and the sources of their values.
-    #[arg(long, exclusive = true)]
+    #[arg(long, exclusive = true, help_heading = LINK)]
     list_profiles: bool,
-    /// Link rate: 10mbit, trace:FILE (a mahimahi trace, in which each line is the time in ms at
-    /// which 1500 bytes may leave), recorded:NAME (see `whyloss list`), or a chain of rates in
-    /// scenario syntax [default: 10mbit].
-    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    /// Link rate: `10mbit`, `trace:FILE` (mahimahi format: one time in ms per line, each allowing
+    /// one 1500-byte packet), `recorded:NAME` (see `whyloss list`), or a chain of rates in scenario
+    /// syntax [default: 10mbit].
+    #[arg(long, value_name = "RATE", conflicts_with = "file", help_heading = LINK)]
     rate: Option<String>,
     /// One-way propagation delay in each direction [default: 50ms].
-    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    #[arg(long, value_name = "TIME", conflicts_with = "file", help_heading = LINK)]
     delay: Option<String>,
     /// Random extra delay of each packet in each direction: the mean of an exponential distribution
-    /// (5ms), or jitter in scenario syntax [default: none].
-    #[arg(long, value_name = "JITTER", conflicts_with = "file")]
+    /// (`5ms`), or jitter in scenario syntax [default: none].
+    #[arg(long, value_name = "JITTER", conflicts_with = "file", help_heading = LINK)]
     jitter: Option<String>,
     /// Link-layer retransmission in each direction, in scenario syntax: '{ tries = 7, turnaround =
     /// "4 ms" }' [default: none].
-    #[arg(long, value_name = "ARQ", conflicts_with = "file")]
+    #[arg(long, value_name = "ARQ", conflicts_with = "file", help_heading = LINK)]
     arq: Option<String>,
-    /// Queue size in each direction: packets (83), bytes (100kB), `unlimited`, or a queue in
+    /// Queue size in each direction: packets (`83`), bytes (`100kB`), `unlimited`, or a queue in
     /// scenario syntax: '{ packets = 83, red = "adaptive" }' [default: 83].
-    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file", help_heading = LINK)]
     queue: Option<String>,
-    /// Channel losses in each direction: none, 0.01 or bernoulli:0.01 (loss probability),
-    /// gilbert:1s,50ms,0.3 (mean time good, mean time bad, loss while bad), bits:1e-6 (bit error
-    /// rate), recorded:NAME (see `whyloss list`), pattern:PATH (a recording), or a channel in
-    /// scenario syntax [default: none].
-    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    /// Channel losses in each direction: a loss probability such as `0.01`, or a CHANNEL as listed
+    /// below [default: none].
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file", help_heading = LINK)]
     loss: Option<String>,
     /// Link rate towards the command [default: --rate].
-    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    #[arg(long, value_name = "RATE", conflicts_with = "file", help_heading = PER_DIRECTION)]
     rate_down: Option<String>,
     /// Link rate away from the command [default: --rate].
-    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    #[arg(long, value_name = "RATE", conflicts_with = "file", help_heading = PER_DIRECTION)]
     rate_up: Option<String>,
     /// Delay towards the command [default: --delay].
-    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    #[arg(long, value_name = "TIME", conflicts_with = "file", help_heading = PER_DIRECTION)]
     delay_down: Option<String>,
     /// Delay away from the command [default: --delay].
-    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    #[arg(long, value_name = "TIME", conflicts_with = "file", help_heading = PER_DIRECTION)]
     delay_up: Option<String>,
     /// Queue towards the command [default: --queue].
-    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file", help_heading = PER_DIRECTION)]
     queue_down: Option<String>,
     /// Queue away from the command [default: --queue].
-    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file", help_heading = PER_DIRECTION)]
     queue_up: Option<String>,
     /// Channel losses towards the command [default: --loss].
-    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file", help_heading = PER_DIRECTION)]
     loss_down: Option<String>,
     /// Channel losses away from the command [default: --loss].
-    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file", help_heading = PER_DIRECTION)]
     loss_up: Option<String>,
-    /// Change the link at a time after the start: '10s: loss=0.05 rate-down=1mbit'. Takes rate,
-    /// delay, queue and loss; -down or -up selects one direction. May be repeated.
-    #[arg(long, value_name = "TIME: CHANGES")]
+    /// Change the rate, delay, queue or loss at a time after the start:
+    /// '10s: loss=0.05 rate-down=1mbit'; the suffixes -down and -up select one direction. May be
+    /// repeated.
+    #[arg(long, value_name = "TIME: CHANGES", help_heading = LINK)]
     at_time: Vec<String>,
     /// Run a shell command at each end of the link, on an isolated network.
-    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
+    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command", help_heading = COMMANDS_AND_NETWORKS)]
     both: Option<Vec<OsString>>,
-    /// Give the command access, through the link, to this machine's networks and name servers over
-    /// IPv4 and IPv6.
-    #[arg(long, conflicts_with_all = ["both", "at"])]
+    /// Let the command reach the Internet through the link, with this machine's networks and DNS
+    /// (IPv4 and IPv6).
+    #[arg(long, conflicts_with_all = ["both", "at"], help_heading = COMMANDS_AND_NETWORKS)]
     internet: bool,
     /// Forward UDP from LISTEN (PORT or ADDRESS:PORT) through the link to TARGET (HOST:PORT),
     /// without root, until the command ends or on Ctrl-C. WHYLOSS_UDP holds the listening address.
-    #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"])]
+    #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"], help_heading = COMMANDS_AND_NETWORKS)]
     udp: Option<String>,
     /// Number of clients that share the link, each in its own network namespace.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200), help_heading = COMMANDS_AND_NETWORKS)]
     clients: u16,
     /// Run a shell command at a node of the file; may be repeated. The run ends when the commands
     /// at the --leads nodes have ended.
-    #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"])]
+    #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"], help_heading = COMMANDS_AND_NETWORKS)]
     at: Vec<(String, String)>,
-    /// Nodes whose commands the run waits for [default: all nodes given by --at].
-    #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
+    /// End the run when the commands at these nodes end [default: all nodes given by --at].
+    #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at", help_heading = COMMANDS_AND_NETWORKS)]
     leads: Vec<String>,
-    /// Write the fate of every packet and an HTML page to this directory (docs/guides/emulator.md).
-    #[arg(long, value_name = "DIR")]
+    /// Write the fate of every packet and an HTML page to this directory.
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     log: Option<PathBuf>,
     /// MTU in bytes. IPv6 needs at least 1280.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..), help_heading = LINK)]
     mtu: u16,
     /// Seed for queues and channels.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = LINK)]
     seed: u64,
-    /// Longest time that the emulator itself may delay a packet; after a longer one, the run exits
-    /// with 1.
-    #[arg(long, value_name = "TIME", default_value = "10ms")]
+    /// Largest delay that the emulator may add by itself; if it adds more, the run exits with 1.
+    #[arg(long, value_name = "TIME", default_value = "10ms", help_heading = TIMING)]
     late_bound: String,
     /// Stop all commands after this time, such as `60s`.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = TIMING)]
     time: Option<String>,
     /// Show rates, queues, losses and lateness during the run, on a page served on localhost and on
     /// standard error if it is a terminal.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     live: bool,
-    /// Do not request real-time priority, and let idle cores sleep. Other programs get more of the
-    /// processor, but more packets may be late.
-    #[arg(long)]
+    /// Do not request real-time priority, and let idle cores sleep. Other programs then get more
+    /// processor time, but more packets may be late.
+    #[arg(long, help_heading = TIMING)]
     no_real_time: bool,
     /// Print the summary only if something went wrong.
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
     /// Replay the packets logged in this directory through the same links, and compare their fates.
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    #[arg(long, value_name = "DIR", exclusive = true, help_heading = OUTPUT)]
     replay: Option<PathBuf>,
     /// Command to run behind the link, with its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-const AFTER: &str = "Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org\n\n\
+const AFTER: &str = "CHANNEL:\n  \
+                       none                no losses\n  \
+                       0.01                loss probability; the same as bernoulli:0.01\n  \
+                       gilbert:1s,50ms,0.3 mean time good, mean time bad, loss probability while bad\n  \
+                       bits:1e-6           bit error rate\n  \
+                       recorded:NAME       model of a recorded link (see `whyloss list`)\n  \
+                       pattern:PATH        recording\n  \
+                       '{ kind = … }'      channel in scenario syntax\n\n\
+                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org\n\n\
                      Each command finds its own address in the environment variable WHYLOSS_ADDRESS. WHYLOSS_SERVER and \
                      WHYLOSS_CLIENT hold the addresses of the two ends. With a file, WHYLOSS_NODE holds the address of each \
                      node, with the node's name for NODE, such as WHYLOSS_S1.";

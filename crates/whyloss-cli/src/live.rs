@@ -89,7 +89,7 @@ impl Live {
     /// Returns an error if no port of the loopback address is free.
     pub(crate) fn start() -> Result<Self, CliError> {
         let live = Self::listen().map_err(CliError::Live)?;
-        // Without standard error the command goes on all the same.
+        // Without standard error, the command continues.
         let _ = writeln!(io::stderr(), "page: http://{}/", live.address);
         Ok(live)
     }
@@ -135,7 +135,7 @@ impl Drop for Live {
 }
 
 impl Shared {
-    /// Locks the state, also after a panic of another thread: a version is replaced as a whole, so
+    /// Locks the state, even after a panic of another thread: a version is replaced as a whole, so
     /// it is never incomplete.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

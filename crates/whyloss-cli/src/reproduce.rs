@@ -1,4 +1,4 @@
-//! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
+//! `whyloss reproduce`: runs experiments and prints our numbers next to the papers'.
 //!
 //! Each experiment is printed and written as soon as it has run. After the first Ctrl-C no further
 //! replication starts, and finished results are printed and written with their number of seeds. The
@@ -46,7 +46,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments from `whyloss list`, or a directory with your own paper (docs/guides/papers.md).
+    /// Experiments from `whyloss list`, or a directory with the `paper.toml` of your own paper.
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Run every experiment of one paper, such as `cen`.
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     reproduce(&experiments, args, &stop, out)
 }
 
-/// Prints each experiment's own plan, or writes all of its plans beside their scenarios.
+/// Prints each experiment's own plan, or writes all of its plans next to their scenarios.
 fn print_plans(
     experiments: &[&Experiment],
     dir: Option<&Path>,

@@ -31,7 +31,7 @@ fn outcome(id: &str, seeds: u64) -> Outcome {
     }
 }
 
-/// Runs as many seeds as it is asked to.
+/// An experiment that runs every requested seed.
 const WHOLE: Experiment = Experiment {
     id: "syn-whole",
     paper: "syn",
@@ -78,7 +78,7 @@ fn parse(line: &str) -> ReproduceArgs {
     args
 }
 
-/// The result, and what was printed.
+/// Returns the result, and the printed text.
 fn reproduced(line: &str) -> (Result<(), CliError>, String) {
     let (args, mut out) = (parse(line), Vec::new());
     let result = args

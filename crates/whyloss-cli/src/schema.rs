@@ -25,10 +25,7 @@ fn render(registry: &Registry) -> String {
         let about = [
             ("$schema", "http://json-schema.org/draft-07/schema#"),
             ("title", "Whyloss scenario"),
-            (
-                "description",
-                "What `whyloss run` simulates; docs/reference/scenarios.md says what each key means.",
-            ),
+            ("description", "A scenario of `whyloss run`."),
         ];
         for (key, value) in about {
             schema.insert(key.to_owned(), json!(value));

@@ -22,7 +22,7 @@ use crate::interrupt::stop_on_interrupt;
 #[derive(Debug, Args)]
 struct FlowArgs {
     /// Transport protocol: `tfrc`, `iftp`, `rtp` (a video call), or a table with options: '{ kind =
-    /// "rtp", late = "100 ms" }'. Both ends need the same.
+    /// "rtp", late = "100 ms" }'. Must match on both ends.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
     /// Loss classifier from `whyloss list`: a receiver classifier with TFRC, which runs in `recv`,
@@ -39,8 +39,8 @@ struct FlowArgs {
     /// Fail after the peer has been silent for this time.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
-    /// Score the verdicts at the end against the log in this directory, which `whyloss link --log`
-    /// wrote.
+    /// At the end, score the verdicts against the true causes that `whyloss link --log` wrote to
+    /// this directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
 }
@@ -52,8 +52,8 @@ pub(crate) struct SendArgs {
     peer: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Send a video call (implies --transport rtp) at the rate of this estimator: `whyloss`,
-    /// `nada`, `scream`, or `gcc` in builds with `--features rtc`
+    /// Send a video call at the rate of this bandwidth estimator; implies --transport rtp:
+    /// `whyloss`, `nada`, `scream`, or `gcc` in builds with `--features rtc`
     /// [default with --transport rtp: whyloss].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["application", "file", "packets", "first", "coverage", "classifier"])]
     estimator: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "FORMAT", requires = "estimator")]
     feedback: Option<String>,
     /// Size of a data packet, including IP and UDP headers.
-    #[arg(long, value_name = "SIZE", default_value = "1200 B")]
+    #[arg(long, value_name = "SIZE", default_value = "1200B")]
     packet: String,
     /// Size of the part of each packet that the checksum covers (IFTP-W) [default: --packet].
     #[arg(long, value_name = "SIZE")]
@@ -98,9 +98,9 @@ pub(crate) struct RecvArgs {
     /// order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Limit on the size of the file of --out, and of that of --arrivals. Data beyond it is dropped
-    /// and counted.
-    #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
+    /// Size limit of the file at --out, and of the one at --arrivals. Further data is dropped and
+    /// counted.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     out_limit: String,
     /// Accept further sessions after the first, one at a time, even after one fails.
     #[arg(long)]
@@ -114,7 +114,7 @@ pub(crate) struct RecvArgs {
     /// Add this time to the clock of this end, to test clocks that differ.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     clock_offset: String,
-    /// Speed up the clock of this end by this many parts per million; a negative value slows it.
+    /// Run this end's clock fast by this many parts per million (negative: slow).
     #[arg(
         long,
         value_name = "PPM",

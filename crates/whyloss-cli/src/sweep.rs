@@ -31,7 +31,8 @@ const MOST_SHOWN: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// Plan of the sweep (docs/guides/sweeps.md).
+    /// Plan of the sweep: a TOML file that names a scenario, axes, seeds and metrics.
+    /// `whyloss reproduce --plan` prints examples.
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
     /// Directory for finished runs, for `rows.parquet` with a row per run, and for an HTML page
@@ -41,8 +42,8 @@ pub(crate) struct SweepArgs {
     /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Longest time between writes of finished runs; a killed sweep loses at most this much work.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10 s")]
+    /// Save finished runs at least this often; a killed sweep loses no more work than this.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     every: Duration,
     /// Serve the page on localhost while the sweep runs, and print its address.
     #[arg(long)]

@@ -3,7 +3,8 @@
 use std::io::{self, Stdout, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::builder::Resettable;
+use clap::{Command, Parser};
 use whyloss_sim::text::{Printable, printable};
 
 use crate::error::CliError;
@@ -16,7 +17,7 @@ pub(crate) fn output() -> Printable<Stdout> {
 /// Parses the command line. On `--help`, `--version` or an error, prints the text and returns the
 /// exit code.
 pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
-    T::try_parse().map_err(|error| {
+    read::<T>().map_err(|error| {
         if error.use_stderr() {
             // Arguments may be names of files, which may hold anything.
             let text = error.render().to_string();
@@ -26,6 +27,20 @@ pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
         let printed = error.print().and_then(|()| io::stdout().flush());
         conclude(printed.map_err(CliError::Output))
     })
+}
+
+/// Reads the command line.
+fn read<T: Parser>() -> Result<T, clap::Error> {
+    let mut command = T::command().mut_subcommands(spacious);
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Gives the long help of a command the same layout whether or not its values have descriptions.
+fn spacious(command: Command) -> Command {
+    let about = command.get_about().cloned();
+    let long = Resettable::from(about);
+    command.long_about(long).mut_subcommands(spacious)
 }
 
 /// Returns the exit code of a result, and prints its error.

@@ -38,7 +38,7 @@ fn has_hangup(status: &str, mask: &str) -> bool {
     bits & (1 << (nix::libc::SIGHUP - 1)) != 0
 }
 
-/// Under `nohup` a receiver outlives its terminal: SIGHUP keeps the disposition of the parent.
+/// Under `nohup`, SIGHUP keeps the parent's disposition, so a receiver outlives its terminal.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_ignored_hangup_stays_ignored() {
@@ -114,7 +114,7 @@ fn a_reader_who_leaves_is_no_error() {
     assert_eq!((status.code(), message.as_str()), (Some(0), ""));
 }
 
-/// Without a path there is neither ns-2 nor valgrind, nor a compiler for ns-3's program.
+/// With an empty path, ns-2, valgrind and the compiler for ns-3's program are missing: exit code 1.
 #[test]
 fn required_peers_that_are_missing_are_exit_one() {
     let cache = std::env::temp_dir().join(format!("whyloss-bench-{}", std::process::id()));
@@ -137,7 +137,7 @@ fn required_peers_that_are_missing_are_exit_one() {
     }
 }
 
-/// A peer that is there but fails is named, and the rest goes on.
+/// A peer that fails is named, and the other peers still run.
 #[cfg(unix)]
 #[test]
 fn a_failing_peer_leaves_the_rest() {
@@ -162,8 +162,8 @@ fn a_failing_peer_leaves_the_rest() {
     }
 }
 
-/// Nothing on the path: no peer is found, which is said with the command that installs it, and
-/// fails only if required.
+/// With an empty path, no peer is found. The message names the command that installs it, and the
+/// exit code is 1 only if the peer is required.
 #[test]
 fn a_missing_peer_is_named() {
     let cache = std::env::temp_dir().join(format!("whyloss-cache-{}", std::process::id()));

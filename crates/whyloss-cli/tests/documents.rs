@@ -21,7 +21,7 @@ fn examples_print_what_they_say() {
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
 
-/// The page's plan, with every kind of key, is one that `whyloss sweep` runs.
+/// The plan on the page uses every kind of key, and `whyloss sweep` runs it.
 #[test]
 fn the_plan_of_the_page_is_a_plan() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -42,8 +42,8 @@ fn the_plan_of_the_page_is_a_plan() {
     );
 }
 
-/// The message of a build without programs for the kernel, the one of a build that lacks something,
-/// and the page about it name the same packages.
+/// The message of a build without programs for the kernel, that of a build that lacks a tool, and
+/// the page about it name the same packages.
 #[test]
 fn packages_for_the_kernel_are_one_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

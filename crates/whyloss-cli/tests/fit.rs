@@ -78,8 +78,8 @@ fn a_scenario_takes_what_is_printed() {
     );
 }
 
-/// A simulated link that retransmits: the fit to its trace is the link, and a scenario takes it.
-/// A link with jitter alone shows no retransmission.
+/// A simulated link that retransmits: the fit to its trace gives the link's parameters, and a
+/// scenario accepts them. The fit to a link with jitter alone finds no retransmission.
 #[test]
 fn retransmission_makes_a_round_trip() {
     let here = Here::new("arq");
@@ -218,8 +218,8 @@ fn too_little_is_said() {
     }
 }
 
-/// A run's tables, its capture and the table of arrivals alone: the fit finds the loss that the
-/// channel had.
+/// From a run's tables, its capture, and the table of arrivals alone, the fit finds the channel's
+/// loss.
 #[test]
 #[cfg(feature = "parquet")]
 fn tables_and_captures_of_a_run() {

@@ -30,7 +30,7 @@ fn succeed(output: &Output) {
     assert!(output.status.success(), "{}: {text}", output.status);
 }
 
-/// The Python program beside the tests, as a shell command.
+/// The Python program next to the tests, as a shell command.
 fn python(program: &str, argument: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/link")
@@ -202,7 +202,7 @@ fn world_command(command: &str) -> Command {
     world
 }
 
-/// The server sees the addresses of the machine, and knows no route to those of the run.
+/// A server on the Internet sees the machine's addresses and has no route to those of the run.
 #[test]
 #[ignore = "needs root"]
 fn the_internet_is_behind_the_link() {
@@ -305,7 +305,7 @@ const STEADY: [&str; 2] = [
      for i in range(1000): s.sendto(b'datagram', (os.environ['WHYLOSS_SERVER'], 6000)); time.sleep(0.004)\"",
 ];
 
-/// The channel and the delay change at 2 s, and again at 3 s; the log says so, and replays.
+/// The channel and the delay change at 2 s, and again at 3 s; the log records it and replays.
 #[test]
 #[ignore = "needs root"]
 fn a_link_changes_at_its_time() {
@@ -347,8 +347,7 @@ fn a_link_changes_at_its_time() {
     assert!(seen.iter().all(|seen| *seen > 20), "{seen:?}");
 }
 
-/// The steps of the workflow that the guide offers, with this build in the place of the installed
-/// one.
+/// Runs the steps of the guide's workflow with this build instead of the installed one.
 #[test]
 #[ignore = "needs root"]
 fn the_workflow_of_the_guide_works() {
@@ -387,8 +386,8 @@ fn the_workflow_of_the_guide_works() {
 }
 
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on
-/// average. The pauses tell a state that lasts from one that packets end. The server takes what
-/// comes.
+/// average. The pauses distinguish a state that lasts from one that packets end. The server takes
+/// what comes.
 const RANDOM: [&str; 2] = [
     STEADY[0],
     "exec python3 -c \"import os, random, socket, time; s = socket.socket(type=socket.SOCK_DGRAM); random.seed(1)\n\
@@ -424,8 +423,8 @@ fn number_in(channel: &str, parameter: &str) -> f64 {
 }
 
 /// A link runs with a fitted channel, and a fit to its log finds that channel again. The limit is
-/// three standard errors, one and a half times the 95 % interval: of nine parameters, chance alone
-/// would put one outside of that interval in every third test.
+/// three standard errors, one and a half times the 95 % interval: with nine parameters, one would
+/// lie outside that interval by chance in every third test.
 #[test]
 #[ignore = "needs root"]
 fn a_log_has_the_channel_that_was_fitted() {

@@ -117,7 +117,8 @@ fn tables_name_flows_and_busy_links() {
     }
 }
 
-/// A column for damage where there is some; a count for programs in any case.
+/// Output for people has a column for damage only if there is damage; output for programs always
+/// has it.
 #[test]
 fn damage_is_shown_where_there_is_some() {
     let noisy = [
@@ -242,8 +243,8 @@ fn traces_and_captures_are_written_below_each_seed() {
     }
 }
 
-/// The classifier of a TCP flow speaks at the sender: its verdicts are in the table, and are those
-/// that are counted.
+/// A TCP flow's classifier decides at the sender: its verdicts are in the table, and their counts
+/// agree.
 #[test]
 fn senders_verdicts_are_traced() {
     let scratch = Scratch::new("verdicts");
@@ -284,7 +285,7 @@ fn senders_verdicts_are_traced() {
     assert!(delivered.count() <= 2 * 31);
 }
 
-/// 341 flows met the usual limit of 1024 open files when each had three of its own.
+/// 341 flows with three files each would exceed the usual limit of 1024 open files.
 #[test]
 fn many_flows_need_few_files() {
     let scratch = Scratch::new("many");
@@ -306,8 +307,7 @@ fn many_flows_need_few_files() {
     assert_eq!(tables.count(), 4);
 }
 
-/// A write that fails, here for a limit on the size of files, takes the tables with it, not the
-/// results.
+/// A failed write, here at the limit on the size of files, loses the tables but not the results.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_failing_disk_leaves_the_results() {
@@ -338,7 +338,7 @@ fn a_failing_disk_leaves_the_results() {
     assert_eq!(names, [".whyloss-files"]);
 }
 
-/// The second run is of one flow, and nothing tells of the others; what is not ours stays.
+/// A second run with one flow removes the first run's files and leaves files that are not ours.
 #[test]
 fn a_second_run_leaves_nothing_of_the_first() {
     let scratch = Scratch::new("second");
@@ -371,8 +371,8 @@ fn a_second_run_leaves_nothing_of_the_first() {
     assert_eq!(pictures(), ["flow-1.svg", "flow.txt"]);
 }
 
-/// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: the run ends and names the link,
-/// with either engine.
+/// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: with either engine, the run ends
+/// and names the link.
 #[test]
 fn too_many_packets_are_exit_one_and_say_where() {
     let scratch = Scratch::new("flood");
@@ -438,7 +438,7 @@ fn a_scenario_may_come_from_standard_input() {
     );
 }
 
-/// SIGTERM is Ctrl-C: a single long run stops soon, and what was traced of it is whole.
+/// SIGTERM acts like Ctrl-C: a single long run stops soon, and its trace up to there is whole.
 #[cfg(unix)]
 #[test]
 fn a_single_run_stops_when_asked() {
@@ -473,7 +473,7 @@ fn a_single_run_stops_when_asked() {
     assert!(links.ends_with('\n'));
 }
 
-/// The page needs nothing else, and says how to get it again.
+/// The page is self-contained, and shows the command that makes it again.
 #[test]
 fn out_writes_a_page() {
     let scratch = Scratch::new("page");
@@ -547,7 +547,7 @@ fn an_unusable_directory_is_said_before_anything_runs() {
     }
 }
 
-/// A command without QUIC says how to get one that has it.
+/// A build without QUIC says how to get one with it.
 #[test]
 #[cfg(not(feature = "quic"))]
 fn a_flow_of_quic_needs_its_engines() {
@@ -578,7 +578,7 @@ fn a_flow_of_quic_runs_and_its_losses_are_scored() {
     assert_eq!(text, stdout(&run(&arguments)));
 }
 
-/// A call has its measures in JSON and CSV; an estimator that is not built in is named with the
+/// A call's measures appear in JSON and CSV. An estimator that is not built in is named, with the
 /// way to get it.
 #[test]
 fn a_call_is_measured() {

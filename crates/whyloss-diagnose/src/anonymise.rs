@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 pub struct Anonymiser(RandomState);
 
 impl Anonymiser {
-    /// Returns the replacement of `address`, of the same family.
+    /// Returns the replacement of `address`, in the same family.
     pub fn address(&self, address: IpAddr) -> IpAddr {
         match address {
             IpAddr::V4(v4) => {

@@ -25,7 +25,7 @@ const SHORT: u64 = 10;
 pub(crate) struct Arrived {
     /// The time of the arrival, in ns since 1970.
     pub(crate) now: u64,
-    /// The number of the frame or record.
+    /// The index of the frame or record.
     pub(crate) frame: u64,
     /// The packet's own number.
     pub(crate) number: u64,
@@ -171,7 +171,7 @@ impl Arrivals {
         self.missing.ask(number)
     }
 
-    /// Sets the number of the first packet: missing numbers from it on were lost.
+    /// Sets the sequence number of the first packet: missing numbers from it on were lost.
     pub(crate) fn expect(&mut self, first: u64) {
         self.next.get_or_insert(first);
     }

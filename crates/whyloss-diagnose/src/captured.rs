@@ -221,7 +221,7 @@ impl Waiting {
         2 * size_of::<Self>() + more
     }
 
-    /// The highest number of bytes of a datagram that are read.
+    /// Maximum number of bytes that are read of a datagram.
     const LOOKED_AT: usize = 1500;
 
     fn new(seen: Seen, packet: &Packet<'_>) -> Self {

@@ -39,7 +39,7 @@ pub fn columns() -> Vec<String> {
     senders.chain(receivers().map(column)).collect()
 }
 
-/// The highest number of waiting events. Passed in one batch, they find a classifier's state in the
+/// Maximum number of waiting events. Passed in one batch, they find a classifier's state in the
 /// cache.
 const WAITING: usize = 32;
 
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(columns.len(), all);
     }
 
-    /// Arrivals of which one in forty reveals a gap: the votes are those of the registry's
-    /// classifiers, each of which hears of every arrival at once.
+    /// One arrival in forty reveals a gap: the votes are those of the registry's classifiers, each
+    /// of which receives every arrival at once.
     #[test]
     fn events_that_wait_and_shared_statistics_change_no_vote() {
         let direct = receivers().map(|entry| entry.build(&[]).expect("defaults"));

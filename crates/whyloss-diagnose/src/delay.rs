@@ -3,7 +3,7 @@
 //! ```text
 //! delay    in µs: from a packet to its acknowledgement (the round trip, or its part beyond the
 //!          point of capture), or the relative one-way delay up to the point of capture
-//! order    the number of a transmission: 1, 2, …, retransmissions included
+//! order    the position of a transmission: 1, 2, …, retransmissions included
 //! ```
 
 use std::collections::VecDeque;
@@ -13,9 +13,9 @@ use crate::track::Track;
 
 /// The bits of a value within its doubling: values are kept to 0.4 %.
 const SHIFT: u32 = 8;
-/// The highest number of remembered delays.
+/// Maximum number of remembered delays.
 const REMEMBERED: usize = 1 << 16;
-/// The highest number of entries that an insertion moves. Beyond it, the delay is dropped.
+/// Maximum number of entries that an insertion moves; if it would move more, the delay is dropped.
 const MOVED: usize = 1 << 12;
 /// The number of moved entries that counts as one step.
 const SHIFTED: usize = 64;
@@ -48,7 +48,7 @@ impl Histogram {
         self.total
     }
 
-    /// Returns the `q`-quantile, with `q` in [0, 1]; `None` without values.
+    /// Returns the `q`-quantile, with `q` in [0, 1]; `None` if there are no values.
     pub(crate) fn quantile(&self, q: f64) -> Option<u32> {
         let rank = (q * self.total as f64).ceil().max(1.0) as u64;
         let mut seen = 0;

@@ -43,7 +43,7 @@ impl Protocol {
 /// The data of a connection or stream in one direction, and its diagnosis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The number of the flow in this diagnosis, from 1.
+    /// The flow's number in this diagnosis, from 1.
     pub number: u64,
     /// The transport protocol of the flow.
     pub protocol: Protocol,
@@ -76,7 +76,7 @@ pub struct Flow {
     pub delays: Track,
     /// The kilobytes delivered over time; empty if no acknowledgements were seen.
     pub delivered: Track,
-    /// The features of each loss for the combined verdict; `None` where none are known.
+    /// The features of each loss for the combined verdict; `None` if they are not known.
     pub features: Vec<Option<Features>>,
 }
 

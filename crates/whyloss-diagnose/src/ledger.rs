@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::loss::{Counts, Event, Loss, Side};
 use crate::steps::step;
 
-/// The highest number of losses kept, and of events.
+/// Maximum number of losses kept, and of events.
 pub(crate) const KEPT: usize = 1 << 16;
-/// The highest number of ranges that may still be reported as duplicates.
+/// Maximum number of ranges that may still be reported as duplicates.
 const EXPECTED: usize = 256;
-/// The highest number of losses examined for the one that a duplicate refers to.
+/// Maximum number of losses examined for the one that a duplicate refers to.
 const LOOKED_AT: usize = 1 << 10;
 
 /// The losses, loss events and counts of one direction.
@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     /// Keeps a loss that stands for several packets. If it continues the last loss of the same gap,
-    /// extends that one.
+    /// extends the last loss.
     pub(crate) fn keep_on(&mut self, loss: Loss) {
         if let Some(last) = self.losses.last_mut()
             && last.packets > 1

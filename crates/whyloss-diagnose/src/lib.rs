@@ -80,7 +80,7 @@ pub struct Options {
     /// The number of flows kept, those with the most losses; 10,000 by default.
     pub flows: usize,
     /// The number of bytes of memory that a diagnosis may take, without decompression; 1 GiB by
-    /// default. At the limit, the longest-idle connections are closed, and the flows with the
+    /// default. When it is reached, the longest-idle connections are closed, and the flows with the
     /// fewest losses are dropped. [`Diagnosis::notes`] report this.
     pub memory: u64,
     /// The number of bytes of [`Self::memory`] that the caller uses for something else, such as a
@@ -292,7 +292,7 @@ struct Kept {
     limit: usize,
     memory: Memory,
     bytes: usize,
-    /// The number of flows dropped, for the limit or for lack of memory.
+    /// The number of flows dropped, because of their limit or of the memory limit.
     dropped: u64,
     forgotten: u64,
 }

@@ -13,7 +13,7 @@ pub struct Loss {
     /// before that point, it is the time at which the gap showed.
     pub time: u64,
     /// The number of the lost frame in the capture, from 1. For a packet lost before the point of
-    /// capture, it is the number of the frame that showed the gap.
+    /// capture, the frame that showed the gap.
     pub frame: u64,
     /// The offset of the first lost byte from the first byte seen. For QUIC and RTP, the packet
     /// number from the first one seen.
@@ -32,16 +32,16 @@ pub struct Loss {
     /// The index of the loss event in [`Flow::events`](crate::Flow::events); `None` if the sender
     /// was not seen to react.
     pub event: Option<u32>,
-    /// The number of the transmission in the flow, from 1, retransmissions included.
+    /// The position of the transmission in the flow, from 1, retransmissions included.
     pub order: u64,
     /// The delays of packets near the lost one.
     pub around: Around,
     /// The number of packets in the run of losses to which this loss belongs.
     pub run: u32,
-    /// The cause and its probability; `None` if the data cannot tell.
+    /// The cause and its probability; `None` if the data does not show it.
     pub verdict: Option<Sure>,
-    /// The fate in the network's own log; `None` without
-    /// [`Diagnosis::compare`](crate::Diagnosis::compare).
+    /// The fate in the network's own log; `None` if
+    /// [`Diagnosis::compare`](crate::Diagnosis::compare) did not set it.
     pub truth: Option<Fate>,
 }
 
@@ -75,13 +75,13 @@ pub enum Side {
 /// The evidence for a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Evidence {
-    /// The acknowledgement echoes the time stamp of a later copy.
+    /// The acknowledgement echoes the timestamp of a later copy.
     TimeStamp,
-    /// A later packet was acknowledged selectively, and this one was not.
+    /// A later packet was acknowledged selectively, and the lost packet was not.
     Sack,
     /// The packet was sent again and acknowledged only after that.
     Retransmission,
-    /// The packet was missing at the point of capture. It came later, with a later time stamp or
+    /// The packet was missing at the point of capture. It came later, with a later timestamp or
     /// after more than a round trip.
     Gap,
     /// A number that is used once is missing (QUIC, RTP), or an endpoint's log declares the loss.

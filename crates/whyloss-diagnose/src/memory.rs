@@ -23,7 +23,7 @@ struct Shares {
 }
 
 impl Memory {
-    /// Creates a budget of `bytes` bytes, of which an eighth is left for readers and reports.
+    /// Creates a budget of `bytes` bytes. An eighth of it is left for readers and reports.
     pub(crate) fn new(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         Self(Rc::new(Shares {

@@ -1,6 +1,6 @@
-//! Keeps the numbers that have not come so far: one entry per gap, however long.
+//! Keeps the missing sequence numbers: one entry per gap, however long.
 //!
-//! Only numbers near an arrived packet have delays beside them ([`NEAR`]), so each becomes a loss
+//! Only numbers near an arrived packet have delays next to them ([`NEAR`]), so each becomes a loss
 //! of its own. The numbers between become one loss that stands for all of them.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::loss::Loss;
 use crate::steps::step;
 
-/// The highest number of missing numbers that may still come.
+/// Maximum number of missing numbers that may still come.
 const WAITING: u64 = 1 << 10;
 
 /// A gap when it appears.
@@ -199,7 +199,8 @@ mod tests {
         all
     }
 
-    /// Any gaps, late arrivals and requests: the same numbers are lost as with a list of them.
+    /// Any gaps, late arrivals and requests: the same numbers are lost as with a plain list of
+    /// numbers.
     #[test]
     fn ranges_tell_what_a_list_of_numbers_tells() {
         let mut state = 1_u64;

@@ -12,10 +12,10 @@ use crate::steps::step;
 /// The largest lag in ns at which a packet is still sorted into its place. A larger lag means that
 /// the clock was set back.
 const FARTHEST: u64 = 2_000_000_000;
-/// The highest number of waiting packets.
+/// Maximum number of waiting packets.
 const WAITING: usize = 1 << 16;
 
-/// Holds packets back until earlier ones have come.
+/// Holds packets back until earlier ones have arrived.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
     waiting: BinaryHeap<Reverse<Waiting<T>>>,
@@ -35,7 +35,7 @@ pub(crate) struct Order<T> {
     pub(crate) late: u64,
     /// The number of times that the clock was set back.
     pub(crate) set_back: u64,
-    /// The number of packets released too early for lack of memory.
+    /// The number of packets released too early at the memory limit.
     pub(crate) early: u64,
 }
 
@@ -138,7 +138,7 @@ impl<T> Order<T> {
 mod tests {
     use super::*;
 
-    /// Returns the times in the order in which they come out.
+    /// Returns the times in the order of release.
     fn order(times: &[u64]) -> Vec<u64> {
         let mut order = Order::new(usize::MAX);
         let mut out = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
     }
 
-    /// The same as a list that is searched from its end, as the order was kept before.
+    /// Any times: the order equals that of a list that is searched from its end.
     #[test]
     fn any_times_come_out_as_from_a_list() {
         let mut state = 7_u64;

@@ -7,7 +7,7 @@ use crate::loss::{Evidence, Loss, Side};
 
 /// The quantile of delivery rates that stands for the path's rate between losses.
 const FULL: f64 = 0.9;
-/// The lowest number of delays for which queueing delays are reported.
+/// Minimum number of delays for which queueing delays are reported.
 const DELAYS: u64 = 10;
 
 /// The summary of a path. A value is `None` if the flow does not show it.

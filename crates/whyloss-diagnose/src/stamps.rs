@@ -1,4 +1,4 @@
-//! Converts a sender's 32-bit time stamps to ticks, and to times once the length of a tick is
+//! Converts a sender's 32-bit timestamps to ticks, and to times once the length of a tick is
 //! known.
 
 use whyloss::{Duration, Time};

@@ -1,7 +1,7 @@
 //! Records a quantity over time in bounded memory: minimum, mean and maximum of each of a few
 //! hundred spans, whose length grows with the recording.
 
-/// The highest number of spans; even.
+/// Maximum number of spans; even.
 const SPANS: usize = 256;
 /// The length of the first spans, in ns.
 const FIRST: u64 = 1_000_000;

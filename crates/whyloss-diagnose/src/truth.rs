@@ -33,7 +33,7 @@ pub struct Passage {
     pub destination: SocketAddr,
     /// The sequence number of TCP.
     pub sequence: u32,
-    /// The number of the packet in the order of sending, equal at each link that it crosses.
+    /// The packet's number in the order of sending, equal at each link that it crosses.
     pub packet: u64,
     /// The size of the IP packet in bytes.
     pub bytes: u32,
@@ -308,7 +308,7 @@ impl Flow {
                 i128::from(self.span.0) <= time && time <= i128::from(self.span.1)
             })
         };
-        // Unacknowledged data at the end may still be under way.
+        // Unacknowledged data at the end may still be in flight.
         let (first, acknowledged) = (self.first_sequence, self.acknowledged);
         let over = |lost: &&Lost| {
             let offset = u64::from(lost.sequence.wrapping_sub(first));
@@ -339,7 +339,8 @@ impl Flow {
     }
 }
 
-/// Returns the indices of the packets that may be this loss. `lost` is sorted by sequence number.
+/// Returns the indices of the packets that `loss` may stand for. `lost` is sorted by sequence
+/// number.
 fn candidates(first: u32, loss: &Loss, lost: &[Lost]) -> Vec<usize> {
     let start = first.wrapping_add(loss.offset as u32);
     let end = start.wrapping_add(loss.bytes.max(1));

@@ -181,8 +181,8 @@ fn sixty_links_of_either_kind() {
     });
 }
 
-/// A packet in 50 is held up by 5 to 100 ms: that is a delay beside the jitter, but no multiple of
-/// one time.
+/// A packet in 50 is delayed by 5 to 100 ms, in addition to the jitter. The delays are no multiples
+/// of one time, so no retransmission is found.
 #[test]
 fn stalls_are_no_retransmission() {
     let mut random = Streams::new(5).stream("stalls", 0);

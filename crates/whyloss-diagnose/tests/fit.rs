@@ -116,8 +116,8 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Parameters)> {
     ]
 }
 
-/// Of 200 draws with a chance of 0.95 each, 181 to 198 hit: outside lie 0.7 %. Recordings have half
-/// of the lengths above.
+/// Of 200 draws with a chance of 0.95 each, 181 to 198 hit; other counts have a probability of 0.7
+/// %. Recordings have half of the lengths above.
 #[test]
 fn parameters_come_back_within_their_intervals() {
     std::thread::scope(|scope| {
@@ -170,7 +170,7 @@ fn the_right_model_is_chosen() {
     choose(3);
 }
 
-/// The claim: nine draws of ten.
+/// At least nine draws of ten choose the right model.
 #[test]
 #[ignore = "takes more than a minute; CI runs it"]
 fn the_right_model_is_chosen_in_nine_of_ten_draws() {

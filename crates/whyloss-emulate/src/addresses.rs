@@ -68,7 +68,7 @@ pub fn is_forwarded(address: IpAddr) -> bool {
 const RUN_BITS: u8 = 6;
 /// The number of bits that distinguish runs inside a host.
 const INNER_BITS: u8 = 3;
-/// The lowest number of bits that distinguish the hosts of a run.
+/// Minimum number of bits that distinguish the hosts of a run.
 const HOST_BITS: u8 = 4;
 
 impl Prefix {

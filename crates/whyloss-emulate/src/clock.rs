@@ -36,7 +36,7 @@ pub(crate) fn time_of_day() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Returns the processor time of this process so far, in seconds: of all threads, without child
+/// Returns the processor time of all threads of this process so far, in seconds, without child
 /// processes. Returns `None` where the system does not report it.
 pub(crate) fn processor() -> Option<f64> {
     #[cfg(target_os = "linux")]

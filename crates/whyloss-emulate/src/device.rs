@@ -70,7 +70,7 @@ pub(crate) struct Shape<'a> {
     pub(crate) prefix: u8,
     /// The size of the largest packet, in bytes.
     pub(crate) mtu: u16,
-    /// Whether packets without another route go there.
+    /// Whether packets without another route enter the device.
     pub(crate) default: bool,
 }
 
@@ -175,7 +175,7 @@ impl Tun {
             (name.trim() == self.name).then(|| counts.split_ascii_whitespace())
         });
         // Received: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then the same
-        // of what was sent.
+        // for sent packets.
         let counts: Vec<u64> = line
             .map(|counts| counts.map(|count| count.parse().unwrap_or(0)).collect())
             .unwrap_or_default();

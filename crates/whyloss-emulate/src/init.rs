@@ -1,4 +1,4 @@
-//! The two processes between the emulator and a command, by which nothing outlives the emulator.
+//! The two processes between the emulator and a command, so that nothing outlives the emulator.
 //!
 //! ```text
 //! emulator ── keeper ── first ── command ── …

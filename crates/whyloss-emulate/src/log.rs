@@ -42,8 +42,8 @@ const BATCH: usize = 1 << 9;
 /// The longest time for which a record waits for its batch.
 const OLDEST: Duration = Duration::from_millis(10);
 
-/// The highest number of batches that wait for the disk. Beyond it, the emulator waits too, which
-/// its lateness shows.
+/// Maximum number of batches that wait for the disk. When it is reached, the emulator waits too,
+/// which its lateness shows.
 const BACKLOG: usize = 1 << 7;
 
 /// The longest time for which a record waits in memory.
@@ -170,7 +170,7 @@ impl Log {
         self.thread.is_finished()
     }
 
-    /// Writes what is left.
+    /// Writes the remaining batches.
     pub(crate) fn finish(mut self) -> Result<(), WriteError> {
         self.hand_over();
         drop(self.sender);
@@ -404,6 +404,6 @@ fn comment(hop: &Hop, fate: Fate, fault: Option<Fault>, link: &str) -> Option<St
             Some(Fault::Device) => "emulator's fault: the kernel did not take it".into(),
             _ => "emulator's fault: delivered late".into(),
         },
-        Fate::Unfinished => format!("under way on {link} when the run ended"),
+        Fate::Unfinished => format!("in flight on {link} when the run ended"),
     })
 }

@@ -42,9 +42,9 @@ enum Kind {
 /// A link's answer about a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
-    /// The number of this answer, counted over all links in order.
+    /// The answer's number, counted over all links in order.
     pub offer: u64,
-    /// The number of the packet, from 0, in the order in which hosts sent packets.
+    /// The packet's number, from 0, in the order in which hosts sent packets.
     pub packet: u64,
     /// The index of the link.
     pub link: usize,
@@ -83,7 +83,7 @@ pub enum Outcome {
 pub struct Offer {
     /// The caller's number for the packet; [`Service::poll`] returns it with the fate.
     pub ticket: u32,
-    /// The number of the flow, by which fair queues distinguish flows.
+    /// The flow's number, by which fair queues distinguish flows.
     pub flow: u32,
     /// The size of the IP packet, in bytes.
     pub size: u32,
@@ -154,29 +154,29 @@ impl Service {
     }
 }
 
-/// The links, the routes, and the packets under way. `P` is what a packet carries.
+/// The links, the routes, and the packets in flight. `P` is what a packet carries.
 #[derive(Debug)]
 pub struct Network<P> {
     links: Vec<Service>,
     /// The indices of the links that answer later.
     later: Vec<usize>,
-    /// The links from each host to each other host; `None` without a route.
+    /// The links from each host to each other host; `None` if there is no route.
     routes: Vec<Vec<Option<Vec<usize>>>>,
-    /// The packets under way, by time and order.
+    /// The packets in flight, by time and order.
     due: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    /// The packets under way, and free slots.
+    /// The packets in flight, and free slots.
     transits: Vec<Option<Transit<P>>>,
     free: Vec<usize>,
     offers: u64,
     packets: u64,
 }
 
-/// A packet that is under way.
+/// A packet in flight.
 #[derive(Debug)]
 pub struct Transit<P> {
     /// The contents of the packet.
     pub payload: P,
-    /// The number of the packet, in the order in which hosts sent packets.
+    /// The packet's number, in the order in which hosts sent packets.
     pub packet: u64,
     /// The index of the host that sent the packet.
     pub from: usize,
@@ -199,13 +199,13 @@ pub struct Sent {
     pub to: usize,
     /// The size of the IP packet, in bytes.
     pub size: u32,
-    /// The number of the flow; see [`Offer::flow`].
+    /// The flow's number; see [`Offer::flow`].
     pub flow: u32,
 }
 
 /// Receives the answers of links from a [`Network`].
 pub trait Watch<P> {
-    /// Reports that a link has answered and the packet goes on to another link.
+    /// Reports that a link has answered and the packet continues to another link.
     fn passed(&mut self, hop: &Hop, payload: &mut P);
     /// Reports that a link has lost the packet.
     fn lost(&mut self, hop: &Hop, payload: P);
@@ -268,7 +268,7 @@ impl<P> Network<P> {
         Ok(())
     }
 
-    /// Returns when to call [`Self::take_due`] again; [`Time::MAX`] if no packet is under way.
+    /// Returns when to call [`Self::take_due`] again; [`Time::MAX`] if no packet is in flight.
     pub fn next_due(&self) -> Time {
         let arrival = self.due.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
         let events = self.later.iter().map(|&link| self.links[link].next_event());
@@ -332,13 +332,13 @@ impl<P> Network<P> {
         }
     }
 
-    /// Returns the number of packets under way.
+    /// Returns the number of packets in flight.
     pub fn under_way(&self) -> usize {
         self.transits.len() - self.free.len()
     }
 
     /// Lets links report the fates of the packets that they hold. Then removes and returns all
-    /// packets that are still under way.
+    /// packets that are still in flight.
     pub fn drain(
         &mut self,
         mut bits: impl FnMut(&mut P, &[u32]),
@@ -519,7 +519,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// 8 Mbit/s: 1000 bytes take 1 ms; 4 Mbit/s: 2 ms, where one may wait.
+    /// Links of 8 and 4 Mbit/s: 1000 bytes take 1 ms and 2 ms. One packet may wait at the second.
     #[test]
     fn two_links_by_hand() {
         let plans = [plan(8, 10, 10), plan(4, 5, 1)];
@@ -551,8 +551,7 @@ mod tests {
         assert_eq!(network.under_way(), 0);
     }
 
-    /// The same, looked at long after all is over but before a packet was taken: the fourth is
-    /// refused all the same.
+    /// As above, but the network is polled only after the end: the fourth packet is still refused.
     #[test]
     fn a_late_look_changes_nothing() {
         let plans = [plan(8, 10, 10), plan(4, 5, 1)];

@@ -143,7 +143,7 @@ fn each(
     }
 }
 
-/// Writes the log of a run as `packets.parquet` beside it.
+/// Writes the log of a run as `packets.parquet` next to it.
 ///
 /// # Errors
 /// Returns an error if the log cannot be read, or the file cannot be written.
@@ -161,7 +161,7 @@ pub fn write(directory: &Path) -> Result<(), ArchiveError> {
     files.finish().map_err(failed)
 }
 
-/// Words in the order in which they first came.
+/// Words in the order of their first appearance.
 #[derive(Default)]
 struct Interned {
     places: HashMap<String, u32>,

@@ -109,8 +109,8 @@ impl Ground {
             count,
             nested: inside.is_some(),
         })?;
-        // By its address, so that two runs that choose the same slot meet here, and one of them is
-        // told so.
+        // By its address, so that two runs that choose the same slot meet here, and one of them
+        // gets an error.
         let number = slot.base >> (32 - slot.length);
         let device = format!("{DEVICES}{number:x}");
         Ok(Self {

@@ -45,16 +45,16 @@ const SERVER: usize = 0;
 /// The index of the host of the client; see [`SERVER`].
 const CLIENT: usize = 1;
 
-/// The highest number of clients at once. Datagrams of further clients are strays.
+/// Maximum number of clients at once. Datagrams of further clients are strays.
 const MOST_CLIENTS: usize = 1_024;
 /// The silence in both directions after which a client is forgotten.
 const IDLE: Duration = Duration::from_secs(120);
-/// The highest number of batches between the readers and the forwarder. Further datagrams wait in
+/// Maximum number of batches between the readers and the forwarder. Further datagrams wait in
 /// the kernel's buffers.
 const BACKLOG: usize = 4_096;
 /// The requested size of the kernel's buffers, in bytes.
 const BUFFER: usize = 4 << 20;
-/// The longest sleep, and the interval at which readers check whether to go on.
+/// The longest sleep, and the interval at which readers check whether to continue.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// Batches taken before a turn ends.
 const BURST: usize = 32;
@@ -74,7 +74,7 @@ pub struct ProxyOptions {
     pub log: Option<PathBuf>,
     /// The seed of queues and channels.
     pub seed: u64,
-    /// The lateness from which a packet counts as the emulator's fault.
+    /// The smallest lateness that counts as the emulator's fault.
     pub late_bound: Duration,
     /// The longest time of the run; `None` for no limit.
     pub most_time: Option<Duration>,

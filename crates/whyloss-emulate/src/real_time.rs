@@ -72,8 +72,8 @@ mod tests {
         unsafe { libc::sched_getscheduler(0) }
     }
 
-    /// The work after a run, which turns its log into a table and a page in a fifth of a second,
-    /// keeps no other link waiting.
+    /// The work after a run turns its log into a table and a page in a fifth of a second, and does
+    /// not delay other links.
     #[test]
     fn the_priority_ends_with_it() {
         let asked = RealTime::ask();

@@ -2,8 +2,8 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `offer` | the number of the line, in the order in which packets were offered to links |
-//! | `packet` | the number of the packet, in the order in which hosts sent packets |
+//! | `offer` | the line's number, in the order in which packets were offered to links |
+//! | `packet` | the packet's number, in the order in which hosts sent packets |
 //! | `link`, `from`, `to` | the link; the hosts at the ends of the packet's route |
 //! | `protocol`, `source`, `destination`, `source_port`, `destination_port`, `sequence`, `ip_id` | fields of the packet's headers, as sent |
 //! | `bytes` | the size of the IP packet in bytes |
@@ -25,9 +25,9 @@ use crate::header::Headers;
 /// One packet at one link, as a line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// The number of the line, in the order in which packets were offered to links.
+    /// The line's number, in the order in which packets were offered to links.
     pub offer: u64,
-    /// The number of the packet, in the order in which hosts sent packets.
+    /// The packet's number, in the order in which hosts sent packets.
     pub packet: u64,
     /// The name of the link.
     pub link: String,

@@ -28,7 +28,7 @@ pub fn replay(plans: &[LinkPlan], seed: u64, mut records: Vec<Record>) -> Replay
         offers: records.len() as u64,
         ..Replayed::default()
     };
-    // How many waited for packets whose fate is told later.
+    // The number of waiting packets for those whose fate is reported later.
     let mut waited = vec![0; records.len()];
     for (index, record) in records.iter().enumerate() {
         let Some(link) = plans.iter().position(|plan| plan.name == record.link) else {
@@ -228,7 +228,7 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
     }
 
     /// Offers packets after these gaps, in microseconds. The caller looks at the network only then,
-    /// as late as it may be, and ends with some packets under way.
+    /// as late as it may be, and ends with some packets in flight.
     fn log(links: &Links, offers: &[(u64, u32, u16)]) -> Vec<Record> {
         let hosts = [0, links.scenario.nodes.len() - 1].map(|node| HostPlan {
             name: String::new(),
@@ -281,8 +281,8 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Every packet has one record at each link that it came to, and the links answer again as
-        /// they did.
+        /// Every packet has one record at each link that it reached, and the replayed links give
+        /// the same answers.
         #[test]
         fn links_answer_again_as_they_did(
             kinds in prop::collection::vec(0..LINKS.len(), 1..4),
@@ -295,14 +295,14 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
             let replayed = replay(&links.plans(), 7, records.clone());
             prop_assert_eq!(&replayed.first, &None);
             prop_assert_eq!(replayed.offers, records.len() as u64);
-            // A log that says otherwise is told from it.
+            // A log with other fates is found to differ.
             let mut wrong = records;
             wrong[0].scheduled += 1;
             prop_assert_eq!(replay(&links.plans(), 7, wrong).differences, 1);
         }
     }
 
-    /// Packets of 1000 bytes take 2 ms each and come every millisecond; there is room for all.
+    /// Packets of 1000 bytes take 2 ms each and arrive every millisecond, with unlimited room.
     /// CoDel's target is 2 ms, its interval 10 ms.
     #[test]
     fn codel_drops_as_packets_leave() {

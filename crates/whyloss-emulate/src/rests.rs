@@ -2,8 +2,8 @@
 //!
 //! Sleeping until the next packet and waking up costs many times more than moving a packet.
 //! Therefore a thread with frequent turns rests for a moment between them and then takes all
-//! packets that have come, as network cards moderate interrupts. Turns that are further apart have
-//! no rests, and packets leave at their times.
+//! packets that have arrived, as network cards moderate interrupts. Turns that are further apart
+//! have no rests, and packets leave at their times.
 
 use std::thread;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::clock::monotonic;
 
 /// The length of a rest in nanoseconds, by which a packet may leave or be taken later.
 const REST: u64 = 100_000;
-/// The number of closely spaced turns from which turns count as crowded.
+/// Minimum number of closely spaced turns that count as crowded.
 const CROWD: u32 = 16;
 
 /// The time of the last turn, and the crowding of turns.

@@ -36,7 +36,7 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// The seed of queues and channels.
     pub seed: u64,
-    /// The lateness from which a packet counts as the emulator's fault.
+    /// The smallest lateness that counts as the emulator's fault.
     pub late_bound: Duration,
     /// The size of the largest packet, in bytes. Hosts fragment larger packets, or refuse them with
     /// the MTU.

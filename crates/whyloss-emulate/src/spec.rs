@@ -2,7 +2,7 @@
 //!
 //! Links, queues and channels have the names, units and messages of scenarios
 //! (`docs/reference/scenario-links.md`), because the scenario parser reads them. A file may hold
-//! links alone, or a whole scenario of which only the links are used.
+//! links alone, or a whole scenario. Only its links are used.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -30,7 +30,8 @@ pub struct Links {
     pub scenario: Scenario,
     /// The text of the scenario.
     pub text: String,
-    /// The settings beside the text, for a replay. Traces of links have their names in `traces`.
+    /// The settings in addition to the text, for a replay. Traces of links have their names in
+    /// `traces`.
     pub sets: Pairs,
     /// The trace files: their names in a replay, and their text.
     pub traces: Pairs,
@@ -78,7 +79,7 @@ pub struct Plan {
     pub hosts: Vec<HostPlan>,
     /// The links of the run.
     pub links: Vec<LinkPlan>,
-    /// The links from each host to each other host, by index; `None` without a route.
+    /// The links from each host to each other host, by index; `None` if there is no route.
     pub routes: Vec<Vec<Option<Vec<usize>>>>,
 }
 
@@ -241,8 +242,8 @@ impl Links {
     }
 }
 
-/// Adds what a scenario must have and a run does not need. Returns the settings beside a text that
-/// was read from `file`, and the traces that both name, under new names.
+/// Adds what a scenario must have and a run does not need. Returns the settings in addition to a
+/// text that was read from `file`, and the traces that both name, under new names.
 fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut traces = Vec::new();

@@ -30,7 +30,7 @@ pub struct LinkCounts {
     pub channel: u64,
     /// The number of packets on the link when the run ended.
     pub unfinished: u64,
-    /// The highest number of packets that an arrival found waiting.
+    /// The highest number of waiting packets that an arrival found.
     pub most_waiting: u32,
 }
 
@@ -85,7 +85,7 @@ pub struct Summary {
     pub links: Vec<LinkCounts>,
     /// The statistics of how late packets left, in nanoseconds.
     pub lateness: Lateness,
-    /// The lateness from which a packet is a fault, in nanoseconds.
+    /// The smallest lateness that is a fault, in nanoseconds.
     pub late_bound_ns: u64,
     /// The faults of the emulator.
     pub faults: Faults,

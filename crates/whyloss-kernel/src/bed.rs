@@ -85,7 +85,7 @@ pub struct Bed {
     pub scratch: PathBuf,
 }
 
-/// A transfer that is under way.
+/// A transfer in progress.
 #[derive(Debug)]
 pub struct Running {
     child: Child,

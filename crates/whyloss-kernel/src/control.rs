@@ -16,7 +16,7 @@ pub struct Control {
     pub summary: &'static str,
     /// The source of the algorithm.
     pub source: &'static str,
-    /// The algorithm, by which events name the control.
+    /// The algorithm; events identify the control by it.
     pub algorithm: Algorithm,
 }
 

@@ -36,7 +36,7 @@ pub enum KernelError {
         /// The process that holds it, if it is known.
         holder: Option<u32>,
     },
-    /// No control of that name is loaded.
+    /// No control with this name is loaded.
     #[error("`{0}` is not loaded")]
     NotLoaded(String),
     /// Another process holds the control.
@@ -44,7 +44,7 @@ pub enum KernelError {
     Held {
         /// The name of the control.
         name: String,
-        /// The number of the process that holds the control.
+        /// The PID of the process that holds the control.
         process: u32,
     },
     /// Another process watches the control already.
@@ -52,7 +52,7 @@ pub enum KernelError {
     Watched {
         /// The name of the control.
         name: String,
-        /// The number of the process that watches the control.
+        /// The PID of the process that watches the control.
         process: u32,
     },
     /// There is no BPF file system for pins.

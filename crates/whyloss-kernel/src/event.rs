@@ -46,7 +46,7 @@ pub enum Detection {
 /// The state of the kernel's recovery (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// No recovery is under way.
+    /// No recovery is in progress.
     Open,
     /// No recovery yet, but a segment arrived out of order.
     Disorder,
@@ -61,14 +61,15 @@ pub enum Recovery {
 /// One event of one socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The number of the socket, unique within its control.
+    /// The socket's number, unique within its control.
     pub id: u64,
     /// The arrival time of the packet, or the expiry of the timer, in µs of the machine's monotonic
     /// clock.
     pub now_us: u64,
     /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
     pub estimate: u64,
-    /// The number of the event among the socket's events in this watch, dropped events included.
+    /// The serial number of the event among the socket's events in this watch, dropped events
+    /// included.
     pub serial: u32,
     /// The kind of the event.
     pub kind: Kind,
@@ -100,7 +101,7 @@ pub struct Event {
     pub lost_out: u32,
     /// The payload of a full segment, in bytes.
     pub mss: u32,
-    /// The peer's latest time stamp, in its ticks; 0 for none.
+    /// The peer's latest timestamp, in its ticks; 0 for none.
     pub stamp: u32,
     /// Whether the program's predictor sees congestion.
     pub congested: bool,

@@ -3,8 +3,8 @@
 //!
 //! Classifiers use integers on both sides, so their states after each acknowledgement and their
 //! verdicts must be equal. Estimates in fixed point may differ from the core's reals by rounding;
-//! [`Bound`] follows the error through each filter, sample by sample, as derived at the head of the
-//! filter's file in `src/bpf`.
+//! [`Bound`] follows the error through each filter, sample by sample, as derived in the opening
+//! comment of the filter's file in `src/bpf`.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ pub struct Tally {
     pub sockets: u64,
     /// The number of sockets that were first seen later; their events are not compared.
     pub met_late: u64,
-    /// The number of sockets that lost events for lack of room; their later events are not
-    /// compared.
+    /// The number of sockets whose events were dropped because the buffer was full; their later
+    /// events are not compared.
     pub broken: u64,
     /// The number of events received.
     pub events: u64,

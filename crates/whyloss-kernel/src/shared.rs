@@ -20,9 +20,9 @@ pub(crate) struct Shared {
     pub(crate) watched_until_us: u64,
     /// The number of the watch.
     pub(crate) session: u32,
-    /// The number of the process that watches.
+    /// The PID of the process that watches.
     pub(crate) watcher: u32,
-    /// The number of the process that holds the control; 0 if it is pinned.
+    /// The PID of the process that holds the control; 0 if it is pinned.
     pub(crate) holder: u32,
     /// The id of the map of states.
     pub(crate) states: u32,

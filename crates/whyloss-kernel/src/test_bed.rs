@@ -26,7 +26,7 @@ use crate::load::{Held, load};
 
 /// The confidence level of all intervals of the paper (Section 4).
 const CONFIDENCE: f64 = 0.975;
-/// The highest number of repetitions of a run in which the emulator had a fault.
+/// Maximum number of repetitions of a run in which the emulator had a fault.
 const AGAIN: u32 = 11;
 /// The queue limit of the router in packets, as in the simulation of the test bed.
 const QUEUE: u32 = 100;
@@ -218,7 +218,7 @@ struct Figure<'a> {
     axis: Axis,
     xs: &'a [f64],
     channel: &'a dyn Fn(f64) -> String,
-    /// The loss rate in per cent from which the order of controls is compared.
+    /// The lowest loss rate, in per cent, at which the order of controls is compared.
     much: f64,
     letter: &'a str,
     others: bool,
@@ -448,7 +448,7 @@ const PAIRS: [[(&str, &str); 2]; 5] = [
     [("whyloss", "Whyloss"), ("cubic", "CUBIC")],
 ];
 
-/// Runs `mar-fig-8-kernel`, with five flows of two controls in all mixtures.
+/// Runs `mar-fig-8-kernel`: five flows, with every mixture of two controls.
 ///
 /// # Errors
 /// Returns the errors of [`fig_10`].

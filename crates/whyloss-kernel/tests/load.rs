@@ -18,7 +18,7 @@ fn is_registered(name: &str) -> bool {
         .any(|loaded| loaded.name == name && loaded.registered)
 }
 
-/// Plays the process that is killed below: alone, it does nothing.
+/// The process that the test below kills. Run alone, it does nothing.
 #[test]
 fn a_process_that_holds_a_control() {
     if let Ok(name) = std::env::var(NAME) {

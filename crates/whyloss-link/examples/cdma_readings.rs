@@ -1,4 +1,4 @@
-//! Prints the loss and error rates of each plausible reading of the CDMA channel beside Table 1 of
+//! Prints the loss and error rates of each plausible reading of the CDMA channel next to Table 1 of
 //! Cen, Cosman and Voelker (2002).
 //!
 //! usage: `cargo run --release -p whyloss-link --example cdma_readings [TRIALS [READING]]` (100 by default, as in the

@@ -16,13 +16,13 @@
 
 use whyloss::Duration;
 
-/// The highest number of tries per frame that a scenario may ask for.
+/// Maximum number of tries per frame that a scenario may ask for.
 pub const MOST_TRIES: u32 = 64;
 
 /// Describes a link that retransmits lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArqSpec {
-    /// The highest number of times that the link sends a frame, from 1 to [`MOST_TRIES`].
+    /// Maximum number of times that the link sends a frame, from 1 to [`MOST_TRIES`].
     pub tries: u32,
     /// The time from a try's last bit until the sender knows that the try was lost and starts the
     /// next one.

@@ -1,7 +1,7 @@
 //! Aggregation: a link that pays for access once per burst (802.11's A-MPDU).
 //!
 //! ```text
-//! free, someone waits   access: so long nothing is sent, while more may come
+//! free, someone waits   access time: nothing is sent, while more may arrive
 //! then                  a burst of those that wait: up to n packets, and no further one once it has lasted for the airtime
 //! end of the burst      all of it is handed on at once; a packet that its channel lost is lost (or, with ARQ, sent
 //!                       again within the burst)
@@ -12,13 +12,13 @@
 
 use whyloss::Duration;
 
-/// The highest number of packets per burst that a scenario may ask for.
+/// Maximum number of packets per burst that a scenario may ask for.
 pub const MOST_PACKETS: u32 = 1_024;
 
 /// Describes a link that pays for access once per burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstSpec {
-    /// The highest number of packets in a burst, from 1 to [`MOST_PACKETS`].
+    /// Maximum number of packets in a burst, from 1 to [`MOST_PACKETS`].
     pub packets: u32,
     /// The duration of a burst after which no further packet joins it.
     pub airtime: Duration,

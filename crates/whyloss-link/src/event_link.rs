@@ -7,7 +7,7 @@
 //! ```text
 //! offer(now, ticket, …)   a packet has come
 //! next_event()            when to ask again, at the latest
-//! poll(now)               the next packet whose fate has come, until there is none
+//! poll(now)               the next packet whose fate is due, until there is none
 //! ```
 //!
 //! If a [handover](crate::handover) copied a packet, `poll` returns its ticket twice. After the
@@ -64,12 +64,12 @@ pub struct EventLink {
     /// The packets lost without being sent, in the order of their losses, and whether they lacked
     /// room.
     lost: VecDeque<(u32, Fate, bool)>,
-    /// The packets under way, ordered by the time of their fate, then by service. New packets
+    /// The packets in flight, ordered by the time of their fate, then by service. New packets
     /// usually come last.
     under_way: VecDeque<Coming>,
     /// The packet that begins transmission and will arrive, if the owner wants [to know
-    /// then](Self::tell_at_turns): start time, ticket, fate and kind. No other packet begins until
-    /// `poll` has returned this one.
+    /// then](Self::tell_at_turns): start time, ticket, fate and kind. No other transmission begins
+    /// until `poll` has returned this packet.
     begun: Option<(Time, u32, Fate, u8)>,
     tells_at_turns: bool,
     /// Whether every packet that is sent arrives, and in the order of sending.
@@ -77,13 +77,13 @@ pub struct EventLink {
     served: u64,
     /// The kind of the last packet that `poll` returned, if it took the link's time.
     told: Option<u8>,
-    /// Whether that packet was lost for lack of room.
+    /// Whether the last packet that `poll` returned was lost because the queue was full.
     overflowed: bool,
     /// The channel's effect on each held packet, by ticket, if [`Self::keep_what_packets_meet`] was
     /// called.
     met: Option<BTreeMap<u32, Met>>,
-    /// The copied packets of which neither copy has been returned, with the time when the copy
-    /// came.
+    /// The copied packets whose original and copy are both still to be returned, with the arrival
+    /// time of the copy.
     copied: VecDeque<(u32, Time)>,
     /// The time of the copy of the last packet that `poll` returned.
     again: Option<Time>,
@@ -99,11 +99,11 @@ pub struct Met {
     pub bits: Vec<u32>,
 }
 
-/// A packet under way: the time of its fate, its number in the order of service, its ticket, the
+/// A packet in flight: the time of its fate, its position in the order of service, its ticket, the
 /// kind of its fate and its first damaged bit.
 type Coming = (Time, u64, u32, u8, u32);
 
-/// The part of a link that sends packets when their turn has come.
+/// The part of a link that sends packets at their turn.
 #[derive(Clone, Debug)]
 struct Server {
     pace: Pace,
@@ -345,7 +345,8 @@ impl EventLink {
         self.told.is_some()
     }
 
-    /// Returns whether the packet that [`Self::poll`] returned last was lost for lack of room.
+    /// Returns whether the packet that [`Self::poll`] returned last was lost because
+    /// the queue was full.
     pub fn overflowed(&self) -> bool {
         self.overflowed
     }
@@ -369,7 +370,7 @@ impl EventLink {
         self.again
     }
 
-    /// Returns the time at which the copy of this packet came, if neither has been returned.
+    /// Returns the arrival time of this packet's copy, if neither has been returned.
     #[cold]
     fn take_copied(&mut self, ticket: u32) -> Option<Time> {
         // It is usually the first, because fates come in the order of the queue.
@@ -384,7 +385,7 @@ impl EventLink {
         self.turns.len()
     }
 
-    /// Starts every transmission whose turn has come by `now`.
+    /// Starts every transmission that is due by `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
         let somebody_may_go =

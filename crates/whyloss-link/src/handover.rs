@@ -1,7 +1,7 @@
 //! A handover: at one moment a link becomes another one.
 //!
 //! ```text
-//! at             what waits is sent by the new link, is lost in one bunch, or is sent twice
+//! at             waiting packets are sent by the new link, are lost in one bunch, or are sent twice
 //! at … + pause   no transmission starts; arriving packets wait
 //! from then on   the new rate, the new delay, the new channel, the new limit of the queue
 //! in order       no packet arrives before one that departed ahead of the handover
@@ -12,8 +12,8 @@
 //!
 //! The backlog is *copied* if the old station forwards packets that the new station has received,
 //! too. The link sends all of them, then all of them again in that order, then later packets. With
-//! n waiting packets of sizes s, the new rate r, and b = max(at + pause, end of the transmission
-//! under way):
+//! n waiting packets of sizes s, the new rate r, and b = max(at + pause, end of the current
+//! transmission):
 //!
 //! ```text
 //! departs        packet k at b + 8/r·(s_1 + … + s_k), its copy 8/r·(s_1 + … + s_n) later

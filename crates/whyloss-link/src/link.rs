@@ -19,9 +19,9 @@ use crate::traced::Opportunities;
 pub struct LinkSpec {
     /// The rate at which bits leave; for a link with a trace, the mean rate of the trace.
     pub rate: Rate,
-    /// The recorded opportunities at which packets leave, which override the rate; `None` without a
-    /// trace. Such a link has no changes of delay, and its queue discipline decides as packets
-    /// arrive.
+    /// The recorded opportunities at which packets leave, which override the rate; `None` if the
+    /// link has a rate. A link with a trace has no changes of delay, and its queue discipline
+    /// decides as packets arrive.
     pub trace: Option<Opportunities>,
     /// The propagation delay, from a bit's departure to its arrival.
     pub delay: Duration,
@@ -35,14 +35,14 @@ pub struct LinkSpec {
     /// Whether packets are corrupted before the queue and then use none of the link's time. ns-2
     /// scripts use both orders. The default is after transmission, as on a radio.
     pub channel_before_queue: bool,
-    /// The retransmission of frames that the channel lost; `None` without it. This and the
-    /// following fields need an [`EventLink`](crate::EventLink).
+    /// The retransmission of frames that the channel lost; `None` if it retransmits none. This and
+    /// the following fields need an [`EventLink`](crate::EventLink).
     pub arq: Option<ArqSpec>,
     /// The Markov chain that the rate follows, with mean `rate`; `None` for a constant rate.
     pub rates: Option<MarkovRates>,
-    /// The distribution of the extra delay per packet; `None` without it.
+    /// The distribution of the extra delay per packet; `None` if there is none.
     pub jitter: Option<JitterSpec>,
-    /// The aggregation of several packets into one channel access; `None` without it.
+    /// The aggregation of several packets into one channel access; `None` if there is none.
     pub bursts: Option<BurstSpec>,
     /// The handovers of the link, in ascending order of time. They exclude `delay_changes`; a
     /// handover that changes the rate excludes `rates`.
@@ -86,7 +86,7 @@ pub struct Link {
     busy_until: Time,
     /// The packet size that takes the shortcut.
     size: u32,
-    /// The transmission time of a packet of that size.
+    /// The transmission time of a packet of this size.
     transmission: Duration,
     /// The transmission time plus the delay.
     crossing: Duration,
@@ -328,7 +328,7 @@ impl Link {
         self.rest.steady
     }
 
-    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
+    /// Returns the damaged bits of the last packet, as offsets in bits, in ascending order.
     /// The list is empty if the channel damages no bits or the packet did not reach it.
     pub fn damaged_bits(&self) -> &[u32] {
         self.rest.channel.damaged_bits()
@@ -425,7 +425,7 @@ mod tests {
         Link::new(&spec, Streams::new(0), 0)
     }
 
-    /// When packets of 1000 bytes offered at these times arrive.
+    /// Returns the arrival times of packets of 1000 bytes that are offered at these times.
     fn arrivals(link: &mut Link, offers: &[i64]) -> Vec<Time> {
         let arrival = |&at: &i64| match link.offer(millis(at), 1_000) {
             Fate::Delivered(at) => at,
@@ -504,8 +504,8 @@ mod tests {
         }
     }
 
-    /// Before the queue or after transmission, the same bits are damaged, and no packet is lost for
-    /// it.
+    /// Whether the channel is before the queue or after transmission, the same bits are damaged,
+    /// and no packet is lost.
     #[test]
     fn damage_is_told_not_acted_on() {
         let link = |channel_before_queue| {
@@ -535,8 +535,8 @@ mod tests {
         assert!((hit - 551).abs() < 64, "{hit}");
     }
 
-    /// It is open from the third packet of a size in a row on, and closed while others wait, for
-    /// other sizes, and where the delay changes.
+    /// The shortcut is open from the third packet of a size in a row on. It is closed while others
+    /// wait, for other sizes, and at a change of the delay.
     #[test]
     fn the_short_cut_is_taken() {
         let mut link = link(&[]);
@@ -572,7 +572,7 @@ mod tests {
     }
 
     proptest! {
-        /// The shortcut gives what the long way gives.
+        /// With and without the shortcut, all answers are equal.
         #[test]
         fn a_short_cut_changes_nothing(
             offers in prop::collection::vec((0i64..3_000_000, prop_oneof![Just(1_000u32), Just(40)]), 1..200),
@@ -588,7 +588,7 @@ mod tests {
             }
         }
 
-        /// FIFO: arrivals never decrease, whatever the queue and however the delay changes.
+        /// With any queue and any changes of the delay, a FIFO link's arrivals never decrease.
         #[test]
         fn nobody_overtakes(
             gaps in prop::collection::vec(0i64..3_000_000, 1..200),

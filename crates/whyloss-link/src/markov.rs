@@ -16,7 +16,7 @@ use whyloss::{Duration, Rate, Time};
 
 use crate::random::Random;
 
-/// The highest number of states of a chain.
+/// Maximum number of states of a chain.
 pub const MOST_STATES: usize = 64;
 
 /// The shortest mean time in a state.
@@ -193,8 +193,7 @@ mod tests {
         assert!((found - 6e6).abs() < 4.0 * sigma, "{found} ± {sigma}");
     }
 
-    /// Bits leave at the rate of the moment, whatever the packet size: two halves of a packet take
-    /// as long as the whole.
+    /// Bits leave at the rate of the moment: two halves of a packet take as long as the whole.
     #[test]
     fn halves_take_as_long_as_the_whole() {
         let rates = chain(&[(8_000, 3), (1_000, 2), (0, 1)]);
@@ -210,7 +209,7 @@ mod tests {
         assert!(apart < 1_000_000, "{apart}");
     }
 
-    /// Packets 5 s apart find each state as often as its share.
+    /// Packets 5 s apart find each state with its share of the time.
     #[test]
     fn states_are_found_by_their_shares() {
         let rates = chain(&[(8_000, 600), (2_000, 200)]);

@@ -21,7 +21,7 @@ use whyloss::{Rate, Time};
 /// The number of bytes that one opportunity can send.
 pub const OPPORTUNITY: u32 = 1_500;
 
-/// The highest number of opportunities in a trace.
+/// Maximum number of opportunities in a trace.
 pub const MOST_OPPORTUNITIES: usize = 10_000_000;
 
 /// The opportunities of a trace, shared by all links that replay it.
@@ -111,7 +111,7 @@ impl Opportunities {
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     opportunities: Opportunities,
-    /// The opportunity in use, and what is left of it.
+    /// The opportunity in use, and the bytes left in it.
     current: u64,
     left: u32,
 }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a queue that is served opportunity by opportunity, as the definition has it.
+        /// Departures equal those of a queue that is served one opportunity at a time.
         #[test]
         fn served_as_defined(
             gaps in prop::collection::vec(0u32..9, 1..12),

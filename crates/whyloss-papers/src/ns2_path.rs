@@ -195,7 +195,7 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
                 .run()
                 .expect("a valid scenario");
             // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the
-            // rest. (It lags behind what was delivered by half a round trip of 200 s: less than a
+            // rest. (It lags behind delivery by half a round trip of 200 s: less than a
             // thousandth.)
             let each = run.flows.iter().map(|flow| {
                 flow.delivered.saturating_sub(1) as f64 * f64::from(8 * SEGMENT)

@@ -48,7 +48,7 @@ fn an_id_stands_in_one_place() {
     assert!(find("no-such-id").is_none());
 }
 
-/// A printed plan has the scenarios of its figure, but for those that only a program makes.
+/// A printed plan has all scenarios of its figure, except those that only a program makes.
 #[test]
 fn a_plan_is_its_figure() {
     let (mut compared, mut several) = (0, 0);
@@ -87,7 +87,7 @@ fn a_plan_is_its_figure() {
     assert!(compared > 60 && several > 10, "{compared}, {several}");
 }
 
-/// The main job through a sweep: the same numbers, seed by seed.
+/// A sweep of the main job gives the same numbers as the table, seed by seed.
 #[test]
 fn a_sweep_gives_the_numbers_of_a_table() {
     let plans = plans("cen-table-2").expect("a table").expect("a plan");

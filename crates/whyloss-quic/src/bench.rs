@@ -93,7 +93,7 @@ impl Acknowledgements {
         self.connection.on_mtu_change(MTU as u32);
     }
 
-    /// Returns the number of the oldest packet under way.
+    /// Returns the packet number of the oldest packet in flight.
     fn oldest(&self) -> u64 {
         self.sent - self.left.len() as u64
     }

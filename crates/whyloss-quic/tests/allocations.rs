@@ -1,5 +1,5 @@
 //! After the handshake nothing is allocated but the rings of the ledger, which grow with what is
-//! under way.
+//! in flight.
 
 use allocation_counter::measure;
 use whyloss::congestion;
@@ -33,7 +33,7 @@ fn schemes() -> Vec<(String, Scheme)> {
     schemes
 }
 
-/// Everything that a stack may tell, a thousand times.
+/// Every report that a stack may make, a thousand times.
 fn all_that_happens(connection: &mut Acknowledgements) {
     for round in 0..1000 {
         for _ in 0..10 {
@@ -65,7 +65,8 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
     }
 }
 
-/// The counter counts: a connection's beginning, and the rings that grow with what is sent.
+/// The counter counts the allocations of a new connection, and of rings that grow with the data
+/// sent.
 #[test]
 fn what_grows_is_counted() {
     let scheme = || {
@@ -77,7 +78,7 @@ fn what_grows_is_counted() {
     let counted = measure(|| {
         begun(scheme());
     });
-    // 200 packets under way: rings of 4, 8, … 256 entries, one allocation each; and the test's own
+    // 200 packets in flight: rings of 4, 8, … 256 entries, one allocation each; and the test's own
     // list.
     assert!((7..=12).contains(&counted.count_total), "{counted:?}");
 }

@@ -44,8 +44,7 @@ fn both_stacks_fill_a_link_without_losses() {
     }
 }
 
-/// A seed fixes every byte, in either engine of the simulator, over a path that loses in both
-/// directions.
+/// Over a path that loses in both directions, a seed fixes every byte, in either engine.
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for stack in ["quinn", "noq"] {
@@ -66,8 +65,8 @@ fn the_same_seed_gives_the_same_run() {
     }
 }
 
-/// The ledger finds the packet that was lost: an oracle that is told of any other packet would be
-/// wrong now and then.
+/// The ledger reports the packet that was lost. If it reported another one, the oracle would
+/// sometimes be wrong.
 #[test]
 fn an_oracle_is_right_and_its_verdicts_are_scored() {
     for stack in ["quinn", "noq"] {
@@ -118,9 +117,9 @@ fn what_is_told_apart_keeps_the_link_busy() {
     }
 }
 
-/// A link that sends what waits twice, in both directions: a copy is a datagram of a number that
-/// the stack has had. The application has what the others brought, the sender takes no copy for a
-/// loss, and the two engines agree.
+/// A link that sends waiting packets twice, in both directions: a copy is a datagram of a number
+/// that the stack has had. The application has what the others brought, the sender takes no copy
+/// for a loss, and the two engines agree.
 #[test]
 fn copies_are_not_delivered_again() {
     whyloss_quic::sim::install();

@@ -15,8 +15,8 @@ pub trait Bandwidth: Send {
     /// Returns the bitrate to send at, in bit/s.
     fn target(&self) -> f64;
 
-    /// Returns the time at which [`timeout`](Self::timeout) is due if no report comes before;
-    /// `None` without a deadline.
+    /// Returns the time at which [`timeout`](Self::timeout) is due if no report arrives before;
+    /// `None` if there is no deadline.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }

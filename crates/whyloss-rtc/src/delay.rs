@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rott      ns, receive stamp − send stamp of one packet; the clocks need not agree
-//! low, mean the smallest and the mean rott of each half of a round, of its latest 32 packets at most
+//! low, mean the smallest and the mean rott of each half of a round, over its latest 32 packets at most
 //! queue     = min(low − least low, mean − least mean) of the second half − 4·σ/√n, or 0 if that is negative, s;
 //!           least over the last 5 to 10 s
 //! trend     slope of rott over the time of departure, least squares over the round, s per s; 0 if it is within
@@ -26,7 +26,7 @@
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
 
-/// The highest number of packets of half a round that are used.
+/// Maximum number of packets used in each half of a round.
 const MANY: usize = 32;
 
 /// The length of each of the two buckets that hold the base.

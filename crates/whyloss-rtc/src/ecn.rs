@@ -1,4 +1,4 @@
-//! ECN: how much of what arrived a queue marked.
+//! ECN: the share of arriving packets that a queue marked.
 //!
 //! ```text
 //! marked    = CE marks of a round / its arrivals

@@ -5,7 +5,7 @@
 //! ```text
 //! arrival above the highest so far   missing = reported losses since the arrival before, each counted once
 //! arrival below it                   late; if its loss is not yet counted, it never is
-//! a fate told twice, or too old      ignored
+//! a fate reported twice, or too old  ignored
 //! ```
 //!
 //! An unreported packet is unknown, not lost: feedback is lost too. A loss may be reported before
@@ -138,7 +138,7 @@ mod tests {
     fn counts_each_loss_once_in_any_order() {
         let mut fates = Fates::new();
         assert_eq!(all(fates.arrived(10)), Some(0));
-        // The loss of 12 is told before 11 arrives, that of 13 after 14 did.
+        // The loss of 12 is reported before 11 arrives, that of 13 after 14 arrived.
         fates.lost(12, None);
         assert_eq!(all(fates.arrived(11)), Some(0));
         assert_eq!(all(fates.arrived(14)), Some(1));

@@ -148,7 +148,7 @@ impl<E: BandwidthEstimator> Bandwidth for Theirs<E> {
 mod tests {
     use super::*;
 
-    /// Ten packets in 100 ms, the first of which left before the estimator existed.
+    /// Ten packets in 100 ms; the first left before the estimator existed.
     #[test]
     fn reads_reports_and_keeps_their_clock() {
         let mut whyloss = Whyloss::new(Estimator::new(1e6, 1e5, 1e7));

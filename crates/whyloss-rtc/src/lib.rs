@@ -1,4 +1,4 @@
-//! A bandwidth estimator for real-time media that tells a full queue from a lossy radio.
+//! A bandwidth estimator for real-time media that distinguishes a full queue from a lossy radio.
 //!
 //! [`Estimator`] turns per-packet reports into the bitrate at which to send. It has no clock and
 //! does no I/O.
@@ -131,8 +131,7 @@ pub enum Fate {
 /// A receiver's report of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The number of the packet: one more for each packet in the order of departure, from any
-    /// start.
+    /// The packet's number: one more for each packet in the order of departure, from any start.
     pub id: u64,
     /// The time on the sender's clock at which the pacer released the packet.
     pub departed: Time,

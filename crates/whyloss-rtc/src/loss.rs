@@ -1,10 +1,14 @@
 //! The loss side: why packets were lost, and how many a full queue refused.
 //!
 //! ```text
-//! p         probability that a gap is congestion, by whyloss's receiver trees: odds/(1 + odds); 0 if their verdict,
-//!           which knows how few of the latest gaps looked like congestion, is the radio; 1/2 without evidence
-//! refused   = Σ p·n over the gaps of a round, n packets each
-//! lost      = Σ n
+//! refused   = Σ p over the lost packets of a round
+//! lost      = their number
+//!
+//! case of a lost packet                              p, the probability that a full queue refused it
+//! the path reports the cause                         1 for congestion, 0 for the radio
+//! whyloss's receiver trees call the gap wireless     0
+//! they call it congestion                            odds/(1 + odds), from the odds of the trees
+//! they have no evidence                              1/2
 //! ```
 //!
 //! No share of lost packets is a threshold: a loss that no queue made says nothing about the rate,
@@ -76,7 +80,8 @@ mod tests {
             corrupted,
         };
         assert_eq!(losses.judge(&arrival(0), &gap(0, 0, 0)), (0.0, 0.0));
-        // Without evidence, half of it; what the path tells counts in full.
+        // Without evidence, half of the losses count; losses whose cause the path reports count in
+        // full.
         assert_eq!(losses.judge(&arrival(10), &gap(4, 1, 2)), (3.0, 7.0));
     }
 }

@@ -23,6 +23,8 @@ use whyloss::{Duration, Time};
 use crate::bandwidth::Bandwidth;
 use crate::{Fate, Report};
 
+// The parameters of RFC 8698. Those of type `f64` that are delays or time constants
+// (TAU, XREF, QEPS, DFILT, QBOUND, QTH, DLOSS) are in seconds; the others have no unit.
 const DELTA: Duration = Duration::from_millis(100);
 const LOGWIN: Duration = Duration::from_millis(500);
 const TAU: f64 = 0.5;

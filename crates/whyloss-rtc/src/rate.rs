@@ -9,7 +9,7 @@
 //! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
 //! rival       target ← target + packet·dt/trip², or 7/10 of it if refused (`rival.rs`)
 //! refused     target ← target·(1 − refused),         if the queue holds a packet and at least 2.5 ms
-//!             and to at most 29/32 of what the path took, without it, if that is less than the target
+//!             and, without a queue, to 29/32 of the rate that the path took, if that is less than the target
 //! else        target ← target + max((known − target)/2, gain·step)
 //! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
 //! dt          s since the round before
@@ -31,14 +31,14 @@
 //!   the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
 //!   Balakrishnan, INFOCOM 2001). The root of the time lies between equal steps per round and equal
 //!   steps per second, for rounds of unlike length. Fast flows keep half of a proportional step.
-//! - **Rivals.** A queue that another sender fills never drains. Beside it, the target takes TCP's
+//! - **Rivals.** A queue that another sender fills never drains. There the target takes TCP's
 //!   steps, slower by the share of a trip that is no round-trip time.
 //! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
-//!   the last 10 s, a loss beside an empty queue is no congestion. Above it, a policer without a
+//!   the last 10 s, a loss with an empty queue is no congestion. Above it, a policer without a
 //!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
 //!   nothing: the share that the odds still call refused is their mistake. It and two standard
 //!   errors are taken off elsewhere.
-//! - **Floor.** Beside a queue, `refused` removes just what did not get through, so no loss lowers
+//! - **Floor.** With a queue, `refused` removes just what did not get through, so no loss lowers
 //!   the target below what is delivered. The radio's losses lower it only where the odds mistake
 //!   them above the rate that the path took, and then by a quarter at most.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
@@ -59,11 +59,12 @@ const LIMIT: f64 = 0.010;
 const CAUTION: f64 = 1.0 / 64.0;
 /// The scale of steps that grow with the root of rate and time, in bit/s².
 const ROOT: f64 = 2.5e6;
-/// The share of the target that a refusal leaves beside a rival: CUBIC's β (RFC 9438, section 4.6).
+/// The share of the target that a refusal leaves alongside a rival: CUBIC's β (RFC 9438, section
+/// 4.6).
 const LEFT: f64 = 0.7;
 /// The relative distance below a rate that the path took at which nothing refuses packets.
 const BELOW: f64 = 1.0 / 16.0;
-/// The relative distance below that rate to which a loss beside an empty queue lowers the target.
+/// The relative distance below that rate to which a loss with an empty queue lowers the target.
 const TEST: f64 = BELOW + 2.0 * CAUTION;
 /// The length of each of the two buckets that hold the rate that the path took.
 const BUCKET: Duration = Duration::from_secs(5);
@@ -181,7 +182,7 @@ impl Control {
         }
     }
 
-    /// Sets a target that claims a share of the queue beside a rival.
+    /// Sets a target that claims a share of the queue alongside a rival.
     fn compete(&mut self, seen: &Seen, refused: f64) {
         let trip = seen.trip.as_secs_f64();
         if refused > CAUTION {
@@ -209,7 +210,7 @@ impl Control {
             return beyond;
         }
         if self.target > proven {
-            // Deep enough for the next round to tell a policer from a mistake.
+            // Deep enough for the next round to distinguish a policer from a mistake.
             let test = (1.0 - proven * (1.0 - TEST) / self.target).min(0.25);
             return if beyond > CAUTION {
                 beyond.max(test)
@@ -346,7 +347,7 @@ mod tests {
         // The path has taken nothing yet: a policer may refuse.
         control.on_round(Time::from_nanos(1), &lossy(0.0));
         assert_eq!(control.target, 5e5);
-        // It took 1 Mbit/s, of which 9.6 ms are a packet: an empty queue refuses nothing, a short
+        // It took 1 Mbit/s, where a packet takes 9.6 ms: an empty queue refuses nothing, a short
         // one does.
         control.known = 5e5;
         control.on_round(Time::from_nanos(2), &lossy(0.0));
@@ -371,7 +372,7 @@ mod tests {
         // Three losses in a hundred above the rate that the path took: to a tenth below it.
         control.on_round(Time::from_nanos(1), &lossy(1e6));
         assert!((control.target - 1e6 * (1.0 - TEST)).abs() < 1e-3);
-        // They go on below it: a mistake, which counts no more above.
+        // Losses continue below it: a mistake of the odds, which no longer counts above it.
         for _ in 0..12 {
             control.on_round(Time::from_nanos(2), &lossy(0.9e6));
             control.target = 0.9e6;

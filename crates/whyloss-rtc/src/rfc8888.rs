@@ -30,7 +30,7 @@ pub fn reports(compound: &[u8]) -> impl Iterator<Item = Report<'_>> {
     })
 }
 
-/// A report of what arrived.
+/// A report about arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The time of the report on the receiver's clock, in ns modulo [`PERIOD`].

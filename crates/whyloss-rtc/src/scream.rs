@@ -27,6 +27,8 @@ use whyloss::{Duration, Time};
 use crate::bandwidth::Bandwidth;
 use crate::{Fate, Report};
 
+// Delays and VIRTUAL_RTT are in seconds, windows and MSS in bytes; the other constants have no
+// unit.
 const QDELAY_TARGET_LO: f64 = 0.06;
 const QDELAY_TARGET_HI: f64 = 0.4;
 const MIN_REF_WND: f64 = 3_000.0;
@@ -173,7 +175,7 @@ impl Scream {
         self.norm.push_back(self.qdelay / QDELAY_TARGET_LO);
     }
 
-    /// Raises the target of the delay beside flows that fill the queue.
+    /// Raises the target of the delay alongside flows that fill the queue.
     fn adjust_target(&mut self) {
         let all = self.norm.len() as f64;
         let mean = self.norm.iter().sum::<f64>() / all;
@@ -348,7 +350,8 @@ mod tests {
         assert!(scream.ref_wnd < before, "{}", scream.ref_wnd);
     }
 
-    /// One loss in a thousand packets without a queue cuts nothing, one in ten does.
+    /// Without a queue, one loss in a thousand packets cuts nothing, and one in ten cuts the
+    /// window.
     #[test]
     fn losses_count_above_one_per_cent() {
         let mut scream = Scream::new(400e3, 150e3, 5e6);

@@ -101,7 +101,7 @@ fn hosts(options: &Options, beginning: Beginning) -> Hosts {
 struct Told {
     estimator: Box<dyn Bandwidth>,
     truth: Truth,
-    /// The number of the first packet; datagrams count from 0.
+    /// The sequence number of the first packet; datagrams count from 0.
     first: Option<u64>,
     reports: Vec<Report>,
 }

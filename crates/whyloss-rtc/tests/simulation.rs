@@ -79,7 +79,7 @@ fn engines_agree_and_the_seed_fixes_the_run() {
     }
 }
 
-/// The truth reaches the host, and losses of the radio no longer lower the rate.
+/// The oracle reaches the host, and losses of the radio no longer lower the rate.
 #[test]
 fn an_oracle_is_told_causes() {
     let [told, judged] = ["oracle", "whyloss"].map(|estimator| {
@@ -91,7 +91,7 @@ fn an_oracle_is_told_causes() {
     assert!(rate(&told, 40) > 1.3, "{:?}", told.lost);
 }
 
-/// Without repairs each loss costs the picture until the next key frame.
+/// Without repairs, each loss freezes the picture until the next key frame.
 #[test]
 fn repairs_keep_the_picture_moving() {
     let [with, without] = ["true", "false"].map(|nack| {

@@ -79,8 +79,8 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// Far apart: mean and deviation of an exponential. Close together: no stamp before the one
-    /// before.
+    /// Stamps of distant packets are late by an exponential delay: its mean and deviation are
+    /// right. Stamps of close packets keep their order.
     #[test]
     fn stamps_are_late_and_in_order() {
         let mean = Duration::from_micros(200);
@@ -102,8 +102,8 @@ mod tests {
         assert!(stamps.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 
-    /// Noise changes what a classifier says and nothing of an oracle's run; the same seed gives the
-    /// same run.
+    /// Noise changes a classifier's verdicts and leaves an oracle's run unchanged; the same seed
+    /// gives the same run.
     #[test]
     fn only_the_classifier_hears_it() {
         let run = |classifier: &str, noise: &str| {

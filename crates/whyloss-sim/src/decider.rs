@@ -3,7 +3,7 @@
 //! The oracle learns the true cause; the erring reference reports it wrongly with given
 //! probabilities. Neither is a classifier, because their answers depend on what the path knows.
 //! Therefore they live here, and the hosts that score verdicts answer for them. One registry for
-//! receivers and one for senders list them beside the classifiers.
+//! receivers and one for senders list them together with the classifiers.
 //!
 //! Cen, Cosman & Voelker (MMCN 2002, section 4) judge a loss differentiation algorithm between two
 //! extremes. *Omniscient* TFRC knows every true cause (Mc = Mw = 0); *unaware* TFRC takes every
@@ -46,7 +46,7 @@ pub enum Decider<C, O, X> {
     },
 }
 
-/// A decider at a receiver. Its oracle is told the cause of each packet.
+/// A decider at a receiver. Its oracle knows the cause of each packet's loss.
 pub type ReceiverDecider = Decider<receiver::Classifier, (), OutsideReceiver>;
 
 /// A decider at a sender.
@@ -187,7 +187,7 @@ impl Unaware for sender::Classifier {
     }
 }
 
-/// A registry of classifiers with the references beside them.
+/// A registry of classifiers and of the references.
 #[derive(Debug)]
 pub struct Family<C: 'static, O: 'static, X: 'static> {
     classifiers: &'static [Entry<C>],
@@ -251,7 +251,7 @@ impl<C: Unaware, O, X> Family<C, O, X> {
     }
 }
 
-/// A family, and classifiers from outside beside it.
+/// A family, and the classifiers from outside.
 #[derive(Debug)]
 pub struct Known<'a, C: 'static, O: 'static, X: 'static> {
     family: &'static Family<C, O, X>,
@@ -422,8 +422,8 @@ mod tests {
         assert!(RECEIVERS.build("vegas", &[]).is_none());
     }
 
-    /// A classifier from outside does what the same one does from within, at either end, and starts
-    /// anew with each run.
+    /// At either end, a classifier from outside acts like the same built-in one, and each run
+    /// starts it anew.
     #[test]
     fn what_comes_from_outside_is_asked_as_what_is_within() {
         use crate::scenario::{Scenario, Transport};

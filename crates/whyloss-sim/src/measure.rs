@@ -105,7 +105,7 @@ pub struct FlowCounts {
 pub struct Closed {
     /// The simulated time at which the first end closed it.
     pub at: Time,
-    /// The reason, in the words of that end's stack.
+    /// The reason, in the words of the closing end's stack.
     pub reason: String,
 }
 

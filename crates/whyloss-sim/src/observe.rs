@@ -59,7 +59,8 @@ pub struct SourceState {
     pub srtt: Option<Duration>,
     /// The current retransmission timeout, back-off included.
     pub rto: Option<Duration>,
-    /// The number of the first packet not acknowledged. No verdict on an earlier packet can follow.
+    /// The sequence number of the first packet not acknowledged. No verdict on an earlier packet
+    /// can follow.
     pub una: u64,
 }
 
@@ -117,7 +118,7 @@ pub enum Event<'a> {
         flow: usize,
         /// The time of the verdict.
         at: Time,
-        /// The number of the packet.
+        /// The packet's sequence number.
         sequence: u64,
         /// The true cause of the loss.
         truth: Cause,
@@ -176,7 +177,7 @@ pub trait Observer: Watch {
     fn prefetch(&self, _flow: usize, _points: bool) {}
 }
 
-/// Watches nothing.
+/// The watch that ignores every event.
 impl Watch for () {
     #[inline]
     fn on(&mut self, _: &Event<'_>) {}

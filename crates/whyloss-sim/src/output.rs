@@ -129,13 +129,13 @@ impl io::Write for Whole {
 impl Drop for Whole {
     fn drop(&mut self) {
         if !self.is_named {
-            // The first error is the one to tell of.
+            // The first error is the one to report.
             let _ = fs::remove_file(&self.unfinished);
         }
     }
 }
 
-/// Makes a file; a link of that name is an error.
+/// Creates a file; a link with its name is an error.
 fn create_new(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
@@ -248,7 +248,7 @@ pub fn renew(directory: &Path) -> Result<(), OutputError> {
         .map_err(|error| OutputError::new(directory, error))
 }
 
-/// Returns whether runs write into a directory of that name without noting it.
+/// Returns whether runs write into a directory with this name without noting it.
 fn is_seed(name: &str) -> bool {
     let seed = name.strip_prefix("seed-");
     seed.is_some_and(|seed| seed.bytes().all(|byte| byte.is_ascii_digit()))
@@ -385,7 +385,7 @@ pub fn replace_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Begins a file in place of one that is there.
+/// Begins a file that replaces an existing one.
 pub(crate) fn create_file(path: &Path) -> Result<Whole, OutputError> {
     Whole::create(path).map_err(|error| OutputError::new(path, error))
 }
@@ -565,8 +565,8 @@ mod tests {
     }
 
     proptest! {
-        /// No two names share a file, also where case does not count, and every stem is a plain
-        /// file name.
+        /// No two names share a file, even on a file system that ignores case, and every stem is a
+        /// plain file name.
         #[test]
         fn stems_differ(names in prop::collection::vec("[aA>.~%/ -]{0,4}", 0..12)) {
             let stems = file_stems(names.iter().map(String::as_str));

@@ -1,4 +1,4 @@
-//! A packet under way.
+//! A packet in flight.
 
 use whyloss::Time;
 use whyloss::{iftp, tfrc};
@@ -11,7 +11,7 @@ use crate::host::tcp;
 /// The size of an acknowledgement or a feedback packet on the wire in bytes, headers included.
 pub(crate) const ANSWER_SIZE: u32 = 40;
 
-/// A packet under way, kept small and `Copy`, with only the fields that its protocol needs.
+/// A packet in flight, kept small and `Copy`, with only the fields that its protocol needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// The place on its route: its number there in the plain engine, an index into the table of hops
@@ -27,9 +27,9 @@ pub struct Packet {
     pub ecn: Ecn,
     /// TCP's ECN flag: CWR in a segment, ECE in an acknowledgement.
     pub ecn_flag: bool,
-    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). A
-    /// copy takes time and room, and its sink may use it, but it counts neither as delivered data
-    /// nor as a loss.
+    /// Whether the packet is the copy of a packet that a link sent twice
+    /// ([`whyloss_link::handover`]). A copy takes time and room, and its sink may use it, but it
+    /// counts neither as delivered data nor as a loss.
     pub copy: bool,
     /// The time at which the packet was sent.
     pub sent: Time,
@@ -41,7 +41,7 @@ impl Packet {
     /// The value of `first_damaged` when no bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
 
-    /// Returns whether ECN has nothing to do with it, nor damage, and it is no copy.
+    /// Returns whether the packet is neither ECN-capable nor damaged nor a copy.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag && !self.copy
@@ -104,7 +104,8 @@ impl Payload {
 mod tests {
     use super::*;
 
-    /// Packets under way are most of a run's memory, and copied at every hop.
+    /// Packets in flight are most of a run's memory and are copied at every hop: their size is
+    /// bounded.
     #[test]
     fn packets_are_small() {
         assert!(

@@ -341,12 +341,12 @@ impl Registry {
         real.chain(ideal).chain(self.schemes.iter().map(Own::line))
     }
 
-    /// Returns the controllers from outside, and what tells their versions apart.
+    /// Returns the controllers from outside, and a text that differs between their versions.
     pub(crate) fn own_controllers(&self) -> (&[Own<OutsideController>], &str) {
         (&self.controllers, &self.version)
     }
 
-    /// Returns the schemes from outside, and what tells their versions apart.
+    /// Returns the schemes from outside, and a text that differs between their versions.
     pub(crate) fn own_schemes(&self) -> (&[Own<OutsideScheme>], &str) {
         (&self.schemes, &self.version)
     }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     proptest! {
-        /// No control character leaves, for any input in any pieces; escaping twice changes
+        /// For any input in any pieces, no control character is printed; escaping twice changes
         /// nothing.
         #[test]
         fn nothing_that_steers_passes(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..9)) {

@@ -2,7 +2,7 @@
 //! that of a sweep.
 //!
 //! `time cargo run --release -p whyloss-study --features sweep --example engine_time --
-//! docs/plans/wlh.toml [THREADS]` beside `time whyloss sweep docs/plans/wlh.toml --out DIR`; the
+//! docs/plans/wlh.toml [THREADS]` next to `time whyloss sweep docs/plans/wlh.toml --out DIR`; the
 //! scenarios are read before the clock starts.
 
 use std::error::Error;

@@ -29,7 +29,7 @@ pub struct Axis {
     pub(crate) choices: Option<Vec<Choice>>,
 }
 
-/// Names a place of an axis and sets any keys.
+/// Names a point of an axis and sets any keys.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {

@@ -2,7 +2,7 @@
 //! or a page.
 //!
 //! An experiment receives a [`Context`], replicates its scenarios under seeds
-//! ([`Context::replicate`]), and returns an [`Outcome`]: measured values beside published ones,
+//! ([`Context::replicate`]), and returns an [`Outcome`]: measured values next to published ones,
 //! claims with their evidence, and figures. [`report`] writes outcomes as files. Runs and
 //! comparisons build a [`report::page::Page`] directly.
 //!

@@ -6,7 +6,7 @@
 //!                                                       and `gaps.{mc,mw,accuracy}` of loss events
 //! total.KEY  flow.NAME.KEY  link.NAME.KEY   of all flows but background traffic, a flow, a link
 //! frames.NAME.KEY  frames.NAME@MS.KEY       of a flow's frames, at its first playout delay or MS
-//! transfers.NAME.KEY  call.NAME.KEY         of a flow's transfers, of a call
+//! transfers.NAME.KEY  call.NAME.KEY         a key of a flow's transfers, of a call
 //! link.NAME.rate_bps          of the link, or else of the first whose name starts with NAME, bit/s
 //! window  events  probe.KEY   measured seconds, handled events, a probe's count
 //! mean  sum  count  first  jain             over the flows that have a value
@@ -42,7 +42,7 @@ pub struct Observed<'a> {
     pub delays: &'a [DelaySummary],
     /// Frames per flow; empty if not measured.
     pub frames: &'a [Vec<FrameCounts>],
-    /// Counts of a probe, by key; empty without one.
+    /// Counts of a probe, by key; empty if the run has no probe.
     pub probe: &'a [(&'static str, f64)],
 }
 

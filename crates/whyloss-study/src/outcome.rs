@@ -161,7 +161,7 @@ impl Cell {
         }
     }
 
-    /// Returns whether the mean lies within tolerance; `None` without a value to compare with.
+    /// Returns whether the mean lies within tolerance; `None` if there is no value to compare with.
     pub fn within(&self) -> Option<bool> {
         self.would_be_within(self.mean)
     }
@@ -320,7 +320,7 @@ pub enum Look {
     Line,
     /// A dashed line between the points.
     Dashed,
-    /// Bars from zero, beside those of other series.
+    /// Bars from zero, next to those of other series.
     Bars,
     /// A marker at each point, without a line.
     Points,
@@ -341,7 +341,7 @@ pub struct Sign {
     pub shape: usize,
 }
 
-/// Returns the word for a cause in tables, pages and figures, also in Python.
+/// Returns the word for a cause in tables, pages and figures, here and in Python.
 pub fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
@@ -353,8 +353,8 @@ pub fn word(cause: Cause) -> &'static str {
 pub const CAUSES: [Cause; 2] = [Cause::Congestion, Cause::Wireless];
 
 impl Sign {
-    /// Returns the colour of a cause, also in Python: red for congestion, blue for wireless, the
-    /// text's colour if unknown.
+    /// Returns the colour of a cause, here and in Python: red for congestion, blue for wireless,
+    /// the text's colour if unknown.
     pub fn colour_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::RED,
@@ -363,7 +363,7 @@ impl Sign {
         }
     }
 
-    /// Returns the shape of a cause, also in Python: a square for congestion, a triangle for
+    /// Returns the shape of a cause, here and in Python: a square for congestion, a triangle for
     /// wireless, a cross if unknown.
     pub fn shape_of(cause: Option<Cause>) -> usize {
         match cause {

@@ -18,9 +18,9 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFileReader};
 
-/// The highest number of rows per byte of a file: each row has its own time or number.
+/// Maximum number of rows per byte of a file: each row has its own time or number.
 const ROWS: u64 = 8;
-/// The highest number of bytes that Snappy unpacks from one byte: a copy of 64 bytes takes three.
+/// Maximum number of bytes that Snappy unpacks from one byte: a copy of 64 bytes takes three.
 const PACKED: u64 = 22;
 /// The largest size of an unpacked page, in bytes.
 const PAGE: u64 = 64 << 20;

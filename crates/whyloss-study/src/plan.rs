@@ -24,7 +24,7 @@ use crate::axis::{Axis, Setting};
 #[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
-/// The highest number of runs that a plan may have.
+/// Maximum number of runs that a plan may have.
 const MOST: u64 = 100_000_000;
 
 /// A scenario file that a plan runs.
@@ -36,7 +36,7 @@ pub struct Network {
     pub text: String,
 }
 
-/// The highest number of scenarios of a plan; all stay in memory.
+/// Maximum number of scenarios in a plan; all stay in memory.
 const MOST_NETWORKS: usize = 30_000;
 
 /// The names of columns that no axis or metric can have.
@@ -149,7 +149,7 @@ fn usual_confidence() -> f64 {
 }
 
 impl Plan {
-    /// Parses a plan whose scenario files lie beside it.
+    /// Parses a plan whose scenario files lie next to it.
     ///
     /// # Errors
     /// Returns an error if `text` is not a valid plan, or a scenario file cannot be read.
@@ -241,7 +241,7 @@ impl Plan {
         refused(&self.name, message)
     }
 
-    /// Writes the plan as TOML that [`Plan::parse`] reads beside its scenario files.
+    /// Writes the plan as TOML that [`Plan::parse`] reads next to its scenario files.
     pub fn to_toml(&self) -> String {
         let head = Document {
             axes: Vec::new(),
@@ -417,7 +417,7 @@ impl Plan {
         }
     }
 
-    /// Describes the place of a point in messages: `loss 0.01, flows 4`.
+    /// Describes the position of a point in messages: `loss 0.01, flows 4`.
     #[cfg(feature = "sweep")]
     pub(crate) fn place(&self, point: u64) -> String {
         let shown = self.point(point).shown;

@@ -20,7 +20,7 @@ pub struct Precision {
     pub half_width: f64,
     /// The confidence level of that interval, as a share.
     pub confidence: f64,
-    /// The highest number of replications of a scenario.
+    /// Maximum number of replications of a scenario.
     pub at_most: u64,
 }
 

@@ -4,13 +4,13 @@
 use crate::{Line, Mean};
 
 impl Line {
-    /// Returns the place of the highest mean; `None` if one is missing.
+    /// Returns the position of the highest mean; `None` if one is missing.
     pub fn peak(&self) -> Option<f64> {
         let (x, mean) = self.highest()?;
         (!mean.value.is_nan()).then_some(x)
     }
 
-    /// Returns the place of the lowest mean; `None` if one is missing.
+    /// Returns the position of the lowest mean; `None` if one is missing.
     pub fn trough(&self) -> Option<f64> {
         let (x, mean) = self.lowest()?;
         (!mean.value.is_nan()).then_some(x)

@@ -18,7 +18,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Summary {
     /// The number of values.
     pub count: usize,
-    /// The mean of the values; `None` without values.
+    /// The mean of the values; `None` if there are none.
     pub mean: Option<f64>,
     /// Half the width of the mean's 95 % confidence interval; `None` with fewer than two values.
     pub ci95: Option<f64>,
@@ -35,7 +35,7 @@ impl Summary {
     }
 }
 
-/// Returns the arithmetic mean, or `None` without values.
+/// Returns the arithmetic mean, or `None` if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
@@ -63,7 +63,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// Returns Jain's fairness index (Jain, Chiu and Hawe, 1984), (Σx)² / (n·Σx²): 1 if all are equal,
-/// 1/n if one value takes all. Returns `None` without a value above zero.
+/// 1/n if one value takes all. Returns `None` if no value is above zero.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
@@ -73,7 +73,7 @@ pub fn jain(values: &[f64]) -> Option<f64> {
 /// Returns the two-sided quantile of Student's t: the t with P(|T| ≤ t) = `confidence` under
 /// `degrees` degrees of freedom.
 ///
-/// Returns `None` without a degree of freedom, or if `confidence` is outside (0, 1).
+/// Returns `None` if there is no degree of freedom, or if `confidence` is outside (0, 1).
 pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;

@@ -1,4 +1,4 @@
-//! A sweep that is killed goes on where it was, and gives the rows that it would have given.
+//! A killed sweep resumes where it was, and gives the rows that it would have given.
 #![cfg(feature = "sweep")]
 
 use std::collections::HashSet;

@@ -28,7 +28,7 @@
 //                                                      network; most memory of the process so far; events
 //
 // TCP is ns-3's own with SACK and limited transmit, as is its default; the least timeout is 1 s, and acknowledgements
-// are delayed by up to 200 ms. Time stamps are off: with them ns-3.37's NewReno delivers two thirds of what it does
+// are delayed by up to 200 ms. Timestamps are off: with them ns-3.37's NewReno delivers two thirds of what it does
 // without (1 % loss, 100 ms), and a tenth if the least timeout is 200 ms. Headers of a full packet: 2 (PPP) + 20 (IP) +
 // 20 (TCP). A receiver's window should never limit: with one of 100 to 1,000 packets that did, ns-3.37 crashed.
 #include <ns3/applications-module.h>
@@ -217,7 +217,7 @@ TrafficControlHelper FqCoDel(const Link& link) {
   return helper;
 }
 
-// The delay is what the last packet that left had waited (RFC 8033 leaves it to implementations: time stamps, or the rate of departures).
+// The delay is what the last packet that left had waited (RFC 8033 leaves it to implementations: timestamps, or the rate of departures).
 // With the de-randomization of section 5.4, which ns-3 leaves off. A burst is let in only where packets come after a rest.
 TrafficControlHelper Pie(const Link& link) {
   TrafficControlHelper helper;

@@ -251,8 +251,8 @@ mod tests {
         assert!(wait(&case).abs() < 1e-12);
     }
 
-    /// In the last tenth of the time no more arrives than the link carries, and in all of it ten
-    /// times as much, about.
+    /// In the last tenth of the time, at most the link's capacity arrives; over all of it, about
+    /// ten times as much.
     #[test]
     fn what_came_before_measuring_does_not_count() {
         let mut case = under_codel();

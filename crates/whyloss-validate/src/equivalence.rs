@@ -9,7 +9,7 @@
 //!
 //! equivalent   I inside [−margin, margin]
 //! different    I outside [−margin, margin], on one side of it
-//! undecided    I straddles an end: more replications would tell
+//! undecided    I straddles an end: more replications would decide
 //! ```
 //!
 //! Two means that differ significantly are still equivalent if the difference is surely below the

@@ -51,14 +51,14 @@ pub struct Plan {
     pub suites: Vec<Suite>,
     /// Whether to run a few cases that take seconds instead of all.
     pub quick: bool,
-    /// The text that `KIND, CASE` must contain in cases beside ns-2 and ns-3; empty for all.
+    /// The text that `KIND, CASE` must contain in cases against ns-2 and ns-3; empty for all.
     pub only: String,
     /// The directory for scripts and compiled programs of the peers.
     pub cache: PathBuf,
 }
 
 impl Plan {
-    /// Returns the chosen cases beside ns-2 and ns-3, each once, as `KIND, CASE`.
+    /// Returns the chosen cases against ns-2 and ns-3, each once, as `KIND, CASE`.
     pub fn cases(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for suite in &self.suites {

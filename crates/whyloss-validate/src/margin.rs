@@ -7,8 +7,8 @@
 //! | 2 % | RED's drop rate, RFC 5348's equation under constant loss | they are exact, but take averages that fluctuate |
 //! | 10 % | Mathis et al. under periodic loss | it leaves out the time that a round trip adds to the period |
 //! | 20 % | PFTK under independent losses | it assumes that the rest of a round is lost after the first loss; its authors report errors of this order |
-//! | 5 % | goodput beside ns-2's own agents | less than the precision of figures in papers, and than the change in ns-2 if its clock starts at another phase |
-//! | 10 % | goodput beside Linux's modules in ns-2, and beside ns-3 | they choose differently where RFCs leave a choice (rate halving, byte counting, proportional rate reduction) |
+//! | 5 % | goodput against ns-2's own agents | less than the precision of figures in papers, and than the change in ns-2 if its clock starts at another phase |
+//! | 10 % | goodput against Linux's modules in ns-2, and against ns-3 | they choose differently where RFCs leave a choice (rate halving, byte counting, proportional rate reduction) |
 //! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops depend on the square of the throughput, so twice its margin; one packet in a thousand is negligible |
 //! | 10 % | goodput of one flow among others | one flow's loss is the others' gain, so twice the margin for all flows |
 //! | 0.03 | Jain's index | less than ns-2's Vegas deviates between seeds |

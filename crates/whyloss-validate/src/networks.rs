@@ -10,9 +10,9 @@
 //! lot
 //! ```
 //!
-//! ~ loses packets. Queues hold max(rate/60 kbit/s, 6) − 1 packets beside the one in transmission
-//! where nothing else is said. Flows start within the first second and are counted from the start
-//! of the run.
+//! ~ loses packets. By default, queues hold max(rate/60 kbit/s, 6) − 1 packets in addition to the
+//! one in transmission. Flows start within the first second and are counted from the start of the
+//! run.
 //!
 //! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's
 //! transmission time. Otherwise packets reach a full queue at the moment when a place becomes free,
@@ -83,7 +83,7 @@ impl Bottleneck {
         )
     }
 
-    /// Returns the queue. A DropTail queue has room for so many packets.
+    /// Returns the queue. A DropTail queue has room for `packets` packets.
     fn queue(self, packets: u32) -> QueueSpec {
         let ecn = self.marks();
         let codel = CodelSpec {
@@ -301,7 +301,7 @@ impl Build<'_> {
         self.simplex(b, a, link.clone());
     }
 
-    /// Adds a bottleneck with room for so many packets, and returns its index.
+    /// Adds a bottleneck with room for `packets` packets, and returns its index.
     fn bottleneck(&mut self, from: usize, to: usize, link: LinkSpec, packets: u32) -> usize {
         let queue = self.discipline.queue(packets);
         self.simplex(from, to, LinkSpec { queue, ..link })

@@ -1,4 +1,4 @@
-//! Cases beside ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and Veno
+//! Cases against ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and Veno
 //! inside it.
 //!
 //! Both sides use the same windows, header sizes, timers and queue limits; start times and losses
@@ -22,7 +22,7 @@ const WINDOW: u32 = 1000;
 /// The number of replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// The loss rate from which ns-2's Linux Westwood+ is left out over the path of 2 Mbit/s. Its
+/// The lowest loss rate at which ns-2's Linux Westwood+ is left out over the path of 2 Mbit/s. Its
 /// window grows there without bound, and some runs do not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Requires every stack over every network, both queues, both kinds of acknowledgement, and
+    /// The grid has every stack over every network, both queues, both kinds of acknowledgement, and
     /// loss from none to 10 %.
     #[test]
     fn nothing_is_left_out() {

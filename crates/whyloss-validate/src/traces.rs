@@ -64,7 +64,7 @@ const BEGINNING: f64 = 0.01;
 pub struct Sent {
     /// The time at which the packet left, in seconds.
     pub at: f64,
-    /// The number of the packet.
+    /// The packet's sequence number.
     pub sequence: u64,
 }
 

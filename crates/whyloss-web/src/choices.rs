@@ -47,7 +47,8 @@ fn schemes(mut lines: Vec<Value>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    /// Whyloss weighs the odds in its controller; BaLDE asks its classifier.
+    /// Schemes that ask a classifier are marked: BaLDE is, and Whyloss, whose controller weighs the
+    /// odds, is not.
     #[test]
     fn schemes_that_ask_a_classifier_are_marked() {
         let choices: Value = serde_json::from_str(&render()).expect("JSON");

@@ -11,7 +11,7 @@ use whyloss_study::results::{Results, Seed, json};
 /// The scenario's name in messages and results.
 pub const NAME: &str = "playground.toml";
 
-/// The highest number of rows of a table. Rows beyond it are counted, but not drawn.
+/// Maximum number of rows of a table. Rows beyond it are counted, but not drawn.
 const MOST_ROWS: usize = 1 << 20;
 
 /// The results of one run. Times are in seconds and sizes in bytes; unknown values are NaN; tables

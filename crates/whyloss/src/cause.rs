@@ -74,7 +74,7 @@ impl Confusion {
         )
     }
 
-    /// Returns the share of right verdicts, in [0, 1]; `None` without verdicts.
+    /// Returns the share of right verdicts, in [0, 1]; `None` if there are no verdicts.
     pub fn accuracy(&self) -> Option<f64> {
         let right = self.counts[0][0] + self.counts[1][1];
         share(right, self.counts.iter().flatten().sum())

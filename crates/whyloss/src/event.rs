@@ -39,7 +39,7 @@
 //! acknowledged   all packets before this offset are settled
 //! acked          acknowledged bytes that `acknowledged` passes, even those reported as `sacked`
 //! sacked         newly acknowledged bytes beyond the first packet that is not settled
-//! in_recovery    until the acknowledgement, inclusive, of a packet sent after the recovery began
+//! in_recovery    up to and including the acknowledgement of a packet sent after the recovery began
 //!                (RFC 9002 §7.3.2)
 //! ```
 //!
@@ -171,7 +171,7 @@ event! {
     LossEvent of {
         /// The time at which the loss was detected.
         now: Time,
-        /// How the loss was detected.
+        /// The way in which the loss was detected.
         detection: Detection,
         /// SMSS, the bytes in a full segment, for algorithms that count segments; at least 1.
         segment_size: u32,

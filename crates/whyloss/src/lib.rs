@@ -16,7 +16,7 @@
 //! - [`rto`]: the retransmission timeout of TCP and IFTP (RFC 6298).
 //! - [`congestion`]: window controllers and their trait. [`policy`]: how a wireless loss affects
 //!   them.
-//! - [`time`]: times in integer nanoseconds. [`stamps`]: converts short time stamps, such as RTP's.
+//! - [`time`]: times in integer nanoseconds. [`stamps`]: converts short timestamps, such as RTP's.
 //! - [`testing`]: property tests for your own algorithms.
 //! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
 #![no_std]

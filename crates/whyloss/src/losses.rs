@@ -53,7 +53,7 @@
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
 
-/// The highest number of gaps that can wait for reordered packets at a time.
+/// Maximum number of gaps that can wait for reordered packets at a time.
 pub const HOLES: usize = 16;
 
 /// A run of consecutive lost packets and their cause.

@@ -72,7 +72,7 @@ registry! {
         "as-congestion", "As congestion", "what the controller does at a loss by congestion",
         "Jacobson, SIGCOMM 1988", () => WirelessPolicy::AsCongestion;
 
-        "flight-size", "Flight size", "window and ssthresh become what was under way (NewReno-LP)",
+        "flight-size", "Flight size", "window and ssthresh become the data in flight (NewReno-LP)",
         "Martignon & Fratta 2005, section 2", () => WirelessPolicy::FlightSize;
 
         "percent", "Percent", "the window shrinks to so many percent",
@@ -262,7 +262,7 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.bandwidth()
     }
 
-    /// Returns the policy for this loss; [`WirelessPolicy::AsCongestion`] if none applies.
+    /// Returns the policy for `loss`; [`WirelessPolicy::AsCongestion`] if none applies.
     fn decide(&mut self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
         let policy = self.applying(loss, cause);
         self.spares_losses = policy != WirelessPolicy::AsCongestion;

@@ -62,7 +62,7 @@ pub struct Rto {
     min: Duration,
     max: Duration,
     tick: Duration,
-    /// 8·SRTT, in ticks; 0 without a sample.
+    /// 8·SRTT, in ticks; 0 before the first sample.
     srtt: i64,
     /// 4·RTTVAR, in ticks.
     rttvar: i64,
@@ -97,12 +97,12 @@ impl Rto {
         self.timeout
     }
 
-    /// Returns SRTT, or `None` without a sample.
+    /// Returns SRTT, or `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.srtt / 8)
     }
 
-    /// Returns RTTVAR, or `None` without a sample.
+    /// Returns RTTVAR, or `None` before the first sample.
     pub fn rttvar(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.rttvar / 4)
     }

@@ -1,4 +1,4 @@
-//! Converts protocols' short time stamps, which wrap around, to [`Time`]s.
+//! Converts protocols' short timestamps, which wrap around, to [`Time`]s.
 //!
 //! ```text
 //! time = (ticks since the epoch)/rate      the epoch is some moment before the first stamp

@@ -2,7 +2,7 @@
 //!
 //! Times are integers because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* for
 //! packets sent back to back (CEN-A10): a rounding error would flip the decision. All operators
-//! saturate, so no time stamp from a peer can panic or wrap around.
+//! saturate, so no timestamp from a peer can panic or wrap around.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};

@@ -24,7 +24,7 @@ fn every_controller_fills_a_clean_link() {
     }
 }
 
-/// One packet in 100 is lost on the air, and the queue holds twice what the path does.
+/// One packet in 100 is lost on the air, and the queue holds twice the path's packets.
 #[test]
 fn what_is_told_apart_keeps_the_link_busy() {
     let of = |classifier| {
@@ -129,8 +129,7 @@ fn a_verdict_is_revised_when_the_recovery_ends() {
     }
 }
 
-/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the
-/// odds.
+/// Trees give odds after eight acknowledgements, and their verdict agrees with the odds.
 #[test]
 fn odds_go_with_the_verdict() {
     let mut connection = begun("trees");
@@ -170,7 +169,7 @@ fn no_packet_size_stops_the_clock() {
     assert_eq!(connection.in_flight(), 0);
 }
 
-/// A naive ledger: every packet that the connection remembers, with its bytes under way, in the
+/// A naive ledger: every packet that the connection remembers, with its bytes in flight, in the
 /// order of sending.
 #[derive(Default)]
 struct Model {
@@ -192,7 +191,7 @@ impl Model {
         }
     }
 
-    /// Settles these packets. Returns whether any of them was under way.
+    /// Settles these packets. Returns whether any of them was in flight.
     fn settle(&mut self, numbers: impl IntoIterator<Item = u64>) -> bool {
         let mut any = false;
         for number in numbers {
@@ -204,7 +203,7 @@ impl Model {
         any
     }
 
-    /// An acknowledgement also forgets the settled packets before the first one that is under way.
+    /// An acknowledgement also forgets the settled packets before the first one that is in flight.
     fn acked(&mut self, numbers: impl IntoIterator<Item = u64>) {
         if self.settle(numbers) {
             let settled = self.packets.iter().take_while(|packet| packet.1 == 0);
@@ -218,8 +217,8 @@ impl Model {
 }
 
 proptest! {
-    /// Any calls in any order: exactly what a naive ledger holds is under way, at least two packets
-    /// may be, no panic.
+    /// Any order of calls: the data in flight equals a naive ledger's, at least two packets may be
+    /// in flight, and nothing panics.
     #[test]
     fn any_order_of_calls(
         controller in 0..congestion::REGISTRY.len(),

@@ -42,8 +42,8 @@ pub(crate) struct BenchArgs {
     /// instruction counts only for Whyloss on the dumbbell.
     #[arg(long)]
     quick: bool,
-    /// Only count the instructions and events that each shortcut of the engine saves: run with and
-    /// without it. Needs valgrind.
+    /// Run each engine shortcut on and off, and report only the instructions and events it saves.
+    /// Needs valgrind.
     #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
     ablate: bool,
     /// Exit with 1 if ns-2, ns-3 or valgrind is missing, or if a run of ns-2 or ns-3 fails.
@@ -434,7 +434,7 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
 /// Returns the memory per flow and per packet, from differences of peaks. For flows, 1,000 run for
 /// a tenth of the time of 10,000 over the same links. A flow of either run then delivers as many
 /// packets and holds as many delays, and the same link and queue hold the packets. For packets, two
-/// pipes differ only in their delay, and therefore in the packets under way.
+/// pipes differ only in their delay, and therefore in the packets in flight.
 fn bytes(quick: bool) -> Result<Memory, BenchError> {
     let peak = |network, (size, seconds)| {
         let load = Load {
@@ -448,7 +448,7 @@ fn bytes(quick: bool) -> Result<Memory, BenchError> {
     };
     let difference = |network, [few, many]: [(u32, Option<u32>); 2], by: f64| {
         let (few, many) = (peak(network, few)?, peak(network, many)?);
-        // A machine that does not tell says zero.
+        // A machine without this count reports zero.
         Ok::<_, BenchError>((few > 0.0).then_some((many - few) / by))
     };
     let flows = [(1_000, Some(1)), (10_000, Some(10))];

@@ -227,7 +227,8 @@ mod tests {
         assert_eq!(of(&[]), None);
     }
 
-    /// Ratios are of neighbours in time: a machine that slows down for both does not change them.
+    /// Ratios are taken between neighbours in time: if the machine slows down for both, they stay
+    /// equal.
     #[test]
     fn ratios_are_taken_repetition_by_repetition() {
         let one = row(1, &[1.0, 2.0], &[5.0, 10.0]);

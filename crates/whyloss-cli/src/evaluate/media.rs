@@ -21,7 +21,7 @@ const ESTIMATORS: [(&str, Estimator); 4] = [
     ("gcc", Estimator::Gcc),
 ];
 
-/// Drawn networks, in all and under `--quick`, and their seed.
+/// The number of drawn networks, the number under `--quick`, and their seed.
 const NETWORKS: u64 = 40;
 const QUICK: u64 = 4;
 const SEED: u64 = 38;

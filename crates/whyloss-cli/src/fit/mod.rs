@@ -40,8 +40,8 @@ pub(crate) struct FitArgs {
     /// Link in the log whose delays to fit [default: the one with most packets].
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// Rate of the link, such as 10mbit: takes a packet's transmission off delays in a log or
-    /// trace.
+    /// Rate of the link, such as `10mbit`: subtract each packet's transmission time from the delays
+    /// in a log or trace.
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
     /// Time between packets or between rates, such as `100ms`, if the recording has no times.
@@ -56,8 +56,8 @@ pub(crate) struct FitArgs {
     /// Trials to fit, counting from 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
-    /// Test the fit on each trial that --rows leaves out, and print how many trials pass each test
-    /// and how many pass both.
+    /// Test the fit on the trials that --rows leaves out. Print how many pass the loss-run test,
+    /// the good-run test, and both.
     #[arg(long)]
     judge: bool,
     /// Write an HTML page with figures to this directory.
@@ -71,7 +71,8 @@ pub(crate) struct FitArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/guides/radios.md says how models are estimated, chosen and tested.";
+const HELP: &str = "Each model is fitted to nine tenths of the recording and scored on the other tenth, ten times. \
+                    The simplest model is chosen whose score is close to the best and that no test rejects.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Law {

@@ -51,7 +51,7 @@ impl Truth {
         }
     }
 
-    /// Reads what was appended to the log since the last call.
+    /// Reads the lines appended to the log since the last call.
     pub(super) fn read_on(&mut self) -> Result<(), CliError> {
         let failed = |path: &Path, source| {
             CliError::Archive(ArchiveError::Read {

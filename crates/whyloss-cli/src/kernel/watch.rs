@@ -108,7 +108,7 @@ pub(super) fn watch(
         if let Some(truth) = &mut truth {
             truth.read_on()?;
         }
-        // The log tells of a loss a little later than the program.
+        // The log reports a loss a little later than the program.
         let waits = truth.is_some() && !last_round;
         let due = |loss: &mut Loss| !waits || loss.event.now_us + LOG_DELAY_US < now_us();
         while let Some(loss) = waiting.pop_front_if(due) {

@@ -26,7 +26,7 @@ const MOST_DRAWN: usize = 12;
 /// The words for a packet's fate in a link's table, in the order of the log's codes.
 const FATES: [&str; 4] = ["delivered", "damaged", "congestion", "wireless"];
 
-/// Writes `index.html` and a figure of each link beside the log.
+/// Writes `index.html` and a figure of each link next to the log.
 pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), CliError> {
     let timeline = timeline(dir, links, summary.seconds)?;
     let mut page = Page::new("What happened behind the link");

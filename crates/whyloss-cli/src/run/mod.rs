@@ -34,7 +34,7 @@ use whyloss_study::results::{Results, Seed};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Scenario file (docs/reference/scenarios.md); `-` reads standard input.
+    /// Scenario file, whose keys `whyloss schema` describes; `-` reads standard input.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// First seed [default: from the file, or 1].
@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
     /// Number of consecutive seeds to run [default: from the file, or 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Override a key of the scenario, such as `link.shared.rate=1 Mbit/s` or
+    /// Override a key of the scenario, such as `link.shared.delay=20ms` or
     /// `flow.video.classifier=trees`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
@@ -56,7 +56,8 @@ pub(crate) struct RunArgs {
     /// (SVG) and results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Serve the page on localhost from the start until Ctrl-C, and print its address.
+    /// While running, and then until Ctrl-C, serve the results page on localhost, and print its
+    /// address.
     #[arg(long)]
     watch: bool,
     /// Simulate event by event, without shortcuts: same results, several times slower.

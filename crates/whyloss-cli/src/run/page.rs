@@ -21,7 +21,7 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// The command that was given.
     pub(super) command: String,
-    /// The seed and the timeline of the first runs, of those that reached their end.
+    /// The seed and the timeline of the first runs that reached their end.
     pub(super) timelines: Vec<(u64, &'a Timeline)>,
 }
 
@@ -170,7 +170,7 @@ fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
     }
 }
 
-/// Where the figures of a seed go.
+/// The file names of a seed's figures.
 struct Place<'a> {
     /// The directory in which each figure is also written as a file.
     dir: Option<&'a Path>,

@@ -33,7 +33,7 @@ impl Shared {
         self.lock().clone()
     }
 
-    /// Locks the timeline, also after a panic of another thread: rows are added one by one, so it
+    /// Locks the timeline, even after a panic of another thread: rows are added one by one, so it
     /// is never inconsistent.
     fn lock(&self) -> MutexGuard<'_, Timeline> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -162,7 +162,7 @@ impl Bins {
     }
 }
 
-/// The kinds of losses: the true cause, and the classifier's verdict; `None` without one.
+/// The kinds of losses: the true cause, and the classifier's verdict; `None` if it gave none.
 const KINDS: [(Cause, Option<Cause>); 6] = [
     (Cause::Congestion, Some(Cause::Congestion)),
     (Cause::Congestion, Some(Cause::Wireless)),
@@ -368,6 +368,7 @@ pub(crate) fn add_losses(
 const LANE: f64 = 0.06;
 
 const TIME: &str = "time (s)";
+/// Factors from bytes to kB, from bytes/s to kbit/s, and from seconds to ms.
 const KB: f64 = 1e-3;
 const KBPS: f64 = 8e-3;
 const MS: f64 = 1e3;

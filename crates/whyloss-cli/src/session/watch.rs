@@ -25,12 +25,12 @@ impl Watch {
         })
     }
 
-    /// Shows what arrived until now.
+    /// Shows what has arrived so far.
     pub(super) fn show(&mut self, now: Time, received: &Received) {
         self.take(now.as_secs_f64(), received);
     }
 
-    /// Shows what arrived in all.
+    /// Shows the totals of the session.
     pub(super) fn end(&mut self, received: &Received) {
         self.take(self.at_s, received);
     }

@@ -247,7 +247,7 @@ fn score(
         again: [0; 2],
         spurious: flow.counts.spurious,
     };
-    // Drops of what was repaired before the end: others cannot be told from what is under way.
+    // Drops of segments repaired before the end: others look like segments in flight.
     let mut beyond = HashMap::new();
     let mut before = HashMap::new();
     for drop in truth

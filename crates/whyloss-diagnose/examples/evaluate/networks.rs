@@ -140,7 +140,7 @@ fn channel(random: &mut Random) -> String {
     }
 }
 
-/// Returns the channel, or, of a radio, one in its place: bad for 10 to 200 ms every 0.3 to 3 s, on
+/// Returns the channel, or for a radio a substitute: bad for 10 to 200 ms every 0.3 to 3 s, on
 /// average, and losing 5 to 50 % then.
 fn in_stretches(channel: String, radio: Option<u64>) -> String {
     let Some(index) = radio.filter(|_| channel.starts_with('{')) else {

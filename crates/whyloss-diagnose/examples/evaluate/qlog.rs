@@ -30,7 +30,7 @@ pub(crate) struct Qlog {
     sink: usize,
     numbers: HashMap<(Time, u64), u64>,
     events: Vec<(Time, Event)>,
-    /// The causes of what was lost, by packet number.
+    /// The causes of the losses, by packet number.
     pub(crate) lost: HashMap<u64, Cause>,
 }
 

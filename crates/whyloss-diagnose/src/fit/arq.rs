@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A comb of normal laws (expectation maximisation from 64 retry times) finds the neighbourhood,
-//! and the likelihood above decides. The rival is the best law of [`jitter`], with independent losses;
-//! both are told ten blocks in turn by the parameters of the others. Jitter is fitted at last, to
-//! the delays without their retries.
+//! and the likelihood above decides. The rival is the best law of [`jitter`], with independent
+//! losses. Both are scored on ten blocks in turn, with parameters fitted to the others. Jitter is
+//! fitted at last, to the delays without their retries.
 //!
 //! Only packets count that found the link at rest, as in [`jitter`]. Those behind a retry say
 //! whether the link stops and waits.
@@ -25,17 +25,18 @@ use super::jitter::{self, Delays, EXCLUDED, FEWEST, JitterFit};
 use super::model::logit;
 use super::{PARTS, STANDARD_ERRORS, search};
 
-/// Fewest packets that were sent again, for a fit.
+/// Minimum number of retransmitted packets for a fit.
 pub const FEWEST_RETRIED: usize = 10;
-/// Most packets that are looked at.
+/// Maximum number of packets that a fit uses.
 const MOST: usize = 16_384;
-/// Retry times from which the search starts.
+/// The number of retry times that the search starts from.
 const STARTS: usize = 64;
-/// Least mean of the jitter, s: what clocks resolve.
+/// The smallest mean of the jitter, in s: the resolution of clocks.
 pub(super) const FINEST: f64 = 1e-6;
-/// Width of the jitter below 0, beside that above.
+/// The width of the jitter below 0, relative to that above.
 const BELOW: f64 = 0.01;
-/// Log-likelihood by which a limit on tries may lie behind the best within its 95 % interval.
+/// The log-likelihood by which a limit on tries may lie behind the best one within its 95 %
+/// interval.
 const NEAR: f64 = 1.92;
 
 /// A value and its interval of 95 %.
@@ -44,28 +45,28 @@ pub type Ranged<T> = (T, [T; 2]);
 /// A link that retransmits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArqFit {
-    /// The delay that all packets have, s.
+    /// The delay of all packets, in s.
     pub base: f64,
-    /// Probability that a try is lost.
+    /// The probability that a try is lost.
     pub loss: Ranged<f64>,
-    /// Extra delay of each retry, s.
+    /// The extra delay of each retry, in s.
     pub retry: Ranged<f64>,
-    /// Most tries of a packet. Without residual losses the upper end is [`MOST_TRIES`].
+    /// Maximum number of tries of a packet. If no loss remains, the upper end is [`MOST_TRIES`].
     pub tries: Ranged<u32>,
-    /// The same for a scenario. `turnaround` is the retry time less the transmission.
+    /// The link's settings for a scenario. `turnaround` is the retry time less the transmission.
     pub spec: ArqSpec,
-    /// Whether packets behind a retry told `parallel` and `in_order`.
+    /// Whether packets behind a retry settled `parallel` and `in_order`.
     pub is_order_known: bool,
     /// The delay that varies beyond retries; `None` if it does not.
     pub jitter: Option<JitterFit>,
-    /// Packets by the number of their retries, those that were delivered.
+    /// The number of delivered packets for each number of retries.
     pub retried: Vec<usize>,
-    /// Packets that were lost after all tries.
+    /// The number of packets that were lost after all tries.
     pub lost: usize,
-    /// Probability that a link with these tries lies as far from the recording; `None` if it has
-    /// too few kinds of packets for a test.
+    /// The probability that a link with these parameters lies as far from the recording; `None` if
+    /// the recording has too few kinds of packets for a test.
     pub p: Option<f64>,
-    /// Held-out log-likelihood per packet by which the model leads the best law of jitter with
+    /// The held-out log-likelihood per packet by which the model leads the best law of jitter with
     /// independent losses, and its standard error.
     pub lead: (f64, f64),
 }
@@ -77,11 +78,11 @@ impl ArqFit {
     }
 }
 
-/// Fits a link that retransmits to delays in which an infinite one is a loss. `transmission` is the
-/// time that the link takes to send a packet, s, or 0 if that is not known.
+/// Fits a link that retransmits to delays; an infinite delay is a loss. `transmission` is the time
+/// that the link takes to send a packet, in s, or 0 if it is not known.
 ///
 /// # Errors
-/// A sentence, if the recording does not show retransmission.
+/// Returns a sentence if the recording does not show retransmission.
 pub fn fit(recorded: &Delays, transmission: f64, seed: u64) -> Result<ArqFit, String> {
     let (kept, overtakes) = recorded.at_rest(transmission);
     let kept = &kept[..kept.len().min(MOST)];
@@ -155,13 +156,13 @@ pub fn fit(recorded: &Delays, transmission: f64, seed: u64) -> Result<ArqFit, St
 /// The parameters of the likelihood.
 #[derive(Clone, Copy, Debug)]
 struct Comb {
-    /// Probability that a try is lost.
+    /// The probability that a try is lost.
     loss: f64,
-    /// Retry time, s.
+    /// The retry time, in s.
     retry: f64,
     /// Mean jitter, s.
     scale: f64,
-    /// Most tries.
+    /// Maximum number of tries.
     tries: u32,
 }
 
@@ -183,7 +184,7 @@ impl Comb {
         Some(all.max_by(|a, b| a.0.total_cmp(&b.0))?.1)
     }
 
-    /// Returns the maximum of the likelihood near this one.
+    /// Returns the maximum of the likelihood near these parameters.
     fn refined(self, y: &[f64]) -> Self {
         let delivered: Vec<f64> = y.iter().copied().filter(|y| y.is_finite()).collect();
         let lost = y.len() - delivered.len();
@@ -209,7 +210,7 @@ impl Comb {
         comb
     }
 
-    /// Log-likelihood of a packet.
+    /// Returns the log-likelihood of a packet.
     fn told(&self, y: f64) -> f64 {
         if y.is_infinite() {
             return f64::from(self.tries) * libm::log(self.loss);
@@ -260,7 +261,8 @@ impl Comb {
         counts
     }
 
-    /// Of so many lost and delivered tries, on the scale of logits.
+    /// Returns the interval of the loss probability from the counts of lost and delivered tries, by
+    /// logits.
     fn loss_interval(&self, retried: &[usize], lost: usize) -> Ranged<f64> {
         let (failed, passed) = tries(retried, lost, self.tries);
         let half = 1.96 * libm::sqrt(1.0 / failed.max(0.5) + 1.0 / passed.max(0.5));
@@ -362,6 +364,7 @@ fn likely_tries(retried: &[usize], lost: usize) -> Ranged<u32> {
 /// Fits a comb of normal laws to sorted delays, from a retry time on.
 fn normal(y: &[f64], start: f64) -> Option<Comb> {
     const ROUNDS: usize = 10;
+    // The weight of delays that fit no retry, which must not widen the law.
     const STRAY: f64 = 0.02;
     let (mut middle, mut retry, mut width) = (0.0, start, start / 4.0);
     let late = y.len() - y.partition_point(|y| *y < start / 2.0);
@@ -432,8 +435,8 @@ fn lead(comb: &Comb, y: &[f64]) -> (f64, f64) {
     super::mean_of(&ahead.collect::<Vec<_>>())
 }
 
-/// Whether the link sends other packets meanwhile, and hands them on in order, by the packets
-/// behind a retry; `None` if they do not tell.
+/// Returns whether the link sends other packets meanwhile, and hands them on in order, according
+/// to the packets behind a retry; `None` if they leave it open.
 ///
 /// ```text
 /// parallel        a packet comes with the one before it, or a whole number of retry times late
@@ -474,6 +477,6 @@ fn order(
     let count = |holds: &dyn Fn(&(f64, f64)) -> bool| behind.iter().filter(|at| holds(at)).count();
     let parallel = count(&|(late, gap)| *gap <= near || whole(*late));
     let waits = count(&|(_, gap)| whole(gap - spacing));
-    // A tenth of them, at least, must tell one from the other.
+    // At least a tenth of the packets must decide between the two.
     (parallel.abs_diff(waits) * 10 > behind.len()).then_some((parallel > waits, true))
 }

@@ -1,4 +1,4 @@
-//! Tests that can reject a fitted channel, beside recordings that the channel itself makes.
+//! Tests that can reject a fitted channel, by recordings that the channel itself makes.
 //!
 //! ```text
 //! bursts        Σ (found − expected)² / expected over lengths 1, 2, … 5 and more      (chi-square)
@@ -19,7 +19,7 @@ use whyloss_sim::recording::Trial;
 
 use super::REPLICAS;
 
-/// The highest number of recorded packets that the tests use, from the beginnings of the trials.
+/// Maximum number of recorded packets that the tests use, from the beginnings of the trials.
 pub const MOST_TESTED: usize = 100_000;
 /// The longest lag of the autocorrelation, in packets.
 pub const LAGS: usize = 20;
@@ -32,7 +32,7 @@ pub type Runs = BTreeMap<u32, f64>;
 /// The results of comparing a recording with simulated ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Check {
-    /// The p value of the runs of losses; `None` without losses.
+    /// The p value of the runs of losses; `None` if there are no losses.
     pub bursts: Option<f64>,
     /// The p value of the runs of good packets; `None` if there are fewer than two runs.
     pub gaps: Option<f64>,

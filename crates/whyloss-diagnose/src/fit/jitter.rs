@@ -22,13 +22,13 @@ use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
 use super::arq::FINEST;
 use super::{PARTS, REJECTED, STANDARD_ERRORS, mean_of, search};
 
-/// The lowest number of delays that can be fitted.
+/// Minimum number of delays that can be fitted.
 pub const FEWEST: usize = 100;
-/// The highest number of delays that a fit uses.
+/// Maximum number of delays that a fit uses.
 pub const MOST: usize = 65_536;
 /// The number of simulated recordings of the test.
 pub const REPLICAS: u64 = 199;
-/// The highest number of delays of each simulated recording.
+/// Maximum number of delays of each simulated recording.
 const TESTED: usize = 4_096;
 /// The log-density of a delay that a distribution excludes.
 pub(super) const EXCLUDED: f64 = -50.0;
@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(found.delays, [2_000, 2_000]);
     }
 
-    /// Delays of two heights follow no law here.
+    /// Delays around two values follow no law here: the test rejects all.
     #[test]
     fn another_law_is_rejected() {
         let delay = (0..400).map(|i| {

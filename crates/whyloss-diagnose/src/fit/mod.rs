@@ -4,8 +4,8 @@
 //! | step | |
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
-//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
-//! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or a total of one unit, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
+//! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) against those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
 //! the others look at all of it.
@@ -39,15 +39,15 @@ pub const STANDARD_ERRORS: f64 = 2.0;
 pub const REJECTED: f64 = 0.01;
 /// The number of simulated recordings of a test.
 pub const REPLICAS: u64 = 199;
-/// The highest number of runs of losses that models with hidden states use.
+/// Maximum number of runs of losses that models with hidden states use.
 pub const MOST_RUNS: usize = 8_192;
-/// The highest number of packets that models in continuous time use.
+/// Maximum number of packets that models in continuous time use.
 pub const MOST_STEPS: usize = 16_384;
 /// The default seed of the tests that choose a model.
 pub const SEED: u64 = 1;
-/// The lowest number of losses that can be fitted.
+/// Minimum number of losses that can be fitted.
 pub const FEWEST_LOSSES: u64 = 10;
-/// The lowest number of packets that can be fitted.
+/// Minimum number of packets that can be fitted.
 pub const FEWEST_PACKETS: u64 = 100;
 
 /// Explains why a recording is too short or too uniform for a fit.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Parameters are logits of probabilities and logarithms of times, so that every real is allowed.
-//! Each probability has half an observation of either outcome beside the data (Jeffreys, 1946),
-//! which keeps estimates off 0 and 1.
+//! Each probability has half an observation of either outcome in addition to the data (Jeffreys,
+//! 1946), which keeps estimates off 0 and 1.
 
 use whyloss::Duration;
 use whyloss_link::ChannelSpec;
@@ -16,7 +16,7 @@ use whyloss_link::channel::{BurstRenewal, GilbertElliott, TimedGilbertElliott};
 
 use super::runs::{Stretch, Summary};
 
-/// The highest number of burst lengths that a channel lists.
+/// Maximum number of burst lengths that a channel lists.
 const MOST_LENGTHS: usize = 64;
 /// The share of longer bursts below which no further length is listed.
 const TAIL: f64 = 1e-3;
@@ -575,7 +575,8 @@ mod tests {
 
     const DIGITS: &str = "0010000110000000000000100111000000";
 
-    /// Every law is Bernoulli's, or Gilbert's, for some parameters: the likelihoods meet there.
+    /// For some parameters every law equals Bernoulli's or Gilbert's: the likelihoods are then
+    /// equal.
     #[test]
     fn models_within_models_agree() {
         let data = data(DIGITS, 1_000_000_000);

@@ -13,10 +13,11 @@ use whyloss_link::markov::{MarkovError, SHORTEST as SHORTEST_STATE};
 /// The time over which a trace's opportunities are counted, in ms.
 pub const BIN: u64 = 100;
 const STATES: std::ops::RangeInclusive<usize> = 2..=8;
+/// The share of the rate's variance at which no further state is added.
 const EXPLAINED: f64 = 0.9;
 /// The shortest recording that can be fitted, in s.
 pub const SHORTEST: f64 = 60.0;
-/// The lowest number of rates that can be fitted.
+/// Minimum number of rates that can be fitted.
 pub const FEWEST: usize = 60;
 /// The longest trace, in ms: a day.
 const LONGEST: u64 = 86_400_000;
@@ -34,9 +35,9 @@ pub struct RateLaw {
     pub interval: f64,
     /// The share of the rate's variance that the states do not explain.
     pub unexplained: f64,
-    /// The autocorrelation of the rate at each of [`LAGS`]: of the recording, and of the model.
+    /// The autocorrelation of the rate at each of [`LAGS`], as `[recording, model]`.
     pub correlation: [[f64; 2]; 2],
-    /// The mean rate, in bit/s: of the recording, and of the model.
+    /// The mean rate in bit/s, as `[recording, model]`.
     pub mean: [f64; 2],
 }
 
@@ -234,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each
+    /// Ten seconds of 12 Mbit/s alternate with five of 1.2: 1 and 0.1 opportunities per
     /// millisecond.
     #[test]
     fn rates_and_shares_come_back() {
@@ -259,7 +260,8 @@ mod tests {
         assert!((fitted - formula).abs() < 1e-3 && (fitted - recorded).abs() < 1e-3);
     }
 
-    /// The shares of three states that a chain visits one after the other, which the law does not.
+    /// A chain visits three states in a fixed order, unlike the law: the mean still is the
+    /// recording's.
     #[test]
     fn the_mean_is_the_recording_s() {
         let round = [vec![1e6; 10], vec![5e6; 4], vec![20e6; 2], vec![5e6; 4]].concat();
@@ -275,7 +277,7 @@ mod tests {
     fn trials_do_not_follow_one_another() {
         let half: Vec<f64> = [vec![8e6; 30], vec![1e6; 10]].concat();
         let law = fit(&[half.clone(), half], 1.0).expect("a law");
-        // 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², beside a variance of 9.1875.
+        // 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², over a variance of 9.1875.
         let expected = (29.0 * 3.0625 - 9.1875 + 9.0 * 27.5625) / 39.0 / 9.1875;
         assert!((law.correlation[0][0] - expected).abs() < 1e-9, "{law:?}");
     }

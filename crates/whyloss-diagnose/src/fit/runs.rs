@@ -11,8 +11,8 @@ pub(super) type Counts = BTreeMap<u32, u64>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stretch {
     pub(super) runs: Vec<u32>,
-    /// The time since the previous packet in s, and the outcome, of each packet; empty without
-    /// times.
+    /// The time since the previous packet in s, and the outcome, of each packet; empty if the
+    /// packets have no times.
     pub(super) steps: Vec<(f64, bool)>,
 }
 

@@ -68,6 +68,7 @@ pub(super) fn minimise(
 
 /// Returns the inverse of the matrix of second derivatives; `None` if it is singular.
 pub(super) fn covariance(at: &[f64], f: &mut dyn FnMut(&[f64]) -> f64) -> Option<Vec<Vec<f64>>> {
+    // The step of the differences, in the units of the parameters.
     const H: f64 = 0.02;
     let n = at.len();
     let mut moved = |i: usize, di: f64, j: usize, dj: f64| {

@@ -127,7 +127,7 @@ pub struct Series {
     pub times: Vec<f64>,
 }
 
-/// The highest number of values of one table.
+/// Maximum number of values of one table.
 const MOST_NUMBERS: usize = 1 << 24;
 
 /// Reads a column of numbers, none of them negative, from CSV or Parquet. A column `trial`

@@ -15,7 +15,7 @@ use std::io::{self, BufReader, Cursor, Read};
 use self::old::Old;
 use crate::error::Error;
 
-/// The highest number of nested compressions.
+/// Maximum number of nested compressions.
 const LAYERS: usize = 3;
 /// The largest window of zstd in bytes, that of its option `--long`. The window is kept in memory,
 /// so a larger one is refused.

@@ -93,9 +93,9 @@ impl Line {
     fn fate(&self) -> Fate {
         match self.fate {
             Word::Overflow | Word::Aqm => Fate::Lost(Cause::Congestion),
-            // UDP-Lite takes what was damaged, if it is beyond what it covers.
+            // UDP-Lite delivers packets with damage beyond its coverage.
             Word::Damaged if self.protocol == UDP_LITE => Fate::Arrived,
-            // TCP's checksum and UDP's cover all: what was damaged is dropped.
+            // TCP's checksum and UDP's cover everything: a damaged packet is dropped.
             Word::Channel | Word::Damaged => Fate::Lost(Cause::Wireless),
             Word::Fault => Fate::Fault,
             Word::Delivered | Word::Unfinished => Fate::Arrived,
@@ -302,7 +302,7 @@ impl Emulated {
 }
 
 impl Packets {
-    /// Marks packets as still under way if they crossed fewer links than others by the end of the
+    /// Marks packets as still in flight if they crossed fewer links than others by the end of the
     /// log.
     fn leave_open(&mut self) {
         let bare = self.bare.values().map(|(.., hops)| *hops);

@@ -7,7 +7,7 @@
 //! truth.
 //!
 //! ```text
-//! number     the transmission's place among those of its flow, in the order in which they left, retransmissions included
+//! number     the transmission's position among those of its flow, in the order in which they left, retransmissions included
 //! delay      from its source to its sink, or over all links of the log
 //! ```
 
@@ -32,13 +32,13 @@ use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 pub(crate) use emulated::{Emulated, of_table, packets};
 
-/// The highest number of packets of a log. Each is kept until the end, because a log has the order
+/// Maximum number of packets in a log. Each is kept until the end, because a log has the order
 /// in which fates became known.
 const PACKETS: usize = 1 << 22;
 /// The epoch of the clock that classifiers see, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 
-/// The bytes of memory that a packet takes until the end, that a flow takes, and that a place of
+/// The bytes of memory that a packet takes until the end, that a flow takes, and that a location of
 /// losses takes. Names come on top.
 const PACKET: usize = 240;
 const FLOW: usize = 1024;

@@ -1,7 +1,7 @@
 //! Measures segments that come in IP fragments, without reassembling them.
 //!
 //! The first fragment has everything but the segment's length. So the segment of the first fragment
-//! waits here, with the number of bytes that have come. Once all are there, it gets the full
+//! waits here, with the number of bytes that have arrived. Once all are there, it gets the full
 //! length.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::Segment;
 
-/// The highest number of waiting segments. Beyond it, the oldest is given up.
+/// Maximum number of waiting segments; when it is exceeded, the oldest is given up.
 const WAITING: usize = 64;
 
 /// The fields that the fragments of one packet share.
@@ -36,7 +36,7 @@ struct Waiting {
     key: Key,
     first: Option<First>,
     arrived: u32,
-    /// The length of the whole; known once the last fragment has come.
+    /// The length of the whole; known once the last fragment has arrived.
     total: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Fragments {
     dropped: u64,
 }
 
-/// A segment with the length of the whole, its ends and its identification.
+/// A reassembled segment with its full length, its two ends and its identification.
 pub(super) type Whole = (Segment, SocketAddr, SocketAddr, Option<u16>);
 
 impl Fragments {

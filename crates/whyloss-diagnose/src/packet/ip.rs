@@ -64,7 +64,7 @@ pub(super) fn transport<'a>(
                 let first = (segment, head, packet.source, packet.destination, ip_id);
                 fragments.first(key, fragment, first)
             }
-            // The first fragment of a datagram stands for it, and a tunnelled packet tells its own
+            // The first fragment of a datagram stands for it, and a tunnelled packet has its own
             // length.
             _ => return Ok(packet),
         }
@@ -167,7 +167,7 @@ fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
     }
 }
 
-/// Returns the identification of a fragment, and its place in the whole.
+/// Returns the identification of a fragment, and its range in the whole packet.
 fn fragment(slice: &LaxIpSlice<'_>, length: u32) -> Option<(u32, Fragment)> {
     let (id, offset, more) = match slice {
         LaxIpSlice::Ipv4(ip) => {

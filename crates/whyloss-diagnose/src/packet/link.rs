@@ -21,7 +21,7 @@ const IPV4: u32 = 228;
 const IPV6: u32 = 229;
 const LINUX_SLL2: u32 = 276;
 
-/// The highest number of nested VLAN tags and labels.
+/// Maximum number of nested VLAN tags and labels.
 const TAGS: usize = 16;
 
 /// Returns the bytes from the IP header on.
@@ -37,8 +37,8 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
         }
         RAW | IPV4 | IPV6 => ip(bytes),
         link if RAW_DLT.contains(&link) => ip(bytes),
-        // An address family in the byte order of the capturing machine; the version tells as much,
-        // whatever the order.
+        // An address family in the byte order of the capturing machine; the version says the same
+        // in any order.
         NULL | LOOP => ip(bytes.get(4..).ok_or(Pass::Short)?),
         PPP | PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
         PPP_ETHER => ppp(bytes.get(6..).ok_or(Pass::Short)?),

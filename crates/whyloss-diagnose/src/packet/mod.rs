@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use fragments::Fragments;
 
-/// The highest number of nested layers: tunnels in tunnels.
+/// Maximum number of nested layers: tunnels in tunnels.
 const DEPTH: usize = 8;
 
 /// A TCP or UDP packet.

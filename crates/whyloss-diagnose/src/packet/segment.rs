@@ -3,7 +3,7 @@
 use super::Pass;
 use super::link::word;
 
-/// The highest number of SACK blocks that a header has room for.
+/// Maximum number of SACK blocks that a header has room for.
 const BLOCKS: usize = 4;
 
 /// A TCP segment (RFC 9293), with the options that matter for losses.
@@ -19,17 +19,17 @@ pub struct Segment {
     pub flags: Flags,
     /// The receive window as in the header, before the window scale applies.
     pub window: u16,
-    /// The time stamp option (RFC 7323), TSval and TSecr; `None` without the option.
+    /// The timestamp option (RFC 7323), TSval and TSecr; `None` if the segment lacks it.
     pub stamps: Option<(u32, u32)>,
     /// The SACK blocks (RFC 2018), each with its begin and end; [`Self::blocks`] of them are in
     /// use.
     pub sack: [(u32, u32); BLOCKS],
     /// The number of SACK blocks.
     pub blocks: u8,
-    /// The maximum segment size in bytes, which a SYN may announce; `None` without the option.
+    /// The maximum segment size in bytes, which a SYN may announce; `None` if the segment lacks it.
     pub mss: Option<u16>,
-    /// The shift count of the window scale option, which a SYN may carry; `None` without the
-    /// option.
+    /// The shift count of the window scale option, which a SYN may carry; `None` if the segment
+    /// lacks it.
     pub scale: Option<u8>,
     /// Whether a SYN permits SACK.
     pub sack_permitted: bool,
@@ -85,7 +85,7 @@ impl Segment {
     /// Reads the complete options, up to the first malformed one.
     fn options(&mut self, mut options: &[u8]) {
         let double = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
-        // Time stamps alone, as they are padded by all.
+        // Timestamps alone, as they are padded by all.
         if let [1, 1, 8, 10, value @ ..] = options
             && let Some((value, echo)) = value.split_first_chunk()
             && let Ok(echo) = echo.try_into()

@@ -5,7 +5,7 @@
 //!
 //! | event | information |
 //! |---|---|
-//! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of what left |
+//! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of sent packets |
 //! | `transport:packet_received`, `quic:packet_received` | numbers that came, and the acknowledgements in them |
 //! | `recovery:packet_lost`, `quic:packet_lost` | the packets that the endpoint declared lost |
 //! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
@@ -33,7 +33,7 @@ use crate::vantage::Vantage;
 
 /// The time units of qlog by name, each in ns.
 const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// The highest number of ranges read of one acknowledgement.
+/// Maximum number of ranges read in one acknowledgement.
 const RANGES: usize = 1 << 12;
 /// The longest connection id in bytes. QUIC's ids have at most 20 bytes, which take 40 as text.
 const LONGEST_ID: usize = 256;
@@ -50,7 +50,7 @@ pub(crate) struct Log {
     limit: usize,
     begun: u64,
     memory: Memory,
-    /// The numbers of connections closed for the limit, and for lack of memory.
+    /// The numbers of connections closed at the limit of connections, and at the memory limit.
     pub(crate) evicted: u64,
     pub(crate) short: u64,
     /// The number of events of connections whose id is too long.
@@ -293,7 +293,7 @@ fn is_handshake(header: &Value, data: &Value) -> bool {
 }
 
 impl Connection {
-    /// Handles an event. Returns `None` if it lacks a field that an event of that name needs.
+    /// Handles an event. Returns `None` if it lacks a field that events with its name need.
     fn on_event(&mut self, now: u64, record: u64, name: &str, data: &Value) -> Option<()> {
         let header = &data["header"];
         let packet = || {

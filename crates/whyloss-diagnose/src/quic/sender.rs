@@ -2,12 +2,13 @@
 //! ranges, declared lost.
 //!
 //! ```text
-//! lost        declared lost by the endpoint (or, in a log without that, overtaken by three acknowledged ones two round trips
-//!             ago), and never acknowledged
-//! spurious    declared lost, and acknowledged later
-//! delay       from a packet to the acknowledgement of which it is the largest new one, less what the peer says it held
-//!             that back
-//! recovery    begins with a loss, and ends when what left after that is acknowledged (RFC 9002 §7.3.2): one loss event
+//! lost        an unacknowledged packet that the endpoint's log declares lost. In a log that declares none: a packet that left
+//!             two smoothed round trips ago or more, when a number at least three higher is acknowledged
+//! spurious    a packet that was declared lost and is acknowledged later
+//! delay       from a packet's departure to the first acknowledgement with its number as the largest, less the time for which
+//!             the peer held that acknowledgement, unless the result were below the shortest delay so far (RFC 9002 §5.3)
+//! recovery    begins with the loss of a packet that left after the previous recovery began, and ends when a packet that left
+//!             after this beginning is acknowledged (RFC 9002 §7.3.2); it is one loss event
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,9 +23,9 @@ use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::rates::Rates;
 use crate::steps::step;
 
-/// The highest number of packets in flight.
+/// Maximum number of packets in flight.
 const WAITING: usize = 1 << 16;
-/// The highest number of lost packets that may still turn out to have arrived.
+/// Maximum number of lost packets that may still turn out to have arrived.
 const DOUBTED: usize = 1 << 10;
 /// The packet threshold of RFC 9002.
 const OVERTAKEN: u64 = 3;
@@ -34,7 +35,7 @@ struct Packet {
     number: u64,
     at: u64,
     bytes: u32,
-    /// The number of bytes sent before this packet.
+    /// The number of bytes sent before the packet.
     offset: u64,
     order: u64,
     record: u64,
@@ -342,7 +343,7 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// Everything is acknowledged again and again but for the first; then every other packet is
+    /// Everything but the first packet is acknowledged again and again; then every other packet is
     /// declared lost.
     #[test]
     fn acknowledgements_take_steps_in_proportion() {

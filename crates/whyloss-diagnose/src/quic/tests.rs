@@ -89,7 +89,7 @@ impl Path {
         text
     }
 
-    /// As draft 01 has it: arrays, µs, times as differences.
+    /// Returns the events as draft 01 writes them: arrays, µs, times as differences.
     fn arrays(&self) -> String {
         let mut last = 0.0;
         let mut events = Vec::new();

@@ -11,9 +11,9 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::track::Point;
 
-/// The highest number of flows drawn: those with the most losses.
+/// Maximum number of flows drawn: those with the most losses.
 const MOST_DRAWN: usize = 12;
-/// The number of packets from which a flow without losses is drawn.
+/// Minimum number of packets for which a flow without losses is drawn.
 const DRAWN_FROM: u64 = 100;
 /// The number of places along the time axis. Losses of a kind in one place become one mark.
 const PLACES: u64 = 600;

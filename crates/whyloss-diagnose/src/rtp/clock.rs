@@ -1,4 +1,4 @@
-//! Estimates the clock behind RTP time stamps: its rate in ticks per second, and the times that
+//! Estimates the clock behind RTP timestamps: its rate in ticks per second, and the times that
 //! stamps stand for.
 
 use whyloss::Time;

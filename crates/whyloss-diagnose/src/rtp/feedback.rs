@@ -5,7 +5,7 @@ use crate::steps::step;
 use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
 use whyloss_rtc::rfc8888;
 
-/// The highest number of packets of one report.
+/// Maximum number of packets in one report.
 const SPOKEN_OF: usize = 1 << 14;
 
 /// A report of a receiver or a sender.
@@ -57,8 +57,7 @@ impl Instant {
     }
 }
 
-/// The step of transport-wide feedback in ns, and that of its reference times, of which there are
-/// 2²⁴.
+/// The step of transport-wide feedback in ns, and that of its 24-bit reference times.
 const STEP: i64 = 250_000;
 const REFERENCE: u64 = 64_000_000;
 
@@ -201,7 +200,7 @@ fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
 fn of_block(block: &ReportBlock<'_>) -> Told {
     Told::Block(Block {
         ssrc: block.ssrc(),
-        // 24 bits, signed: what came twice counts against it.
+        // 24 bits, signed: duplicates reduce it.
         lost: ((block.cumulative_lost() << 8) as i32) >> 8,
         middle: block.last_sender_report_timestamp(),
         since: block.delay_since_last_sender_report_timestamp(),
@@ -258,8 +257,8 @@ mod tests {
     fn reports_and_nacks() {
         let mut bytes = vec![0x81, 201, 0, 7];
         bytes.extend([0, 0, 0, 1, 0, 0, 0, 2]);
-        // A 256th lost, minus one in all (one came twice); the highest number; jitter; last report,
-        // 1 s ago.
+        // A 256th lost, a total of minus one (one came twice); the highest number; jitter; last
+        // report, 1 s ago.
         bytes.extend([1, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]);
         bytes.extend([0xab, 0xcd, 0xef, 1, 0, 1, 0, 0]);
         bytes.extend([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 100, 0, 0b101]);

@@ -11,7 +11,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads the fixed part; `None` if the datagram cannot be RTP. `length` is the datagram's
-    /// length, of which `bytes` may be a part.
+    /// length; `bytes` may be a part of the datagram.
     pub(super) fn read(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed = bytes.get(..12)?;
         let word = |at: usize| {
@@ -37,7 +37,7 @@ pub(super) fn is_rtcp(bytes: &[u8]) -> bool {
     bytes.len() >= 8 && bytes[0] >> 6 == 2 && (192..224).contains(&bytes[1])
 }
 
-/// Returns the transport-wide number of the packet; `None` without one.
+/// Returns the transport-wide number of the packet; `None` if it has none.
 ///
 /// It is the only two-byte extension in use (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 /// Signalling assigns its identifier, which a capture lacks. Elements have one byte of header (RFC

@@ -19,7 +19,7 @@ use self::stream::Stream;
 use crate::flow::Flow;
 use crate::memory::Memory;
 
-/// The number of consecutive packets from which datagrams count as a stream.
+/// Minimum number of consecutive packets for datagrams to count as a stream.
 const PROBATION: u32 = 4;
 /// The largest step of numbers that counts as consecutive.
 const STEP: u16 = 16;
@@ -82,7 +82,7 @@ pub(crate) struct Streams {
     memory: Memory,
     /// The memory in use, in bytes.
     pub(crate) held: usize,
-    /// The number of streams closed for lack of memory.
+    /// The number of streams closed at the memory limit.
     pub(crate) short: u64,
     candidates: HashMap<(Ends, u32), Candidate>,
     /// The times at which sender reports passed, by sender and the middle of their NTP time.
@@ -408,8 +408,8 @@ mod tests {
 
     const NUMBERS: usize = 17 * 100;
 
-    /// Every other number of one stream among many passes; then so many requests for 1,700 numbers
-    /// each.
+    /// Every other number of one stream among many passes; then follow `many` requests for 1,700
+    /// numbers each.
     fn request(many: u64) -> Streams {
         let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
         let mut streams = Streams::new(1000, Memory::new(1 << 30));

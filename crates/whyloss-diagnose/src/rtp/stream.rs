@@ -75,7 +75,7 @@ pub(super) struct Stream {
 /// The number of events after which memory is counted again. Before, it is counted whenever the
 /// events have doubled.
 const COUNTED: u64 = 64;
-/// The highest number of wraps of 16-bit numbers among the packets that feedback may refer to.
+/// Maximum number of wraps of 16-bit numbers among the packets that feedback may refer to.
 const TURNS: u64 = 16;
 
 impl Stream {
@@ -181,7 +181,7 @@ impl Stream {
         Some((transport?, place))
     }
 
-    /// Returns the packet with that number, if feedback may refer to it.
+    /// Returns the packet with this number, if feedback may refer to it.
     fn find(&mut self, number: u64) -> Option<&mut Passed> {
         step(self.passed.len().checked_ilog2().unwrap_or(0) as usize + 1);
         let at = self.passed.partition_point(|one| one.number < number);
@@ -189,7 +189,7 @@ impl Stream {
         (found.number == number).then_some(found)
     }
 
-    /// Returns the number of the latest packet whose low 16 bits are `sequence`.
+    /// Returns the full sequence number of the latest packet whose low 16 bits are `sequence`.
     fn latest(&mut self, sequence: u16) -> Option<u64> {
         let (first, last) = (self.passed.front()?.number, self.passed.back()?.number);
         let back = u64::from((last as u16).wrapping_sub(sequence));

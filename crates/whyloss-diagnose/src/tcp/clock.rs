@@ -1,4 +1,4 @@
-//! Estimates the clock behind a sender's time stamps: the length of its tick, and the times that
+//! Estimates the clock behind a sender's timestamps: the length of its tick, and the times that
 //! stamps stand for.
 
 use whyloss::Time;

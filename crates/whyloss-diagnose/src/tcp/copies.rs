@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! copy    the same segment with the same IPv4 identification within a second, from a host whose identifications differ from
-//!         segment to segment; without identification (IPv6, or 0) the same data with the same time stamp, sooner than 75 %
+//!         segment to segment; without identification (IPv6, or 0) the same data with the same timestamp, sooner than 75 %
 //!         of the shortest round trip and within ten milliseconds
 //! ```
 //!
 //! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may
-//! be fragmented, and hosts count on where they may not), and a later time stamp.
+//! be fragmented, and hosts count on where they may not), and a later timestamp.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -24,9 +24,9 @@ const EACH: usize = 4;
 const SHORT: u32 = 2;
 /// The longest time in µs from the original to a copy with an identification.
 const NUMBERED: u32 = 1_000_000;
-/// The longest time in µs with only a time stamp, whose clock may tick this slowly.
+/// The longest time in µs with only a timestamp, whose clock may tick this slowly.
 const STAMPED: u64 = 10_000;
-/// The longest time in µs with a time stamp, before a round trip is known.
+/// The longest time in µs with a timestamp, before a round trip is known.
 const AT_FIRST: u64 = 300;
 
 /// The latest segments of one direction.
@@ -147,7 +147,7 @@ mod tests {
     fn a_copy_has_the_number_of_its_original_and_a_retransmission_has_not() {
         let every_other: Vec<bool> = (0..21).map(|at| at > 1 && at % 2 == 1).collect();
         assert_eq!(copies(|number| Some(number as u16 + 1)), every_other);
-        // Time stamps do as well, where there is no identification or always the same.
+        // Timestamps do as well, where there is no identification or always the same.
         assert_eq!(copies(|_| None), every_other);
         assert_eq!(copies(|_| Some(0)), every_other);
         assert_eq!(copies(|_| Some(77)), every_other);

@@ -67,7 +67,7 @@ impl Covered {
 mod tests {
     use super::*;
 
-    /// Any ranges cover what single bytes in a list cover.
+    /// Any ranges: they cover the same bytes as a list of single bytes.
     #[test]
     fn ranges_cover_what_bytes_cover() {
         let mut state = 3_u64;

@@ -1,9 +1,9 @@
-//! Measures round trips by time stamps (RFC 7323): the time until the other direction echoes a
+//! Measures round trips by timestamps (RFC 7323): the time until the other direction echoes a
 //! packet's stamp.
 
 use std::collections::VecDeque;
 
-/// The highest number of stamps that wait for their echo. Beyond it, the oldest is dropped.
+/// Maximum number of stamps that wait for their echo; when it is exceeded, the oldest is dropped.
 const WAITING: usize = 4096;
 
 /// The echoes of one direction's packets.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::steps::step;
 
-/// The highest number of gaps. Beyond it, the oldest is forgotten.
+/// Maximum number of gaps; when it is exceeded, the oldest is forgotten.
 const GAPS: usize = 1 << 14;
 
 /// Bytes that were not seen although later ones were.
@@ -14,11 +14,11 @@ pub(super) struct Gap {
     pub(super) end: u64,
     /// The time at which the packet after the gap came, in ns.
     pub(super) at: u64,
-    /// The time stamp, identification and frame of that packet.
+    /// The timestamp, identification and frame of the packet after the gap.
     pub(super) stamp: Option<u32>,
     pub(super) ip_id: Option<u16>,
     pub(super) frame: u64,
-    /// The number of the packet after the gap among the transmissions.
+    /// The position of the packet after the gap among the transmissions.
     pub(super) order: u64,
     pub(super) event: Option<u32>,
     /// The one-way delays when the gap appeared.

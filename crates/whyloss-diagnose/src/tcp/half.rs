@@ -1,13 +1,14 @@
-//! One direction of a TCP connection: what passed, what was acknowledged, and so what was lost.
+//! One direction of a TCP connection: the segments that passed, those acknowledged, and so those
+//! lost.
 //!
 //! ```text
-//! lost beyond     a piece passed, passed again, and its acknowledgement is one of a later passage: by the time stamp that is
+//! lost beyond     a piece passed, passed again, and its acknowledgement is one of a later passage: by the timestamp that is
 //!                 echoed; else of the first that passed after all that had arrived before, and no less than 85 % of the
 //!                 shortest round trip ago
 //! spurious        the same, but the acknowledgement is of an earlier passage; or it was acknowledged before it left
 //!                 again; or a D-SACK (RFC 2883) says later that it came twice
-//! lost before     bytes are missing at the point of capture, and come later with a later time stamp than what showed the gap
-//!                 (without time stamps: after 80 % of a round trip, or with a later IPv4 identification)
+//! lost before     bytes are missing at the point of capture, and come later with a later timestamp than what showed the gap
+//!                 (without timestamps: after 80 % of a round trip, or with a later IPv4 identification)
 //! reordered       the same, but with an earlier one
 //! not captured    bytes are acknowledged that never passed
 //! keep-alive      at most one byte, just before what is expected next
@@ -31,16 +32,16 @@ use crate::packet::{Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
-/// The highest number of pieces that wait for an acknowledgement. Beyond it, the capture has no
+/// Maximum number of pieces that wait for an acknowledgement. If it is exceeded, the capture has no
 /// acknowledgements.
 const WAITING: usize = 1 << 16;
-/// The highest number of remembered retransmissions of one piece.
+/// Maximum number of remembered retransmissions of one piece.
 const AGAIN: usize = 64;
 /// The largest jump of sequence numbers that counts as a gap.
 const JUMP: u64 = 1 << 26;
 /// The origin of offsets, so that bytes before the first one seen have an offset too.
 const ORIGIN: u64 = 1 << 40;
-/// The number of data packets from which classifiers are worth their memory.
+/// Minimum number of data packets for which classifiers are worth their memory.
 const SHORT: u64 = 4;
 /// The share of the shortest round trip before which an acknowledgement cannot answer a
 /// transmission.
@@ -69,7 +70,7 @@ pub(crate) struct Half {
     clock: Clock,
     senders: Option<Box<Senders>>,
     receivers: Option<Box<Receivers>>,
-    /// The end of the recovery under way, and its event.
+    /// The end of the current recovery, and its event.
     recovery: Option<(u64, Option<u32>)>,
     last_ack: u64,
     last_arrival: u64,
@@ -85,7 +86,7 @@ pub(crate) struct Half {
     /// acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
-    /// The number of duplicate acknowledgements: so many segments after the oldest piece have
+    /// The number of duplicate acknowledgements. As many segments after the oldest piece have
     /// arrived …
     duplicates: u64,
     /// … less the number that needless retransmissions cause.
@@ -567,8 +568,8 @@ impl Half {
             .delays
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
-        // Where packets keep their order, what left before something that is known to have arrived
-        // would be known to have, too.
+        // If packets keep their order, a transmission before one that is known to have arrived
+        // would be known to have arrived, too.
         let before = if overtaken {
             self.delivered_before.max(piece.first.order)
         } else {
@@ -681,7 +682,7 @@ impl Half {
         self.origin as u32
     }
 
-    /// Returns the tick of the sender's time stamps, in ns.
+    /// Returns the tick of the sender's timestamps, in ns.
     pub(crate) fn tick(&self) -> Option<u64> {
         self.clock.tick()
     }

@@ -31,7 +31,7 @@ enum Key {
 }
 
 impl Key {
-    /// Creates the key of a connection. Returns also whether `a` comes first in it.
+    /// Creates the key of a connection. Also returns whether `a` is its first end.
     fn new(a: SocketAddr, b: SocketAddr) -> (Self, bool) {
         if let (SocketAddr::V4(a), SocketAddr::V4(b)) = (a, b) {
             let word =
@@ -48,7 +48,7 @@ pub(crate) struct Connections {
     alive: HashMap<Key, Connection>,
     limit: usize,
     begun: u64,
-    /// The numbers of connections closed for the limit, and for lack of memory.
+    /// The numbers of connections closed at the limit of connections, and at the memory limit.
     pub(crate) evicted: u64,
     pub(crate) short: u64,
     memory: Memory,

@@ -13,7 +13,7 @@ pub(super) struct Transmission {
     pub(super) at: u64,
     /// The number among all transmissions of this direction, from 1.
     pub(super) order: u64,
-    /// The time stamp (TSval).
+    /// The timestamp (TSval).
     pub(super) stamp: Option<u32>,
     /// The frame in the capture.
     pub(super) frame: u64,
@@ -29,7 +29,7 @@ pub(super) struct Piece {
     pub(super) first: Transmission,
     /// The retransmissions.
     pub(super) again: Vec<Transmission>,
-    /// Whether it was acknowledged selectively.
+    /// Whether the piece was acknowledged selectively.
     pub(super) sacked: bool,
     /// Whether the first transmission that passed was already a retransmission, which filled a gap.
     pub(super) fills: bool,
@@ -52,9 +52,9 @@ pub(super) struct Pieces {
     credit: usize,
 }
 
-/// The highest number of waiting pieces, split ones included.
+/// Maximum number of waiting pieces, split ones included.
 const MOST: usize = 1 << 17;
-/// The highest number of remembered retransmissions of all pieces.
+/// Maximum number of remembered retransmissions of all pieces.
 const MOST_AGAIN: usize = 1 << 16;
 /// The steps that each packet earns, and the highest number saved up. A step is one piece examined,
 /// or several moved.
@@ -144,7 +144,7 @@ impl Pieces {
         self.all.partition_point(|piece| piece.start < start)
     }
 
-    /// Returns whether a piece fits at that index, and the move of those after it can be afforded.
+    /// Returns whether a piece fits at this index, and the move of the later ones can be afforded.
     fn affords(&mut self, at: usize) -> bool {
         let steps = at.min(self.all.len() - at) / MOVED;
         if self.all.len() >= MOST || steps > self.credit {

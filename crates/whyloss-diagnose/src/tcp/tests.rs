@@ -10,7 +10,7 @@ use crate::packet::{Flags, Segment};
 const MS: u64 = 1_000_000;
 const SIZE: u32 = 1000;
 
-/// A connection whose data flows from port 1 to port 2, with time stamps of a millisecond.
+/// A connection whose data flows from port 1 to port 2, with timestamps of a millisecond.
 struct Exchange {
     connections: Connections,
     frame: u64,

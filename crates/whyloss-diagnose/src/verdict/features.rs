@@ -4,8 +4,8 @@
 //! the flow, *top* its 99.5 % quantile.
 //!
 //! ```text
-//! time on the link   (spacing/transmission − 1)/missing: what the neighbours were heard of apart, in packets; missing packets
-//!                    lie between them. What a channel lost had its turn (1), what a full queue refused had not (0).
+//! time on the link   (spacing/transmission − 1)/missing: how far apart the neighbours arrived, in packets; missing packets
+//!                    lie between them. A packet lost on the channel took its turn (1); one that a full queue refused did not (0).
 //! ```
 
 use crate::classifiers::{receivers, senders};
@@ -14,9 +14,9 @@ use crate::loss::Votes;
 
 /// The number of features that are not answers of classifiers.
 const OWN: usize = 18;
-/// The highest number of features.
+/// Maximum number of features.
 const ALL: usize = 32;
-/// The height, as a share of the queue's range, from which the queue counts as full.
+/// The height, as a share of the queue's range, at which the queue counts as full.
 const FULL: f64 = 0.85;
 /// The share of losses by a queue at which the delay is that high.
 const FULL_AT_LOSS: f64 = 0.9;
@@ -100,7 +100,7 @@ impl Shared {
         })
     }
 
-    /// Returns the features of a loss; `None` without a delay near it.
+    /// Returns the features of a loss; `None` if no delay near it is known.
     pub(crate) fn features(
         &self,
         around: Around,

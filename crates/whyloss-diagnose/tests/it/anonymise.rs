@@ -20,7 +20,7 @@ const SEGMENT: usize = 1000;
 /// Segments that pass and never arrive.
 const LOST: [u32; 3] = [40, 41, 120];
 
-/// A transfer of which some segments are lost behind the point of capture, in Ethernet with a VLAN;
+/// A transfer with some segments lost behind the point of capture, in Ethernet with a VLAN;
 /// and an ARP packet.
 fn capture() -> Vec<u8> {
     let mut writer = PcapWriter::new(Vec::new()).expect("memory");

@@ -1,4 +1,4 @@
-//! One capture in every wrapping that the documentation names: each tells the same story.
+//! One capture in every wrapping that the documentation names: each gives the same diagnosis.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -10,8 +10,7 @@ use pcap_file::pcapng::blocks::block_common::Block;
 use whyloss_diagnose::{Diagnosis, Error, Options, diagnose};
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
-/// A packet of IPv4 without a link layer: when it passed, its length on the wire, and what was
-/// captured of it.
+/// A packet of IPv4 without a link layer: its time, its length on the wire, and its captured bytes.
 type Frame = (Duration, u32, Vec<u8>);
 
 /// Returns the frames of a sender's capture.
@@ -61,7 +60,7 @@ fn read(bytes: &[u8]) -> Result<Diagnosis, Error> {
     diagnose(Box::new(Cursor::new(bytes.to_vec())), Options::default())
 }
 
-/// The losses, but for the number of the frame, which fragments change.
+/// The losses without their frame numbers, which fragments change.
 fn story(diagnosis: &Diagnosis) -> Vec<(u64, u64, u32, u32)> {
     let losses = diagnosis.flows[0].losses.iter();
     losses
@@ -280,8 +279,8 @@ fn packets_snapped_at_64_bytes_still_tell_of_losses() {
     let frames = frames();
     let nanos = PcapTsResolution::NanoSecond;
     let whole = read(&pcap(101, nanos, &frames)).expect("a diagnosis");
-    // Ethernet's 14, IP's 20 and TCP's 20: ten bytes of options are left, which is half of the time
-    // stamps.
+    // Ethernet's 14, IP's 20 and TCP's 20: ten bytes of options are left, which is half of the
+    // timestamps.
     let mut snapped = behind(&[&[2; 12][..], &[8, 0]].concat(), &frames);
     for (_, _, data) in &mut snapped {
         data.truncate(64);
@@ -316,7 +315,7 @@ fn a_port_that_mirrors_every_packet_twice_makes_no_losses() {
     let nanos = PcapTsResolution::NanoSecond;
     let expected = story(&read(&pcap(101, nanos, &frames)).expect("a diagnosis"));
     assert!(expected.len() > 10, "{}", expected.len());
-    // With time stamps alone, and with identifications.
+    // With timestamps alone, and with identifications.
     let mut numbered = frames.clone();
     for (id, (_, _, data)) in (1_u16..).zip(&mut numbered) {
         data[4..6].copy_from_slice(&id.to_be_bytes());

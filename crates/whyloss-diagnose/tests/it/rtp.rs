@@ -16,10 +16,10 @@ use whyloss_sim::{Event, Scenario, Simulation, Watch};
 const SENDER: [u8; 4] = [192, 0, 2, 1];
 const RECEIVER: [u8; 4] = [198, 51, 100, 2];
 const SSRC: u32 = 0x5151_5151;
-/// Ticks per second, of a payload type that does not tell.
+/// The ticks per second of a payload type that does not determine them.
 const RATE: u64 = 90_000;
 
-/// A video source beside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio
+/// A video source alongside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio
 /// that loses that share.
 fn network(rate: f64, queue: u32, loss: f64) -> String {
     let tcp = |number: u32| {
@@ -116,7 +116,7 @@ fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
     diagnose(reader, Options::default()).expect("a diagnosis")
 }
 
-/// Finds the losses of one network, all of them and no others; answers verdicts beside the truth,
+/// Finds the losses of one network, all of them and no others; returns verdicts next to the truth,
 /// and how many were withheld.
 fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
@@ -184,8 +184,8 @@ fn losses_of_simulated_sources_are_found_with_their_causes() {
     assert!(all.accuracy() > Some(0.7), "{all:?}");
 }
 
-/// Sets the diagnosis of a capture at the source beside the truth; the sink's transport-wide
-/// feedback, or RFC 8888's, tells of each packet every 100 ms.
+/// Compares the diagnosis of a capture at the source with the truth; the sink's transport-wide
+/// feedback, or RFC 8888's, reports each packet every 100 ms.
 fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
@@ -438,7 +438,7 @@ fn reports_tell_the_round_trip_and_count_what_they_do_not_name() {
     report.extend([0, 0, 0, 1, 0, 2, 0, 0]);
     report.extend([0; 12]);
     frames.push((sent, datagram(SENDER, RECEIVER, (5005, 5005), &report)));
-    // The receiver holds it for half a second; seven packets were lost in all.
+    // The receiver holds it for half a second; a total of seven packets was lost.
     let mut answer = vec![0x81, 201, 0, 7, 0, 0, 0, 9];
     answer.extend(SSRC.to_be_bytes());
     answer.extend([10, 0, 0, 7, 0, 0, 0, 200, 0, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! A network's own log beside the diagnosis of a capture.
+//! A network's own log, compared with the diagnosis of a capture.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -57,7 +57,7 @@ fn captured(node: usize) -> (Diagnosis, Log) {
     (diagnosis, both.0)
 }
 
-/// The truth that the log tells of flows between these ends.
+/// The truth in the log about flows between these ends.
 fn truth([source, destination]: [SocketAddr; 2], log: &Log) -> Truth {
     let mut truth = Truth::default();
     for &(sequence, sent, at, fate) in &log.0 {

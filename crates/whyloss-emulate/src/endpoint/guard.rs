@@ -33,13 +33,13 @@ const LEAST_DEPTH: f64 = 4.0;
 pub(super) enum Report {
     /// The report cannot be true.
     Impossible,
-    /// The report comes too soon after the last one.
+    /// The report arrives too soon after the last one.
     Surplus,
     /// The part of the report that the transport may use.
     Useful(Feedback),
 }
 
-/// The limits of a sender. Rates are in bytes per second, whole packets.
+/// The limits of a sender. Rates are in bytes per second and count whole packets.
 #[derive(Debug)]
 pub(super) struct Guard {
     packet: f64,
@@ -53,7 +53,7 @@ pub(super) struct Guard {
     trip: Option<Duration>,
     /// The time of the last useful report.
     used: Option<Time>,
-    /// The number of the packet of that report.
+    /// The sequence number of the packet that the last useful report answers.
     newest: u64,
     /// The rates of the last windows, in bytes per second.
     rates: [f64; WINDOWS],

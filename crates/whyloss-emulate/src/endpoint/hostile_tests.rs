@@ -79,8 +79,7 @@ fn accepted(options: &SendOptions) -> (SendingEnd, Time) {
     (end, at(1))
 }
 
-/// How a hostile receiver answers a data packet of TFRC that reached it: so many times, with these
-/// numbers.
+/// The answers of a hostile receiver to a data packet of TFRC: their number and their contents.
 #[derive(Clone, Copy, Debug)]
 struct Evil {
     times: usize,
@@ -90,7 +89,7 @@ struct Evil {
     held: f64,
     /// The time from the packet to its report.
     wait: Duration,
-    /// Every so many packets.
+    /// The receiver answers every packet whose count is a multiple of this.
     every: u64,
 }
 
@@ -219,8 +218,7 @@ fn no_feedback_makes_a_sender_exceed_its_limits() {
     }
 }
 
-/// The rate that a path of 50 ms can be led to by lies alone, from what true reports reach there:
-/// four times it.
+/// Over a path of 50 ms, a lying receiver gets at most four times the bytes of an honest one.
 #[test]
 fn lies_double_a_rate_no_faster_than_the_truth() {
     let sent = |evil| run(&sending("tfrc", 1e9), evil).1[0];
@@ -274,7 +272,7 @@ fn from(port: u16) -> SocketAddr {
     SocketAddr::from(([10, 0, 0, 1], port))
 }
 
-/// Opens a session from there, as a host that hears its answers.
+/// Opens a session from an address that receives its answers.
 fn open(end: &mut ReceivingEnd, now: Time, peer: SocketAddr, session: u32) -> Option<Message> {
     let terms = super::wire::Terms {
         session,
@@ -312,7 +310,7 @@ fn a_session_that_fails_ends_alone() {
     // Silence of 2 s ends the first; another may begin.
     assert!(end.advance(at(2_000)).unwrap().is_none());
     assert_eq!(open(&mut end, at(2_000), from(2), 2), Some(Message::Accept));
-    // A sender that was restarted takes the place of its session.
+    // A restarted sender replaces its session.
     assert_eq!(open(&mut end, at(4_001), from(3), 3), Some(Message::Accept));
     assert!(end.advance(at(4_001)).unwrap().is_none());
     // One that has said its end may ask again, although another took its place.
@@ -483,8 +481,8 @@ fn a_log_of_arrivals_ends_at_its_limit() {
 }
 
 proptest! {
-    /// Noise in the shape of each message, at any time: no panic, one session, no more answers than
-    /// datagrams.
+    /// Noise in the shape of each message, at any time: no panic, one session, and no more answers
+    /// than datagrams.
     #[test]
     fn receivers_bear_anything(iftp: bool, once: bool, packets in prop::collection::vec(
         (0_u64..3_000, 0_u16..4, 0_u8..12, any::<u32>(), prop::collection::vec(any::<u8>(), 0..80)), 1..60)) {
@@ -510,8 +508,8 @@ proptest! {
         }
     }
 
-    /// A sender ends by its time and its patience, whatever numbers a receiver reports, and
-    /// whenever.
+    /// A receiver reports any numbers at any time: the sender ends when its time and patience are
+    /// over.
     #[test]
     fn senders_bear_anything(p in any::<f64>(), x in any::<f64>(), held in 0.0..1.0_f64, times in 1_usize..4,
         every in 1_u64..20, micros in 0_i64..300_000) {

@@ -32,19 +32,19 @@ use super::sink::{Lines, Sink};
 use super::truth::{Fates, Scores};
 use super::wire::{BELOW, Carrier, DATA_HEADER, Message, Refusal, Terms, TfrcData, iftp_format};
 
-/// The highest number of verdicts kept for the truth.
+/// Maximum number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
 /// The time between two lines of statistics.
 const EVERY: Duration = Duration::from_secs(1);
-/// The time for which the end is repeated to a sender that has not heard it.
+/// The time for which the end is repeated to a sender that has not confirmed it.
 const LINGER: Duration = Duration::from_millis(500);
 /// The silence after which a sender may have been restarted.
 const REPLACEABLE: Duration = Duration::from_secs(2);
-/// The highest number of answers to unknown sessions per second.
+/// Maximum number of answers to unknown sessions per second.
 const MOST_RESETS: u32 = 100;
-/// The highest number of damaged bits of a packet that the log of arrivals names.
+/// Maximum number of damaged bits of a packet that the log of arrivals names.
 const MOST_DAMAGED: usize = 4_096;
-/// The highest number of answers that wait for the host. A host that takes them after each datagram
+/// Maximum number of answers that wait for the host. A host that takes them after each datagram
 /// never reaches it.
 const MOST_ANSWERS: usize = 64;
 /// This end's time at its start, so that clocks can be set back by a day.
@@ -91,7 +91,7 @@ pub struct ReceivingEnd {
     /// The sender, number and last message of the previous session, because the message may have
     /// been lost.
     before: Option<(SocketAddr, u32, Message)>,
-    /// The outcome of the session, with `once`.
+    /// The outcome of the session, if the end serves only one (`once`).
     outcome: Option<Result<(), EndpointError>>,
     /// The start of the second in which resets are counted, and their number.
     resets: (Time, u32),

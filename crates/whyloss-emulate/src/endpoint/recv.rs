@@ -25,7 +25,7 @@ pub struct ReceiveOptions {
     pub flow: Flow,
     /// The file for the data, or `-` for standard output; `None` discards the data.
     pub out: Option<PathBuf>,
-    /// The largest size of that file and of the log of arrivals, in bytes.
+    /// The largest size of the file and of the log of arrivals, in bytes.
     pub out_limit: u64,
     /// Whether to use UDP-Lite instead of UDP.
     pub lite: bool,
@@ -95,7 +95,7 @@ pub struct Received {
     /// before that.
     pub sent: Option<u64>,
     /// The verdicts on missing packets, scored against the emulator's log at the end of the
-    /// session; `None` without a log, and before that.
+    /// session; `None` if there is no log, and before that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<Scores>,
 }

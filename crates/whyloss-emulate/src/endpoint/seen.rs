@@ -83,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of all that came.
+        /// Any arrivals: the answers equal those of a set of all arrived numbers.
         #[test]
         fn as_a_set_has_it(steps in prop::collection::vec(-300_i64..3_000, 1..400)) {
             let (mut seen, mut all, mut highest) = (Seen::new(), BTreeSet::new(), 0_i64);

@@ -30,7 +30,7 @@ pub struct SendOptions {
     /// The file to send instead of the flow's application, or `-` for standard input; `None` to
     /// send the application's data.
     pub file: Option<PathBuf>,
-    /// The highest number of packets; `None` for as many as the source has.
+    /// Maximum number of packets; `None` for as many as the source has.
     pub packets: Option<u64>,
     /// The longest time to send; `None` to send until the source ends or `stop` is set.
     pub time: Option<Duration>,
@@ -87,8 +87,8 @@ pub struct Sent {
     /// The number of packets with a wrong payload, which the receiver reports at the end of the
     /// session; `None` before that.
     pub wrong: Option<u64>,
-    /// The verdicts scored against the emulator's log at the end of the session; `None` without a
-    /// log, and before that.
+    /// The verdicts scored against the emulator's log at the end of the session; `None` if there is
+    /// no log, and before that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truth: Option<Scores>,
 }

@@ -6,7 +6,7 @@
 //! for each datagram that arrived. [`stop`](SendingEnd::stop) ends a session early.
 //!
 //! ```text
-//! asking ── accepted ──→ sending ── source or time at its end ──→ closing ── heard ──→ ended
+//! asking ── accepted ──→ sending ── source or time at its end ──→ closing ─ answer ─→ ended
 //! 10 s at most           silence of `patience` ends it            `patience` at most, 60 ms after a stop
 //! ```
 
@@ -43,7 +43,7 @@ const SAY_STOP: Duration = Duration::from_millis(20);
 pub(super) const STOP: Duration = Duration::from_millis(60);
 /// The number of packets whose stamps are remembered; older ones are no longer answered.
 const REMEMBERED: usize = 1 << 16;
-/// The highest number of verdicts kept for the truth.
+/// Maximum number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
 
 /// The sending end of a session.

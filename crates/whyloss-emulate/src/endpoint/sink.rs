@@ -15,7 +15,7 @@ use super::EndpointError;
 pub(super) enum Sink {
     /// Discards the data.
     Null,
-    /// Writes each packet at its place in a file of limited size; missing packets leave holes.
+    /// Writes each packet at its offset in a file of limited size; missing packets leave holes.
     File(PathBuf, File, u64),
     /// Writes packets to standard output in the order of arrival.
     Stdout,

@@ -53,7 +53,7 @@ struct Frames {
     waiting: std::collections::VecDeque<(Time, u32)>,
 }
 
-/// The highest number of frames that wait for the transport; older ones are discarded.
+/// Maximum number of frames that wait for the transport; older ones are discarded.
 const MOST_FRAMES: usize = 100_000;
 
 impl Source {

@@ -21,7 +21,7 @@
 //! Numbers are big-endian, and times are in nanoseconds. Before a sender has returned the cookie,
 //! which proves its address, it receives no more bytes than it sent. A `Reset` is shorter than the
 //! datagram that it answers. Sequence numbers start at the sender's first number and wrap. IFTP's
-//! packets are those of `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports,
+//! packets are those of `docs/reference/iftp.md` with a timestamp of 32 bits; their two ports,
 //! which UDP has already, hold the session.
 
 use etherparse::IpNumber;
@@ -47,7 +47,7 @@ const OPENING: usize = 64;
 /// The terms of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// The number of the session, which its packets carry.
+    /// The session's number, which its packets carry.
     pub session: u32,
     /// The transport of the session.
     pub carrier: Carrier,
@@ -55,7 +55,7 @@ pub struct Terms {
     pub packet: u16,
     /// The number of bytes of a data packet that a checksum covers.
     pub coverage: u16,
-    /// The number of the first packet.
+    /// The sequence number of the first packet.
     pub first: u32,
     /// Whether payloads are [`pattern`](super::pattern)s that the receiver can check.
     pub pattern: bool,
@@ -75,7 +75,7 @@ pub enum Carrier {
 pub enum Refusal {
     /// The receiver does not know the session: it was restarted, or has given up the sender.
     Unknown,
-    /// Another session is under way.
+    /// Another session is in progress.
     Busy,
     /// The receiver expects another transport.
     Carrier,
@@ -126,7 +126,7 @@ pub struct TfrcData {
 /// A feedback packet of TFRC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TfrcFeedback {
-    /// The number of the data packet that this packet answers.
+    /// The sequence number of the data packet that this packet answers.
     pub number: u32,
     /// The contents of the report.
     pub feedback: Feedback,
@@ -421,7 +421,7 @@ impl TfrcFeedback {
     }
 }
 
-/// Returns the format of IFTP's packets in this protocol. Time stamps have 32 bits; with `partial`,
+/// Returns the format of IFTP's packets in this protocol. Timestamps have 32 bits; with `partial`,
 /// packets have a coverage (IFTP-W).
 pub fn iftp_format(partial: bool) -> Format {
     Format {

@@ -27,7 +27,7 @@ use settings::Settings;
 /// The names of devices of runs outside.
 pub(crate) const DEVICES: &str = "wl";
 
-/// The word by which the gateway reports that it is up; any other text is an error.
+/// The word that reports a running gateway; any other text is an error.
 const READY: &str = "ready";
 
 /// The environment variable that carries the resolver's configuration to the first process of a

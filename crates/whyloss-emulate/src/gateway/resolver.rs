@@ -18,7 +18,7 @@ use super::RESOLV_CONF;
 const PORT: u16 = 53;
 /// The time that a name server may take; most resolvers wait as long.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Queries under way; further ones are dropped, and their hosts ask again.
+/// Maximum number of unanswered queries. Further ones are dropped, and their hosts ask again.
 const MOST: usize = 64;
 
 /// Relays queries to this address, on threads of its own.
@@ -59,7 +59,8 @@ pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a task on a thread, unless so many run already. Each holds a reference of `permits`.
+/// Runs a task on a thread, unless the maximum number of tasks runs. Each holds a reference of
+/// `permits`.
 fn spawn(permits: &Arc<()>, task: impl FnOnce() + Send + 'static) {
     if Arc::strong_count(permits) <= MOST {
         let permit = permits.clone();

@@ -94,8 +94,8 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Waits for a datagram, and takes all that have come, at most one per buffer. Returns whether all
-/// were taken.
+/// Waits for a datagram, and takes all that have arrived, at most one per buffer. Returns whether
+/// all were taken.
 #[cfg(target_os = "linux")]
 fn receive(
     socket: &UdpSocket,

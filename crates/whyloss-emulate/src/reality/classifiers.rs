@@ -25,7 +25,7 @@ const LATE: (Duration, u32) = (Duration::from_millis(20), 3);
 const PACKET: f64 = 762.0;
 const TRANSPORT: &str = "{ kind = \"tfrc\", base = \"ns2\", header = \"0 B\" }";
 
-/// Returns the scenario of a wireless last hop (`WLH`) or wireless backbone with so many flows.
+/// Returns the scenario of a wireless last hop (`WLH`) or wireless backbone with `flows` flows.
 fn network(name: &str, flows: u32, classifier: &str, seconds: u64) -> String {
     let channel = "{ kind = \"burst-renewal\", loss = 0.078, lengths = [0.75, 0.25] }";
     let link = |name: &str,
@@ -450,7 +450,7 @@ impl Default for OnTime {
 }
 
 impl OnTime {
-    /// Returns the mean lateness of arrivals; `None` without late arrivals.
+    /// Returns the mean lateness of arrivals; `None` if none was late.
     fn late(&self) -> Option<Duration> {
         let (late, arrivals) = self.late;
         (late > 0).then(|| Duration::from_nanos((late / arrivals).cast_signed()))

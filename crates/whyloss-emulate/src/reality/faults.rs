@@ -206,7 +206,7 @@ fn runs(pid: u32) -> bool {
     state.is_some_and(|state| state != "Z" && state != "X")
 }
 
-/// Waits until a condition holds, for at most so many seconds. Returns whether it does.
+/// Waits up to `seconds` until a condition holds. Returns whether it does.
 fn within(seconds: u64, holds: impl Fn() -> bool) -> bool {
     for _ in 0..u128::from(seconds) * 1_000 / TICK.as_millis() {
         if holds() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Bench, RealityError, failed};
 
-/// Arguments with which this program is run.
+/// Arguments for a run of this program.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) arguments: Vec<String>,
@@ -48,7 +48,7 @@ impl Job {
             .map_err(failed(&bench.program))
     }
 
-    /// Waits until a child of this job ends, at most so many seconds.
+    /// Waits up to `seconds` until a child of this job ends.
     pub(super) fn wait(&self, child: &mut Child, seconds: u64) -> Result<Finished, RealityError> {
         let mut code = -1;
         for round in 0.. {
@@ -82,7 +82,7 @@ impl Job {
     }
 }
 
-/// Runs jobs, so many at the same time.
+/// Runs jobs, at most `at_once` at the same time.
 pub(super) fn run_all(
     bench: &Bench,
     jobs: &[Job],

@@ -1,11 +1,11 @@
-//! TCP of the kernel behind a link, beside TCP of the simulator.
+//! TCP of the kernel behind a link, compared with TCP of the simulator.
 
 use whyloss_sim::Scenario;
 
 use super::jobs::{Job, run_all};
 use super::{Bench, RealityError, Table, json, mean, number};
 
-/// The payload of a full segment with time stamps, in bytes.
+/// The payload of a full segment with timestamps, in bytes.
 const PAYLOAD: f64 = 1_448.0;
 /// The largest allowed difference of the two goodputs, as a share.
 const LIMIT: f64 = 0.15;

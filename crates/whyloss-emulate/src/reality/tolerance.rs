@@ -231,8 +231,8 @@ mod tests {
         assert_eq!(scaled.0[..], [0, 10_000, 0, 30_000]);
     }
 
-    /// Lateness of nothing changes nothing; lateness of milliseconds takes wireless losses for
-    /// congestion where the least gap between arrivals counts.
+    /// Lateness of zero changes nothing. With lateness of milliseconds, classifiers that use the
+    /// least gap between arrivals call wireless losses congestion.
     #[test]
     fn the_least_gap_is_spoilt() {
         let run = |law: Option<Law>| {

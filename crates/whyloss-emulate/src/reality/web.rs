@@ -130,7 +130,7 @@ pub(super) fn web(bench: &Bench) -> Result<Table, RealityError> {
 fn covers(later: &crate::record::Record, lost: &crate::record::Record) -> bool {
     match (later.headers.sequence, lost.headers.sequence) {
         (Some(later_from), Some(from)) => {
-            // Headers of IPv4 and of TCP with time stamps.
+            // Headers of IPv4 and of TCP with timestamps.
             from.wrapping_sub(later_from) < later.bytes.saturating_sub(52).max(1)
         }
         _ => false,

@@ -9,7 +9,7 @@
  *	timeout			ssthresh = oCwnd, cwnd = 1; never called wireless
  *
  * LDEA is the Vegas predictor, at first not congested. Here it is one predictor that every round-trip time moves; the core's
- * controller has one of its own for slow start, which duplicates do not move. Without time stamps (a peer that refuses them)
+ * controller has one of its own for slow start, which duplicates do not move. Without timestamps (a peer that refuses them)
  * there is no estimate: oCwnd is half of FlightSize then. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
  */
 /* Nobody has seen congestion yet (balde.rs of the core). */

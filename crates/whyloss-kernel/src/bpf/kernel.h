@@ -90,7 +90,7 @@ struct inet_connection_sock {
 };
 
 struct tcp_options_received {
-	u32 rcv_tsval; /* the peer's latest time stamp, in its ticks (Linux: ms) */
+	u32 rcv_tsval; /* the peer's latest timestamp, in its ticks (Linux: ms) */
 };
 
 struct tcp_sock {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* SARBE, the rate at which the receiver sent its acknowledgements (`bandwidth/sarbe.rs` of the core; BAL-2).
  *
- *	b_k  = L_k/(ts_k - ts_(k-1))			L_k bytes acknowledged, ts the receiver's time stamp
+ *	b_k  = L_k/(ts_k - ts_(k-1))			L_k bytes acknowledged, ts the receiver's timestamp
  *	U_k  = 0.95*U_(k-1) + 0.05*|b_k - b_(k-1)|
  *	a    = U_k/max(U_(k-8), ..., U_k)
  *	Bw_k = b_k + a*(Bw_(k-1) - b_k)
  *
- * Time stamps are milliseconds, as Linux sends them. Acknowledgements of one millisecond are one sample, and a sample is as
+ * Timestamps are milliseconds, as Linux sends them. Acknowledgements of one millisecond are one sample, and a sample is as
  * coarse as that: L bytes in t ms may have taken from t - 1 to t + 1. At 10 Mbit/s with an acknowledgement for two segments
  * (2.4 ms) the samples jump between 2 and 3 ms, 11.6 and 7.7 Mbit/s, which keeps U up and a near one: the filter follows
  * slowly, where a fine clock would let it follow at once. Above some 25 Mbit/s samples are of many segments and the clock

@@ -1,5 +1,5 @@
-//! Bounds of the distance between an estimate in fixed point and the core's, from the recursions at
-//! the heads of the filters' files.
+//! Bounds of the distance between an estimate in fixed point and the core's, from the recursions in
+//! the opening comments of the filters' files.
 //!
 //! A bound gets the same acknowledgements as the estimators and computes in real numbers. The share
 //! of an error that a filter keeps depends on times and samples, not on the errors.
@@ -150,10 +150,11 @@ pub struct Tibet {
 }
 
 impl Tibet {
+    /// The share of the old average that a new sample leaves.
     const KEEP: f64 = 0.99;
     /// The time constant T₀ of the filter, in µs.
     const TIME_CONSTANT: f64 = 5e5;
-    /// The rounding error of an average.
+    /// The rounding error of an average, in bytes or µs.
     const HALF_UNIT: f64 = 0.5 / 65_536.0;
     /// The relative error of the exponential.
     const EXPONENTIAL: f64 = 24.0 * SHARE;
@@ -195,7 +196,7 @@ impl Tibet {
             return;
         }
         let kept = (-span / Self::TIME_CONSTANT).exp();
-        // The core's estimate is told in whole bits.
+        // The core reports its estimate in whole bits.
         let apart = (ratio - before).abs() + TOLD + ratio_error + self.error;
         self.error =
             kept * self.error + (1.0 - kept) * ratio_error + Self::EXPONENTIAL * apart + ROUNDING;
@@ -215,6 +216,7 @@ pub struct Sarbe {
 }
 
 impl Sarbe {
+    /// The share of the old instability that a new sample leaves.
     const BETA: f64 = 0.95;
     const VALUES: usize = 9;
 

@@ -4,7 +4,7 @@ use crate::event::{Cut, Recovery};
 
 const MSS: u32 = 1_448;
 
-/// An event of socket 1, of a window of 15 segments.
+/// An event of socket 1 with a window of 15 segments.
 fn event(kind: Kind, serial: u32) -> Event {
     Event {
         id: 1,

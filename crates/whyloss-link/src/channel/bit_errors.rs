@@ -50,7 +50,7 @@ impl BitErrors {
         self.damaged.first().copied()
     }
 
-    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
+    /// Returns the damaged bits of the last packet, as offsets in bits, in ascending order.
     pub(super) fn damaged(&self) -> &[u32] {
         &self.damaged
     }
@@ -76,7 +76,8 @@ mod tests {
         BitErrors::new(rate, Streams::new(seed).stream("channel", 0))
     }
 
-    /// Offsets in the stream of bits of all that was damaged while packets of these sizes went by.
+    /// Returns the offsets of all bits damaged while packets of these sizes pass, in the stream of
+    /// bits.
     fn positions(rate: f64, seed: u64, sizes: impl IntoIterator<Item = u32>) -> Vec<u64> {
         let mut errors = errors(rate, seed);
         let mut offset = 0;
@@ -91,7 +92,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the stream is cut into packets, the same bits are damaged.
+        /// Two ways to cut a stream into packets: the same bits are damaged.
         #[test]
         fn cutting_changes_nothing(sizes in prop::collection::vec(0u32..2_000, 0..60), seed: u64) {
             let whole = sizes.iter().sum::<u32>();

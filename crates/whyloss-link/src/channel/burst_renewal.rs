@@ -93,7 +93,7 @@ impl BurstRenewal {
         lengths.map(|(p, k)| f64::from(k) * p).sum()
     }
 
-    /// Returns the mean length G of a good run in packets; infinite without loss.
+    /// Returns the mean length G of a good run in packets; infinite if no packet is lost.
     pub fn mean_good_run(&self) -> f64 {
         self.mean_burst() * (1.0 - self.loss) / self.loss
     }

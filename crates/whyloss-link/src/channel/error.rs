@@ -55,7 +55,7 @@ pub enum ChannelError {
         "trial {trial} of the error pattern (counted from 1) is empty; it needs at least one packet"
     )]
     EmptyTrial {
-        /// The number of the trial, counted from 1.
+        /// The trial's number, counted from 1.
         trial: usize,
     },
     /// The packets of a trial lack times, or their times decrease.
@@ -63,7 +63,7 @@ pub enum ChannelError {
         "trial {trial} of the error pattern (counted from 1) needs a time for each packet, and times that never decrease"
     )]
     Times {
-        /// The number of the trial, counted from 1.
+        /// The trial's number, counted from 1.
         trial: usize,
     },
 }

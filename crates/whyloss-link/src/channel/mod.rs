@@ -72,14 +72,14 @@ pub enum ChannelSpec {
     Pattern {
         /// The recording, shared by all channels that replay it.
         pattern: ErrorPattern,
-        /// The place at which the replay continues after the end of a trial.
+        /// The point at which the replay continues after the end of a trial.
         next: NextTrial,
     },
     /// Replays a recorded pattern by time.
     TimedPattern {
         /// The recording, shared by all channels that replay it.
         pattern: TimedPattern,
-        /// The place at which the replay continues after the end of a trial.
+        /// The point at which the replay continues after the end of a trial.
         next: NextTrial,
     },
     /// Sends each packet in several slots of another channel, and loses it if any slot is lost. In
@@ -137,8 +137,8 @@ impl ChannelSpec {
         self.clear_run(1).map(|clear| 1.0 - clear)
     }
 
-    /// Returns the stationary probability that `n` packets in a row are good; `None` where it
-    /// depends on when packets come.
+    /// Returns the stationary probability that `n` packets in a row are good; `None` if it depends
+    /// on when packets arrive.
     fn clear_run(&self, n: u32) -> Option<f64> {
         match self {
             Self::None => Some(1.0),
@@ -231,8 +231,8 @@ impl Channel {
         }
     }
 
-    /// Returns the offsets, in bits, of the damaged bits of the last packet, in ascending order.
-    /// Only [`ChannelSpec::BitErrors`] has any.
+    /// Returns the damaged bits of the last packet, as offsets in bits, in ascending order. Only
+    /// [`ChannelSpec::BitErrors`] has any.
     pub fn damaged_bits(&self) -> &[u32] {
         match &self.0 {
             Machine::Bits(errors) => errors.damaged(),

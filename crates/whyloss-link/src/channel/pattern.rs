@@ -77,7 +77,7 @@ impl ErrorPattern {
         f64::from(lost) / self.len() as f64
     }
 
-    /// Returns the number of recorded packets in all trials.
+    /// Returns the total number of recorded packets in the trials.
     fn len(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }

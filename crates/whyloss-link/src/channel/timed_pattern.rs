@@ -4,7 +4,7 @@
 //! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T
 //! ```
 //!
-//! The channel starts at a moment drawn uniformly from all trials, and goes on as [`NextTrial`]
+//! The channel starts at a moment drawn uniformly from all trials, and continues as [`NextTrial`]
 //! says. Packets closer together than those recorded share one outcome; packets further apart skip
 //! some.
 

@@ -64,7 +64,8 @@ impl fmt::Display for Found {
 /// Reads an error pattern from text.
 ///
 /// # Errors
-/// Returns a [`TraceFileError`] with the position of the fault and what was expected there.
+/// Returns a [`TraceFileError`] with the position of the fault and the text that was expected
+/// there.
 pub fn parse(text: &[u8]) -> Result<ErrorPattern, TraceFileError> {
     if text.len() > MAX_BYTES {
         return Err(TraceFileError::TooLong { bytes: text.len() });

@@ -48,8 +48,7 @@ fn managed(discipline: Discipline) -> LinkSpec {
     }
 }
 
-/// PIE sees the delay of all that waits: it refuses the packets that it refuses at a link that
-/// answers at once.
+/// PIE counts the whole backlog: it refuses the same packets as at a link that answers at once.
 #[test]
 fn pie_sees_the_whole_backlog() {
     let spec = managed(Discipline::Pie(PieSpec::default()));
@@ -66,7 +65,7 @@ fn pie_sees_the_whole_backlog() {
     assert!((500..1_500).contains(&refused.count()));
 }
 
-/// Told as packets begin to be sent or as their fates come, it is the same.
+/// Reporting packets as their transmission begins, or as their fates are due, gives the same fates.
 #[test]
 fn what_is_told_at_turns_is_what_is_told_later() {
     let spec = LinkSpec {
@@ -105,7 +104,7 @@ fn what_is_told_at_turns_is_what_is_told_later() {
     assert!(lost(Cause::Congestion) > 10 && lost(Cause::Wireless) > 100);
 }
 
-/// An owner that asks after many turns is told of each packet, at the time of its own turn.
+/// An owner that polls late gets each packet, with the time of its own turn.
 #[test]
 fn who_asks_late_is_told_of_everybody() {
     let spec = managed(Discipline::Codel(CodelSpec::default()));
@@ -123,7 +122,7 @@ fn who_asks_late_is_told_of_everybody() {
 }
 
 proptest! {
-    /// A link that needs no events says the same with them.
+    /// A link that needs no events gives the same answers as an event link.
     #[test]
     fn agrees_with_a_link_that_answers_at_once(
         gaps in prop::collection::vec((0u64..3_000, prop::sample::select(vec![40u32, 1_000])), 1..120),
@@ -291,7 +290,7 @@ fn a_saturated_arq_link_by_the_closed_form() {
     }
 }
 
-/// Out of order, a packet that is sent again comes behind those that follow.
+/// Without order, a retransmitted packet arrives behind later packets.
 #[test]
 fn without_order_nobody_waits() {
     let arq = ArqSpec {
@@ -310,8 +309,8 @@ fn without_order_nobody_waits() {
     assert!((140..220).contains(&overtaken), "{overtaken}");
 }
 
-/// Twice the rate of the link, for ten seconds: CoDel lets what leaves wait for no more than some
-/// times its target in the end, and DropTail for the whole of its buffer.
+/// Twice the link's rate for ten seconds: in the end CoDel's packets wait for a few times its
+/// target, and DropTail's for its whole buffer.
 #[test]
 fn a_standing_queue_goes() {
     let link = |discipline| {
@@ -356,7 +355,7 @@ fn plain() -> LinkSpec {
     }
 }
 
-/// When packets of 1000 bytes offered at these times in microseconds arrive or are lost, in
+/// Returns when packets of 1000 bytes, offered at these times, arrive or are lost. Times are in
 /// microseconds.
 fn times(spec: &LinkSpec, offers: &[u64]) -> Vec<(bool, u64)> {
     let offers: Vec<_> = offers.iter().map(|&at| (at, 1_000)).collect();
@@ -389,8 +388,8 @@ fn bursts_by_the_closed_form() {
     }
 }
 
-/// A lone packet pays for access alone; packets that come meanwhile join it, and later ones
-/// pay again.
+/// A lone packet waits for access alone. Packets that arrive meanwhile join it, and later ones wait
+/// for access again.
 #[test]
 fn access_by_hand() {
     let spec = LinkSpec {
@@ -406,7 +405,8 @@ fn access_by_hand() {
     assert_eq!(found, expected);
 }
 
-/// Pairs of packets that depart T apart: how often the second comes first, by the closed form.
+/// Pairs of packets that depart T apart: the share in which the second arrives first, by the closed
+/// form.
 #[test]
 fn jitter_lets_packets_overtake() {
     let mean = Duration::from_millis(10);
@@ -492,7 +492,7 @@ fn a_channel_and_a_limit_change_by_hand() {
         handovers: vec![change(20_000, 1.0, 1), change(30_000, 0.0, 9)],
         ..plain()
     };
-    // The second is in transmission at 20 ms; of three at 25 ms the last finds no room.
+    // The second is in transmission at 20 ms; the last of three at 25 ms finds no room.
     let offers = [0, 19_500, 25_000, 25_000, 25_000, 40_000, 40_000, 40_000];
     let expected = [
         (true, 11_000),
@@ -507,8 +507,8 @@ fn a_channel_and_a_limit_change_by_hand() {
     assert_eq!(times(&spec, &offers), expected);
 }
 
-/// All that `link` gives back of these offers, in order, with the time of the copy that is still to
-/// come.
+/// Returns all that `link` gives back of these offers, in order, with the time of each copy that is
+/// still to come.
 fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
     let mut given = Vec::new();
     let mut drain = |link: &mut EventLink, until: Time| {
@@ -528,8 +528,8 @@ fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Op
     given
 }
 
-/// At 20 ms half the rate, after a pause of 30 ms. One packet is under way, one in transmission,
-/// three wait and go twice; then what came later. The limit of four holds for who comes later.
+/// At 20 ms half the rate, after a pause of 30 ms. One packet is in flight, one in transmission,
+/// three wait and leave twice, and later packets follow. The limit of four holds for later packets.
 #[test]
 fn a_bunch_is_copied_by_hand() {
     let spec = LinkSpec {
@@ -638,7 +638,8 @@ proptest! {
     }
 }
 
-/// From 100 ms to 5 ms: what departs afterwards waits for what departed before, or overtakes it.
+/// The delay falls from 100 ms to 5 ms: a later packet waits for earlier ones, or overtakes them if
+/// it may.
 #[test]
 fn a_shorter_way_overtakes_if_it_may() {
     for (in_order, last) in [(true, 119_000), (false, 26_000)] {
@@ -661,7 +662,8 @@ fn a_shorter_way_overtakes_if_it_may() {
     }
 }
 
-/// A drawn rate on a link: what waits, waits for the chain.
+/// A drawn rate on a link: packets wait until the chain allows them, and the mean rate is the
+/// chain's.
 #[test]
 fn a_drawn_rate_carries_its_mean() {
     let states = [(8, 20), (0, 20)];

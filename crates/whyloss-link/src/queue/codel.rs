@@ -133,7 +133,7 @@ impl Codel {
         }
     }
 
-    /// Records the size of a packet that has come.
+    /// Records the size of an arrived packet.
     pub(crate) fn saw(&mut self, size: u32) {
         self.largest = self.largest.max(size);
     }
@@ -246,12 +246,13 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// A packet leaves every millisecond and has waited for `sojourn` ms, with many behind it: when drops happen.
+    /// Returns the times of drops if a packet leaves every millisecond, has waited for `sojourn`
+    /// ms, and has many behind it.
     fn drops(codel: &mut Codel, from: u64, to: u64, sojourn: u64) -> Vec<u64> {
         hits(codel, from, to, sojourn, false).0
     }
 
-    /// The same, and when marks happen.
+    /// Returns the times of drops and of marks, as `drops` does.
     fn hits(
         codel: &mut Codel,
         from: u64,
@@ -292,8 +293,8 @@ mod tests {
         assert_eq!(found, [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464]);
     }
 
-    /// Marks come when drops would, and no ECN-capable packet is dropped. Others are dropped, and
-    /// without `ecn` all are.
+    /// ECN-capable packets are marked at the times of drops and never dropped. Others are dropped,
+    /// and without `ecn` all are.
     #[test]
     fn marks_by_hand() {
         let spec = CodelSpec {

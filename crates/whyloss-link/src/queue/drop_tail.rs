@@ -217,8 +217,8 @@ mod tests {
         assert_eq!(line.len(micros(102_400_000 - 1_024)), 0);
     }
 
-    /// ELA-11: 50 000 bytes are 48 packets of 1024 (49 152 bytes), beside the one in transmission,
-    /// and 848 bytes more.
+    /// ELA-11: 50 000 bytes are 48 packets of 1024 (49 152 bytes), in addition to the one in
+    /// transmission, and 848 bytes more.
     #[test]
     fn fifty_thousand_bytes_by_hand() {
         let mut line = Line::new(Limit::Bytes(50_000));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of all that was ever admitted.
+        /// Any packets: the limits hold, compared with a list of all admitted packets.
         #[test]
         fn limits_hold(
             limit in prop_oneof![

@@ -9,8 +9,9 @@
 //!             else                the packet, which costs its bytes of credit
 //! ```
 //!
-//! A quantum is 1514 bytes and the limit 10240 packets unless said otherwise (sections 4.1, 5.2). Flows are told apart by their number:
-//! modulo 1024 queues, so that as many flows have one each where hashes would collide now and then.
+//! By default, a quantum is 1514 bytes and the limit 10240 packets (sections 4.1, 5.2). A flow's
+//! queue is its number modulo 1024, so that up to 1024 flows have one each; hashes would sometimes
+//! collide.
 
 use std::collections::VecDeque;
 
@@ -101,8 +102,8 @@ impl FqCodel {
         }
     }
 
-    /// Removes and returns the first packet of the flow that holds the most bytes; of several
-    /// flows, the first.
+    /// Removes and returns the first packet of the flow that holds the most bytes; on a tie, of the
+    /// first such flow.
     pub(crate) fn pop_from_fattest(&mut self) -> Option<Waiting> {
         let fattest = self.queues.iter().enumerate().rev();
         let (at, _) = fattest.max_by_key(|(_, queue)| queue.line.bytes())?;
@@ -198,7 +199,7 @@ mod tests {
         assert!(queue.queues.iter().all(|queue| !queue.listed));
     }
 
-    /// In the long run flows get the same bytes, not the same packets.
+    /// Over a long time, flows get equal bytes, not equal packets.
     #[test]
     fn bytes_are_shared() {
         let mut queue = FqCodel::new(FqCodelSpec::default());

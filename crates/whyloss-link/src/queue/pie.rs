@@ -13,7 +13,7 @@
 //! with probability p
 //! ```
 //!
-//! target is 15 ms by default. The RFC estimates the delay by time stamps or the rate of
+//! target is 15 ms by default. The RFC estimates the delay by timestamps or the rate of
 //! departures. Here a link with a fixed rate knows it: the time until all that waits has been sent.
 //! Other links take their mean rate, without retries. p changes at multiples of 15 ms from the
 //! start on.
@@ -26,10 +26,12 @@ use crate::random::Random;
 /// The interval between two changes of the probability.
 const UPDATE: Duration = Duration::from_millis(15);
 const MAX_BURST: Duration = Duration::from_millis(150);
+/// The gains of the delay's distance from the target and of its change, per second.
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
+/// The mean size of a packet, in bytes.
 const MEAN_PACKET: u64 = 1_500;
-/// The probability from which ECN-capable packets are dropped, too (`mark_ecnth`, section 5.1).
+/// The probability above which ECN-capable packets are dropped, too (`mark_ecnth`, section 5.1).
 const MARKS_BELOW: f64 = 0.1;
 
 /// Describes a PIE queue (RFC 8033).

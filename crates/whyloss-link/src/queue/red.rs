@@ -2,7 +2,7 @@
 //! 2001), in the details and with the automatic values of ns-2.35 (`queue/red.cc`).
 //!
 //! ```text
-//! each arrival   avg ← (1 − w)^(m+1)·avg + w·q        q: what waits; m = ⌊C·idle⌋ packets that an idle link could have
+//! each arrival   avg ← (1 − w)^(m+1)·avg + w·q        q: the queue; m = ⌊C·idle⌋ packets that an idle link could have
 //!                                                     sent, C = rate/mean packet in packets/s
 //! p_b            max_p·(avg − min)/(max − min)        min ≤ avg < max
 //!                max_p + (1 − max_p)·(avg − max)/max  gentle, max ≤ avg < 2·max

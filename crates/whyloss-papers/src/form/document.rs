@@ -53,7 +53,7 @@ pub(crate) struct MetricSpec {
     pub(crate) of: Text,
 }
 
-/// The changes of a line, a place of an axis, or an item of a dimension to a network.
+/// The changes of a line, a point of an axis, or an item of a dimension to a network.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LineSpec {
@@ -140,7 +140,7 @@ pub(crate) struct Figure {
     pub(crate) title: Option<String>,
     /// The title of the outcome; `None` for `title`.
     pub(crate) heading: Option<String>,
-    /// Where the paper has it, such as a page.
+    /// The position in the paper, such as a page.
     pub(crate) at: Option<String>,
     /// The tables of `like` that supply missing keys. Earlier ones take precedence.
     pub(crate) like: Option<Vec<Text>>,
@@ -208,7 +208,7 @@ pub(crate) struct Until {
     /// The half-width of the interval, as a share of the mean.
     pub(crate) within: f64,
     pub(crate) most: u64,
-    /// The template for a place in notes, such as `{topology}, {queue}`.
+    /// The template for a point in notes, such as `{topology}, {queue}`.
     #[serde(default)]
     pub(crate) place: String,
 }

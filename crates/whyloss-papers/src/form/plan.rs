@@ -549,7 +549,7 @@ fn made(how: &str, x: f64) -> Option<f64> {
     }
 }
 
-/// Replaces the place in a text. Returns the text and the last number inserted.
+/// Replaces the placeholder in a text. Returns the text and the last number inserted.
 fn placed(text: &str, x: f64) -> (String, Option<f64>) {
     let (mut done, mut rest, mut last) = (String::new(), text, None);
     while let Some((before, after)) = rest.split_once("{x") {

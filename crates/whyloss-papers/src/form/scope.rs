@@ -1,7 +1,7 @@
 //! The meaning of expressions about lines: the vocabulary of claims, rows and panels.
 //!
 //! ```text
-//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; one in a metric; at an item of a dimension, or in a plan; of the
+//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; one in a metric; at an item of a dimension, or in a plan; the
 //!                                                   flows whose names begin so; or what the figure's `let` calls so
 //! gain(a, b)  over(a, b)  less(a, b)                seed by seed: 100·(a/b − 1) %, a/b, a − b
 //! improvement(a, b)                                 100·(ā/b̄ − 1) %, with the interval of a ratio of means

@@ -56,8 +56,8 @@ struct Trace {
 }
 
 impl Trace {
-    /// Returns the mean estimate over the samples in `from..to` seconds, in Mbit/s; NaN without a
-    /// sample.
+    /// Returns the mean estimate over the samples in `from..to` seconds, in Mbit/s; NaN if there
+    /// are none.
     fn mean_estimate(&self, from: f64, to: f64) -> f64 {
         let (from, to) = ((from * PER_SECOND) as usize, (to * PER_SECOND) as usize);
         let to = to.min(self.samples.len());
@@ -72,7 +72,7 @@ impl Trace {
             .collect()
     }
 
-    /// Returns the mean estimate of each interval of so many seconds, at its middle.
+    /// Returns the mean estimate of each interval of `seconds`, at the interval's middle.
     fn averages(&self) -> Track {
         let chunk = (DRAWN * PER_SECOND) as usize;
         let averages = self.samples.chunks(chunk).enumerate().map(|(index, part)| {

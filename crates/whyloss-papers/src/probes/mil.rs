@@ -16,9 +16,9 @@
 //! interval.…                       of the first sender's between 50 and 52 s, seed 1: ms
 //! ```
 //!
-//! A round trip ends when what was sent last at its start is acknowledged. Actions are counted over
-//! the whole run, as in "a simulation time of 100 s"; throughput, windows and intervals after the
-//! neglected part (MIL-13).
+//! A round trip ends when the last packet sent at its start is acknowledged. Actions are counted
+//! over the whole run, as in "a simulation time of 100 s"; throughput, windows and intervals after
+//! the neglected part (MIL-13).
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
@@ -267,7 +267,7 @@ impl Watch for Senders {
                     sender.compressed += u64::from(at - last < self.shortest);
                 }
                 sender.last_ack = Some(at);
-                // One that fills a hole echoes what left long before it.
+                // An acknowledgement that fills a hole echoes a much older segment.
                 let in_order = ack.next == sender.next + 1;
                 sender.next = sender.next.max(ack.next);
                 if in_order {

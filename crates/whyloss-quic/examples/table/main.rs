@@ -404,7 +404,7 @@ fn fqrtt(out: &mut String) {
     }
 }
 
-/// Lines that are made again to be compared with the page, of those that a seed fixes.
+/// The lines that are made again to compare them with the page; a seed fixes them.
 fn checked() -> Vec<(&'static str, &'static str, Row)> {
     vec![
         ("quinn", "its own", OWN[0]),

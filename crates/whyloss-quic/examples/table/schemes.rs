@@ -88,7 +88,7 @@ fn flow((stack, _, transport, keys): Row) -> String {
 struct Found {
     /// The number of packets that the judged flows delivered in each drawn network.
     drawn: Vec<f64>,
-    /// The number of packets that a CUBIC flow (TCP) delivered beside them in each network, with
+    /// The number of packets that a CUBIC flow (TCP) delivered alongside them in each network, with
     /// lossless channels.
     plain: Vec<f64>,
     /// The rate over the satellite link, in Mbit/s.

@@ -13,7 +13,7 @@ macro_rules! hosts {
         /// The number of bytes that may be written and not acknowledged, or received and not read.
         /// It is so high that nothing waits.
         const FLOW_CONTROL: u32 = 64 << 20;
-        /// Timers are no finer than this, so that no deadline comes again at the time at which it
+        /// Timers are no finer than this, so that no deadline is due again at the time at which it
         /// was met.
         const TICK: Duration = Duration::from_micros(1);
 
@@ -24,7 +24,7 @@ macro_rules! hosts {
                 reason = "only the epoch: all else is virtual time"
             )]
             let epoch = Instant::now();
-            // The judge hears of the source alone.
+            // Only the source reports to the judge.
             let [source, sink] = [controller, &Controller::Own(Own::NewReno)]
                 .map(|controller| Arc::new(transport(controller, &beginning)));
             let [a, b, c, d] = beginning.seed.map(u64::to_le_bytes);
@@ -92,7 +92,7 @@ macro_rules! hosts {
             /// has completely.
             whole: u64,
             delivered: u64,
-            /// When and why the connection closed.
+            /// The time and the reason of the connection's close.
             closed: Option<Closed>,
             /// The engine's next deadline.
             timeout: Time,
@@ -194,7 +194,7 @@ macro_rules! hosts {
         #[derive(Default)]
         struct Queue {
             endless: bool,
-            /// The bytes still to be written of each transfer. The first transfer is under way.
+            /// The bytes still to be written of each transfer. The first transfer is in progress.
             transfers: VecDeque<u64>,
         }
 

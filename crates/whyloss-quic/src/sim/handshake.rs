@@ -89,8 +89,8 @@ impl Handshake {
         true
     }
 
-    /// Writes the next message, if its time has come. Answers whether the keys of the next level
-    /// are there then.
+    /// Writes the next message, if it is due. Returns whether the keys of the next level are then
+    /// available.
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> bool {
         match (self.client, self.written, self.read) {
             (true, 0, _) => self.send(out, CLIENT_HELLO, true),

@@ -34,7 +34,7 @@ fn count_connection_ids(config: &mut proto::EndpointConfig) {
     config.cid_generator(Arc::new(|| Box::new(Counter(0))));
 }
 
-/// Writes at most so many bytes to a stream. Returns how many there was room for.
+/// Writes up to `most` bytes to a stream. Returns how many there was room for.
 fn fill(connection: &mut proto::Connection, stream: proto::StreamId, most: u64) -> u64 {
     let mut stream = connection.send_stream(stream);
     let written = stream.write_chunks(&mut &mut [data(most)][..]);

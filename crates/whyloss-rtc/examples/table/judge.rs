@@ -1,4 +1,4 @@
-//! Networks on which nothing was chosen: the estimator beside itself when the path tells it each
+//! Networks on which nothing was chosen: the estimator against itself when the path tells it each
 //! loss's cause.
 
 use crate::path::{Channel, Full, Path};

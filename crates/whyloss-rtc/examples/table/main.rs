@@ -1,11 +1,11 @@
-//! The estimator beside GCC, in the closed loop of rtc-interceptor's bench: the table of
+//! The estimator next to GCC, in the closed loop of rtc-interceptor's bench: the table of
 //! `docs/guides/rtc.md`.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table
 //!     --check docs/guides/rtc.md        exits with 1 if the page shows another table
 //!     --picture FILE.svg         draws target and queue of one path over time
-//!     --judge [FILE.csv]         drawn networks of other rates and seeds, beside the estimator that is told the
+//!     --judge [FILE.csv]         drawn networks of other rates and seeds, against the estimator that is told the
 //!                                truth; with recorded losses, one column `received` of ones and zeros
 //! ```
 

@@ -15,7 +15,7 @@ pub(crate) enum Channel {
     Nth(u32),
     /// This share, independently of each other.
     Random(f64),
-    /// Good and bad times of packets: this share in all, in bursts of this mean length.
+    /// Good and bad times of packets: this total share, in bursts of this mean length.
     Bursts(f64, f64),
     /// A recording, repeated.
     Recorded(Arc<[bool]>),

@@ -1,7 +1,7 @@
 //! The closed loop of rtc-interceptor's bench, and what is measured in it.
 //!
-//! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and hears
-//! every 100 ms what arrived. The way back takes no time and loses nothing.
+//! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and gets
+//! a report of arrivals every 100 ms. The way back takes no time and loses nothing.
 
 use crate::path::{Bottleneck, Path};
 use crate::peers::{Peer, Sample};
@@ -84,7 +84,8 @@ impl Outcome {
         values.iter().filter(within).map(|&(_, value)| value)
     }
 
-    /// Bits delivered between two times, as a share of what the path left for this sender.
+    /// Bits delivered between two times, as a share of the capacity that the path left for this
+    /// sender.
     pub(crate) fn used(&self, from: f64, to: f64) -> f64 {
         let possible: f64 = ((from * 1e3) as u64..(to * 1e3) as u64)
             .map(|ms| self.path.left_at(ms as f64 * 1e-3) * 1e-3)

@@ -3,7 +3,7 @@
 //! ```text
 //! mean   = rate/(8·frame_rate)             bytes; rate is the target of one reaction ago
 //! frame  = mean·(1 + Laplace(0.15))        at least a tenth of mean
-//! key    = 13.5/4.17 of mean               the seven frames after it share what is left of eight
+//! key    = 13.5/4.17 of mean               the seven frames after it share the rest of eight means
 //! ```
 //!
 //! The RFC also varies the interval between frames; here a frame is captured on each tick. Its

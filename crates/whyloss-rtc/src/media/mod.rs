@@ -71,7 +71,7 @@ pub struct Settings {
     /// The time that the jitter buffer waits for a packet before it asks for a key frame; 500 ms by
     /// default.
     pub patience: Duration,
-    /// The delay beyond that of the fastest frame from which a frame counts as late, and a still
+    /// The delay beyond that of the fastest frame at which a frame counts as late, and a still
     /// picture as frozen; 200 ms by default.
     pub late: Duration,
     /// The start and end of a pause in which the encoder is off; `None`, the default, for no pause.

@@ -3,7 +3,7 @@
 //! ```text
 //! RTP header            12 bytes; payload type 96, or 97 of a repair; 90 kHz
 //! one-byte extension     8 bytes, with TWCC: element 1 is the transport-wide number (RFC 8285)
-//! lost number            2 bytes, of a repair (RFC 4588, section 4)
+//! lost number            2 bytes, in a repair (RFC 4588, section 4)
 //! piece                  8 bytes: frame, index, and number of pieces, whose first bit says "key"
 //! ```
 
@@ -13,13 +13,13 @@ use whyloss::{Duration, Time};
 pub const SSRC: u32 = 0x7768_796c;
 const MEDIA: u8 = 96;
 const REPAIR: u8 = 97;
-/// The highest number of pieces of a frame.
+/// Maximum number of pieces of a frame.
 pub const PIECES: u16 = 0x7fff;
 
 /// A piece of a frame: the payload of one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// The number of the frame, counted by the encoder.
+    /// The frame's number, counted by the encoder.
     pub frame: u32,
     /// The index of the piece in the frame, from 0.
     pub index: u16,
@@ -38,9 +38,9 @@ pub struct Piece {
 pub struct Packet {
     /// The sequence number in the stream.
     pub number: u16,
-    /// The transport-wide number; `None` without the header extension.
+    /// The transport-wide number; `None` if the packet has no such header extension.
     pub transport: Option<u16>,
-    /// The sequence number of the lost packet that this one repairs; `None` for an original.
+    /// The sequence number of the lost packet that this packet repairs; `None` for an original.
     pub repairs: Option<u16>,
     /// The payload: a piece of a frame.
     pub piece: Piece,

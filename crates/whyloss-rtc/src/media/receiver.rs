@@ -4,7 +4,7 @@
 //! shown    a frame whose pieces are all there, if the one before it was shown or it is a key frame after a loss
 //! NACK     at once for each number that an arrival skips, then once per repair time, ten times at most
 //! PLI      if the next frame is not whole `patience` after a piece of a later one; every 300 ms until a key frame
-//! report   each `interval`, of all numbers since the one before, and again from one that arrives late
+//! report   each `interval`, about all numbers since the one before, and again about one that arrives late
 //! ```
 //!
 //! The repair time is that which the last repair took, 100 ms before the first.
@@ -19,18 +19,18 @@ use super::reports;
 use super::screen::{Screen, Shown};
 use super::{Feedback, Settings};
 
-/// The highest number of frames in the jitter buffer.
+/// Maximum number of frames in the jitter buffer.
 const FRAMES: usize = 512;
 /// The number of arrivals remembered for reports.
 const ARRIVALS: usize = 1 << 12;
-/// The highest number of missing packets. Beyond it, the receiver asks for a key frame.
+/// Maximum number of missing packets; with more, the receiver asks for a key frame.
 const MISSING: usize = 1 << 10;
 /// The number of times that a packet is requested (libwebrtc: `kMaxNackRetries`).
 const ASKS: u32 = 10;
 /// The time between two PLIs.
 const KEYS: Duration = Duration::from_millis(300);
 
-/// A frame of which some pieces have arrived.
+/// A frame that has arrived in part.
 #[derive(Clone, Debug)]
 struct Partial {
     there: Vec<bool>,
@@ -62,9 +62,9 @@ pub struct Receiver {
     missing: BTreeMap<u64, Missing>,
     repair_time: Duration,
     frames: BTreeMap<u32, Partial>,
-    /// The number of the frame to show next.
+    /// The number of the next frame to show.
     next: u32,
-    /// The time from which a later frame has waited for it.
+    /// The time since which a later frame has waited for it.
     waits: Option<Time>,
     /// The time of the next PLI, if only a key frame helps.
     lost: Option<Time>,

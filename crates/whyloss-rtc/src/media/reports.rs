@@ -7,7 +7,7 @@ use whyloss::Time;
 
 use super::packet::SSRC;
 
-/// The highest number of packets of a report, so that it fits into a datagram.
+/// Maximum number of packets of a report, so that it fits into a datagram.
 pub(crate) const MOST: usize = 500;
 /// The step of transport-wide feedback in ns, and the number of steps of its reference time.
 const STEP: u64 = 250_000;

@@ -20,7 +20,7 @@ use crate::feedback::Session;
 
 /// The number of packets that can be repaired.
 const HISTORY: usize = 1 << 12;
-/// The highest number of waiting repairs. Further requests are ignored.
+/// Maximum number of waiting repairs. Further requests are ignored.
 const REPAIRS: usize = 1 << 10;
 /// The time in s within which the pacer's queue must empty; otherwise frames are skipped.
 const BACKLOG: f64 = 0.25;
@@ -28,7 +28,7 @@ const BACKLOG: f64 = 0.25;
 const KEYS: Duration = Duration::from_millis(300);
 /// The weight of each frame's repairs in their mean rate.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// The least distance of a deadline, so that time goes on.
+/// The shortest time to a deadline, so that time moves on.
 const STEP: Duration = Duration::from_micros(1);
 
 /// The sending end of a call.

@@ -87,7 +87,7 @@ fn wait(
     socket.set_read_timeout(Some(time::Duration::from_nanos(nanos)))?;
     match socket.recv_from(buffer) {
         Ok(got) => Ok(Some(got)),
-        // A peer that is not there yet, or no more, refuses what came before.
+        // A peer that has not started, or has ended, refuses earlier datagrams.
         Err(error) => match error.kind() {
             ErrorKind::WouldBlock
             | ErrorKind::TimedOut

@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-/// Remembers what it is told.
+/// Remembers all reports.
 #[derive(Default)]
 struct Heard(Vec<Report>);
 
@@ -41,8 +41,8 @@ fn packet(number: u16, frame: u32) -> Packet {
     }
 }
 
-/// Every second packet arrives, across the wrap-around of numbers; both formats tell the sender so,
-/// each with its resolution.
+/// Every second packet arrives, across the wrap-around of numbers; both formats report this to the
+/// sender, each with its resolution.
 #[test]
 fn reports_tell_the_sender_what_arrived() {
     for (feedback, steps) in [(Feedback::Twcc, 4_000.0), (Feedback::Rfc8888, 1_024.0)] {
@@ -88,7 +88,7 @@ fn reports_tell_the_sender_what_arrived() {
 }
 
 proptest! {
-    /// Neither end panics or grows without bound on any bytes, in any order.
+    /// Any bytes in any order: neither end panics or grows without bound.
     #[test]
     fn any_bytes_do_no_harm(
         datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..60),
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// A packet reads as it was written.
+    /// A packet is written and read: the fields are equal.
     #[test]
     fn packets_read_as_written(
         number: u16,
@@ -148,8 +148,8 @@ proptest! {
     }
 }
 
-/// A lost piece holds up its frame and those behind until it is repaired; 100 ms later the picture
-/// goes on, and 300 ms would be a freeze.
+/// A lost piece holds up its frame and those behind until it is repaired. The picture continues
+/// 100 ms later; 300 ms would be a freeze.
 #[test]
 fn a_repair_shows_the_frames_that_waited() {
     let mut receiver = Receiver::new(Settings::default());
@@ -181,7 +181,7 @@ fn a_repair_shows_the_frames_that_waited() {
     assert!(late[0].late && late[0].frozen > Duration::from_millis(300));
 }
 
-/// Without the first frame nothing can be shown until the receiver has asked for a key frame.
+/// The first frame is lost: nothing is shown until the receiver has asked for a key frame.
 #[test]
 fn a_key_frame_ends_a_loss() {
     let mut receiver = Receiver::new(Settings {

@@ -8,7 +8,7 @@ use crate::snug;
 /// The number of buckets of a page.
 const PAGE: usize = 64;
 
-/// The highest number of values without pages.
+/// Maximum number of values without pages.
 const FEW: usize = 1024;
 
 /// The number of a page without counts.
@@ -17,7 +17,7 @@ const NONE: u16 = u16::MAX;
 /// The number of values in each bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Histogram {
-    /// The buckets of all values, in the order in which they came.
+    /// The buckets of all values, in order of arrival.
     Few(Vec<u16>),
     Many(Box<Pages>),
 }
@@ -32,7 +32,7 @@ pub(super) struct Pages {
 }
 
 impl Histogram {
-    /// Prefetches the place of the next value, while there are few values.
+    /// Prefetches the slot of the next value, while there are few values.
     #[inline]
     pub(super) fn prefetch(&self) {
         if let Self::Few(few) = self {
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The naive twin: all values, sorted.
+        /// Any values: the quantiles equal those of a sorted list.
         #[test]
         fn agrees_with_sorting(mut buckets in prop::collection::vec(0usize..50_000, 0..2 * FEW)) {
             let mut histogram = Histogram::Few(Vec::new());

@@ -2,8 +2,8 @@
 //! measurement window.
 //!
 //! ```text
-//! delay    arrival at the sink − first departure from the source, of the first copy that arrives
-//! jitter   of those delays: variance (ms²), standard deviation (ms), and that of RFC 3550 §6.4.1
+//! delay    arrival at the sink − first departure from the source, for the first copy that arrives
+//! jitter   from those delays: variance (ms²), standard deviation (ms), and that of RFC 3550 §6.4.1
 //! ```
 //!
 //! Therefore TCP's delay counts from the *first* departure of a segment, and retransmissions
@@ -31,7 +31,7 @@ pub use self::summary::DelaySummary;
 /// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each
 /// of its first 1,024 delays. With more delays, it takes 256 bytes for every 64 buckets in use, and
 /// 380 bytes more up to a second. The range from 100 to 200 ms has 1024 buckets. TCP also takes a
-/// time stamp per segment of the window.
+/// timestamp per segment of the window.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,

@@ -144,8 +144,8 @@ mod tests {
         assert_eq!(origins.next(), 4);
     }
 
-    /// A watch that begins in the middle knows no earlier segments, and remembers no more than a
-    /// window.
+    /// A watch that begins in the middle of a run knows no earlier segments, and remembers one
+    /// window at most.
     #[test]
     fn part_of_a_run_is_no_trouble() {
         let at = Time::from_nanos;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive twin: all first departures of what has not arrived.
+        /// Any order of events: the times equal those of a map of all first departures.
         #[test]
         fn agrees_with_a_map(steps in prop::collection::vec((0u64..12, 0u8..6), 0..400)) {
             let (mut origins, mut naive) = (Origins::default(), BTreeMap::new());

@@ -22,7 +22,7 @@ pub struct DelaySummary {
     mean: f64,
     /// The sum Σ(dᵢ − mean)², in ms².
     squares: f64,
-    /// The lowest delay, in ms; infinite without a delay.
+    /// The lowest delay, in ms; infinite before the first delay.
     least: f64,
     /// The highest delay, in ms; minus infinity without a delay.
     most: f64,
@@ -55,11 +55,12 @@ impl Default for DelaySummary {
 /// 2⁹ ns at least.
 const FINEST: u32 = 9;
 
-/// Bits of a delay that tell buckets apart: 11, so that one is at most 1/1024 of its values wide.
+/// The number of leading bits of a delay that select its bucket: 11, so that a bucket is at most
+/// 1/1024 of its values wide.
 const DIGITS: u32 = 11;
 
 impl DelaySummary {
-    /// Prefetches the place of the next delay, while there are few delays.
+    /// Prefetches the slot of the next delay, while there are few delays.
     #[inline]
     pub(super) fn prefetch(&self) {
         self.buckets.prefetch();
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(summary.quantile_ms(0.0), Some(10.0));
     }
 
-    /// A mean far above the spread loses no digits.
+    /// The mean is far above the spread: the variance keeps its digits.
     #[test]
     fn a_small_spread_on_a_long_delay() {
         let summary = of((0..100_000).map(|i| 3_600_000_000_000 + i % 2 * 1_000));

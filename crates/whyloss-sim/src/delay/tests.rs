@@ -64,7 +64,8 @@ fn a_growing_queue_by_hand() {
     assert!((jitter - 4.0).abs() < 1e-9, "{jitter}");
 }
 
-/// With a window of one segment nothing queues: 18 ms, and by a loss the retransmission timer more.
+/// With a window of one segment nothing queues: the delay is 18 ms, and after a loss the
+/// retransmission timer more.
 #[test]
 fn retransmissions_lengthen_the_delay() {
     let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;
@@ -78,7 +79,7 @@ fn retransmissions_lengthen_the_delay() {
     assert!(lossy.max_ms() > Some(218.0), "{:?}", lossy.max_ms());
 }
 
-/// Lost acknowledgements make the sender repeat what has arrived: those copies have no delay of
+/// Lost acknowledgements make the sender repeat arrived segments: these copies have no delay of
 /// their own.
 #[test]
 fn further_copies_are_not_counted() {

@@ -11,7 +11,7 @@ use super::fast::Engine;
 use crate::host::{Sink, Source};
 use crate::observe::Observer;
 
-/// The number of flows from which prefetching pays; the state of fewer stays in the cache.
+/// Minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
 pub(super) const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
 
 impl Engine {

@@ -12,7 +12,8 @@ pub(crate) struct Busy<T> {
     /// The held packets, by ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
-    /// Whether packets go on when their transmission begins ([`EventLink::tell_at_turns`]).
+    /// Whether packets enter the next link when their transmission begins
+    /// ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
     /// The time of its pending event; [`Time::MAX`] if there is none.
     pub(crate) armed: Time,

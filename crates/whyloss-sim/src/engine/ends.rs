@@ -224,7 +224,7 @@ impl Ends {
             Delivered::Taken(answer) => self.answer(now, answer, world, observer),
             Delivered::Dropped => {
                 let loss = world.network.dropped(now, packet);
-                // (A truth that is told later lets the source catch up then, in `Engine::tell`.)
+                // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
                 if loss.later.is_none() {
                     self.catch_up(now, world, observer);
                 }
@@ -233,7 +233,7 @@ impl Ends {
         }
     }
 
-    /// Wakes the source if its deadline has come.
+    /// Wakes the source if its deadline has expired.
     #[inline(never)]
     pub(super) fn wake_source<O: Observer>(
         &mut self,
@@ -248,7 +248,7 @@ impl Ends {
         }
     }
 
-    /// Wakes the sink if its deadline has come.
+    /// Wakes the sink if its deadline has expired.
     #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(
         &mut self,

@@ -3,8 +3,8 @@
 //! A link has one event, for the first packet in transit or for its next turn, and one more for each
 //! truth that waits there (`truths.rs`). An end has one, which for a late source is that of the link
 //! to its gate, and perhaps some that were overtaken. So the queue does not grow with the packets
-//! under way. At equal times, the lower entity comes first, so the order of events never depends on the order in
-//! which they were set.
+//! in flight. At equal times, the lower entity comes first, so the order of events never depends on
+//! the order in which they were set.
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
 //! word, `time·2ᵏ + entity`. Reading the root does not remove it. The next event to be set is
@@ -60,7 +60,7 @@ impl EventQueue {
         }
     }
 
-    /// Returns the latest time that a key can hold beside this many entities.
+    /// Returns the latest time that fits in a key together with this many entities.
     pub(crate) fn latest(entities: usize) -> Time {
         Time::from_nanos((NOTHING >> bits(entities)) - 1)
     }
@@ -130,7 +130,7 @@ impl EventQueue {
         time.as_nanos() << self.bits | entity as u64
     }
 
-    /// Puts a key in the place of the root and moves it down.
+    /// Replaces the root with a key and moves it down.
     #[inline]
     fn sink(&mut self, key: u64) {
         let (rows, mut row, mut above) = (&mut self.rows[..], 0, None);
@@ -195,7 +195,7 @@ impl EventQueue {
     }
 }
 
-/// Returns the place of the root, or of a key below it: its row, and its index there.
+/// Returns the slot of the root, or of the key at this row and index below it.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn place<'a>(
@@ -232,7 +232,7 @@ mod tests {
     const END: u64 = 20;
 
     proptest! {
-        /// The naive twin: a sorted list.
+        /// Any operations: the queue equals a sorted list.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in prop::collection::vec(prop::option::weighted(0.6, (0usize..40, 0u64..25)), 0..400),

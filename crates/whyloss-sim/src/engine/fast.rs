@@ -280,7 +280,7 @@ impl Engine {
         self.world.network.arm_turn(link, &mut self.world.events);
     }
 
-    /// Sends a packet on from the end of such a link, at the time at which it is due.
+    /// Sends a packet on from the end of such a link, when it is due.
     #[inline(never)]
     fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
         self.forward(now, parcel.due, parcel, observer);

@@ -162,7 +162,7 @@ impl Flow {
         first || due
     }
 
-    /// Wakes the sink if its deadline has come, and returns its answer.
+    /// Wakes the sink if its deadline has expired, and returns its answer.
     pub(super) fn wake_sink(&mut self, now: Time) -> Option<Payload> {
         if self.sink.next_timeout() <= now {
             self.sink.wake(now)
@@ -305,7 +305,7 @@ impl Flow {
         }
     }
 
-    /// Counts the transfers that the sink has completely after this packet.
+    /// Counts the transfers that the packet just delivered completes at the sink.
     #[cold]
     #[inline(never)]
     fn complete(&mut self, now: Time, window: Window) {

@@ -71,8 +71,8 @@ pub(crate) struct Gate {
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub(super) crossing: Duration,
-    /// The time after the start of the measurement window within which a packet must enter for all
-    /// its arrivals to count.
+    /// The latest entry, as a time after the start of the measurement window, for which all
+    /// arrivals of a packet count.
     pub(super) within: u64,
     /// The number of packets all of whose arrivals count.
     pub(super) count: u64,

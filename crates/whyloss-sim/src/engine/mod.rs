@@ -3,7 +3,7 @@
 //!
 //! | word | what happens | where |
 //! |---|---|---|
-//! | *wake* | an end's deadline has come: it acts | `flow.rs` |
+//! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
 //! | *wake late* | a paced source acts as of its deadline when its packet is at its *gate*, the first place where it waits | `shortcuts/gate.rs` |
 //! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `shortcuts/gate.rs` |
 //! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
@@ -58,7 +58,7 @@ use crate::scenario::{Scenario, Transport};
 /// One replication of a scenario, about to run.
 ///
 /// The result depends on the scenario and the seed alone. Memory does not grow with simulated time,
-/// but with the packets under way or waiting; [`Scenario::most_packets`] limits them.
+/// but with the packets in flight or waiting; [`Scenario::most_packets`] limits them.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Links, the routes over them, and the packets under way.
+//! Links, the routes over them, and the packets in flight.
 //!
 //! A FIFO link knows at once when a packet will arrive ([`whyloss_link::Link::offer`]). However
 //! many packets are in transit over it, it needs one pending event, that of the first. A link whose
@@ -51,7 +51,7 @@ pub(crate) struct Loss {
     pub(crate) cause: Cause,
     /// The time of the loss.
     pub(crate) when: Time,
-    /// For a loss that was computed ahead of time: the link over which the packet reaches the place
+    /// For a loss that was computed ahead of time: the link over which the packet reaches the point
     /// of the loss, and the time of its arrival there.
     pub(crate) later: Option<(usize, Time)>,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Network {
     pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
     /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
-    /// The limit on packets in all of these.
+    /// Maximum number of packets in all of these together.
     pub(super) most_packets: u64,
     /// The number of packets that may still be added.
     pub(super) room: u64,
@@ -563,7 +563,7 @@ impl Network {
         }
     }
 
-    /// Returns the number of packets in flight or waiting, in all structures that can grow.
+    /// Returns the number of packets in flight or waiting, over all structures that can grow.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         let transits = self.transits.iter().map(Transit::capacity);

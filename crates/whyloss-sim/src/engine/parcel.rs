@@ -6,7 +6,8 @@
 //!
 //! Most payloads fit into the two numbers: a TCP segment, an acknowledgement without SACK blocks, a
 //! datagram, a packet of IFTP, or TFRC data whose retransmission timeout is four round trips. Other
-//! packets, ECN-capable packets and copies are kept [aside](Aside), and a number holds their index.
+//! packets, ECN-capable packets and copies are kept [aside](Aside); the parcel's number is their
+//! index.
 
 use whyloss::{Duration, Time, iftp, tfrc};
 use whyloss_link::Ecn;
@@ -20,7 +21,8 @@ pub(crate) struct Parcel {
     /// The time at which it arrives at the end of its link.
     pub(crate) due: Time,
     pub(crate) sent: Time,
-    /// The number of a data packet, the next number of an acknowledgement, or the index aside.
+    /// The sequence number of a data packet, the next number of an acknowledgement, or the index of
+    /// the packet in [`Aside`].
     pub(crate) number: u64,
     /// The echo of an acknowledgement, or the [fields of TFRC data](of_tfrc).
     pub(crate) echo: Time,
@@ -170,7 +172,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the packet and frees its place aside. The packet has reached its end.
+    /// Returns the packet and frees its slot in [`Aside`]. The packet has reached its end.
     #[inline(never)]
     pub(crate) fn unpack(self, aside: &mut Aside) -> Packet {
         let packet = self.open(aside);
@@ -188,7 +190,8 @@ impl Parcel {
         Self::pack(&packet, aside)
     }
 
-    /// Returns a packet or its copy. If the other one is still to come, it keeps the place aside.
+    /// Returns a packet or its copy. If the other one is still to come, it keeps the slot in
+    /// [`Aside`].
     #[cold]
     pub(crate) fn one_of_two(self, is_copy: bool, other_comes: bool, aside: &mut Aside) -> Self {
         let mut packet = if other_comes {
@@ -357,7 +360,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is lost on the way, and what was kept aside makes room for others.
+        /// Nothing is lost on the way, and slots in [`Aside`] are used again.
         #[test]
         fn what_is_packed_is_unpacked(
             packets in prop::collection::vec((0u8..11, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),

@@ -6,7 +6,7 @@
 //! send        a packet enters the first link of its way
 //! enter       the link says what becomes of the packet: it arrives at the far end (an event), or is lost
 //! arrival     the packet enters the next link of its way; at the end of it the sink or the source takes it
-//! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate has come: arrivals and losses
+//! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate is due: arrivals and losses
 //! ```
 //!
 //! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
@@ -35,7 +35,7 @@ pub(super) struct Plain<'a> {
     window: Window,
     links: Vec<Wire>,
     flows: Vec<Ends>,
-    /// The pending events by time, entity, and the number of the packet (0 for a deadline).
+    /// The pending events by time, entity, and packet number (0 for a deadline).
     events: BTreeMap<(Time, usize, u64), Event>,
     /// The number of packets that have entered a link so far.
     entered: u64,
@@ -51,7 +51,7 @@ pub(super) struct Plain<'a> {
 enum Event {
     /// A packet arrives at the far end of this link.
     Arrival(Packet),
-    /// The deadline of this end of a flow has come.
+    /// The deadline of this end of a flow has expired.
     Deadline,
     /// A turn: this link has packets whose fates are known.
     Turn,

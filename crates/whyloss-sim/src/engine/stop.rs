@@ -27,10 +27,10 @@ pub enum RunError {
         "flow `{0}`: its estimator is not built into this program; `cargo build --release --features rtc` builds the command with all of them"
     )]
     NoEstimator(String),
-    /// More packets were under way or waiting than
+    /// More packets were in flight or waiting than
     /// [`Scenario::most_packets`](crate::Scenario::most_packets) or memory allows.
     #[error(
-        "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
+        "link `{link}` holds too many packets: at {:.6} s more than {most} are in flight or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
         at.as_secs_f64()
     )]
     TooManyPackets {

@@ -76,7 +76,7 @@ pub enum Law {
 pub(crate) struct Datagrams {
     size: u32,
     spacing: Duration,
-    /// The pattern; of the changes those still to come, the last one first.
+    /// The pattern. It holds the changes still to come, the last one first.
     pattern: Pattern,
     random: Random,
     pub(super) next: Time,
@@ -114,7 +114,7 @@ impl Datagrams {
         self.next
     }
 
-    /// Returns the number of the packet that is due at `now`, if one is.
+    /// Returns the sequence number of the packet that is due at `now`, if one is.
     pub(crate) fn poll(&mut self, now: Time) -> Option<u64> {
         if self.next > now {
             return None;
@@ -209,7 +209,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    /// When packets are sent, up to `end_ms`, in ms.
+    /// Returns the times at which packets are sent, up to `end_ms`, in ms.
     fn sent(mut source: Datagrams, end_ms: i64) -> Vec<f64> {
         let mut times = Vec::new();
         while source.next_timeout() <= millis(end_ms) {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The number of packets of an exponential burst is that of packets that begin within it.
+        /// An exponential burst has as many packets as begin within it.
         #[test]
         fn exponential_bursts_hold_what_begins_in_them(burst in 0i64..1_000, spacing in 1i64..100) {
             let begins = (0..1_000).filter(|k| k * spacing < burst).count().max(1);

@@ -19,7 +19,7 @@ use crate::snug;
 /// A classifier's answer about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// The number of the first segment lost.
+    /// The sequence number of the first segment lost.
     pub sequence: u64,
     /// How the loss was found.
     pub detection: Detection,
@@ -47,9 +47,9 @@ struct Lost {
 /// Decides causes, and knows which packets of the window the path lost.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
-    /// `None` if every loss is congestion.
+    /// The decider and its random numbers; `None` if every loss is congestion.
     asked: Option<Box<Asked>>,
-    /// In the order of their numbers, which is most often that of their losses.
+    /// The lost segments in the order of their numbers, which is mostly the order of their losses.
     lost: Vec<Lost>,
     /// The last verdict, until it is scored.
     said: Option<Box<Said>>,
@@ -277,7 +277,7 @@ impl Judge {
         }
     }
 
-    /// Forgets what was acknowledged, but for the last segment.
+    /// Forgets the acknowledged segments, except the last one.
     fn forget(&mut self, una: u64) {
         self.lost.drain(..self.from(una.saturating_sub(1)));
         snug::tidy(&mut self.lost);

@@ -242,8 +242,8 @@ impl Source {
         }
     }
 
-    /// Returns whether it is known that a deadline that has come lets a packet leave and does
-    /// nothing else.
+    /// Returns whether an expired deadline only releases a packet to send. The caller may then skip
+    /// [`wake`](Self::wake). `false` also means that this is not known.
     #[inline]
     pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
         match self {
@@ -254,8 +254,7 @@ impl Source {
         }
     }
 
-    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission
-    /// timeout.
+    /// Handles an expired deadline of the source. Returns whether it was a retransmission timeout.
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
@@ -321,7 +320,7 @@ impl Source {
         packet.ecn_flag = flag;
     }
 
-    /// Returns the state of congestion control; `None` without.
+    /// Returns the state of congestion control; `None` if the source has none.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
             Self::Datagrams(_) => None,
@@ -390,7 +389,7 @@ impl Source {
     }
 }
 
-/// Lets a TCP sender act on its deadline. Answers whether it was a retransmission timeout.
+/// Handles an expired deadline of a TCP sender. Returns whether it was a retransmission timeout.
 #[inline]
 fn expire(sender: &mut tcp::Sender, now: Time) -> bool {
     let before = sender.timeouts();
@@ -457,7 +456,7 @@ impl Sink {
         }
     }
 
-    /// Lets the sink act on a deadline that has come.
+    /// Handles an expired deadline of the sink.
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> Option<Payload> {
         match self {
@@ -471,8 +470,8 @@ impl Sink {
         }
     }
 
-    /// Returns the packets that the sink sends at `now` beside the answer that it gave when it took
-    /// a packet or was woken.
+    /// Returns the packets that the sink sends at `now` in addition to the answer that it gave when
+    /// it took a packet or was woken.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {

@@ -40,7 +40,7 @@ pub struct Options {
     pub nack: bool,
     /// The time that the jitter buffer waits before it asks for a key frame.
     pub patience: Duration,
-    /// The delay, beyond that of the fastest frame, from which a frame counts as late.
+    /// The delay, beyond that of the fastest frame, at which a frame counts as late.
     pub late: Duration,
     /// The start and end of a pause of the encoder.
     pub pause: Option<(Time, Time)>,

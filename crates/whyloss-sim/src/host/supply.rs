@@ -99,9 +99,9 @@ pub(crate) struct Supply {
     packets: u64,
     /// The patience of the stream; [`Duration::MAX`] keeps all frames.
     patience: Duration,
-    /// The number of the packet to be sent next.
+    /// The sequence number of the packet to be sent next.
     next: u64,
-    /// The capture time of that packet's frame.
+    /// The capture time of packet `next`'s frame.
     captured: Time,
     /// The number of packets produced so far.
     produced: u64,

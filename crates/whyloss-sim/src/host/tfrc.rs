@@ -140,7 +140,7 @@ impl TfrcSink {
             }
             !due
         });
-        // The path tells of losses nearly in order: a queue further on may drop earlier.
+        // The path reports losses nearly in order: a queue further on may drop earlier.
         revealed.sort_unstable_by_key(|&(lost, _)| lost);
         for (lost, cause) in revealed {
             let truth = *cause;

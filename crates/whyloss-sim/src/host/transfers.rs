@@ -89,8 +89,8 @@ impl Backlog {
         self.begun
     }
 
-    /// Records that the sink has the whole of its oldest unfinished transfer. Returns the time at
-    /// which that began.
+    /// Records that the sink has the whole of its oldest unfinished transfer. Returns the
+    /// transfer's start.
     pub(crate) fn completed(&mut self) -> Option<Time> {
         self.beginnings.pop_front()
     }
@@ -105,7 +105,8 @@ impl Backlog {
         self.beginnings.push_back(at);
     }
 
-    /// At least a nanosecond, so that the arrivals of any moment come to an end.
+    /// Draws the time to the next transfer: at least a nanosecond, so that any moment has a finite
+    /// number of arrivals.
     fn gap(&mut self, per_second: f64) -> Duration {
         Duration::from_secs_f64(self.random.exponential(1.0 / per_second))
             .max(Duration::from_nanos(1))

@@ -14,8 +14,8 @@
 //!
 //! # Where it departs
 //!
-//! A flow has one connection at a time, and a transfer that comes while another is under way waits
-//! for its end. Spread a process that must not wait over several flows. Requests and handshakes are
+//! A flow has one connection at a time, and a transfer that comes during another one waits for its
+//! end. Spread a process that must not wait over several flows. Requests and handshakes are
 //! not simulated: a connection starts with its first data. Sequence numbers continue from one
 //! connection to the next, so that one receiver serves all. An acknowledgement for an earlier
 //! connection is ignored, as if it came to another port.
@@ -53,16 +53,16 @@ pub(crate) struct Web {
     transfers: Transfers,
     options: tcp::Options,
     random: Random,
-    /// The time at which the next transfer comes.
+    /// The start of the next transfer.
     next: Time,
-    /// The number of transfers that have come and not begun.
+    /// The number of transfers that have been requested and not begun.
     waiting: u64,
     /// The connection, whose first segment is number `base` of the flow. Before the first one it
     /// has nothing to send.
     sender: tcp::Sender,
     base: u64,
     began: Time,
-    /// Whether the sink has all of the transfer under way.
+    /// Whether the sink has all of the current transfer.
     arrived: bool,
 }
 
@@ -98,8 +98,7 @@ impl Web {
         self.next.min(self.sender.next_timeout())
     }
 
-    /// Lets the source act on a deadline that has come. Returns whether it was a retransmission
-    /// timeout.
+    /// Handles an expired deadline of the source. Returns whether it was a retransmission timeout.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         while self.next <= now {
             self.waiting += 1;
@@ -143,7 +142,7 @@ impl Web {
         self.sender.marking(segment)
     }
 
-    /// Returns the state of the congestion control of the transfer under way.
+    /// Returns the state of the congestion control of the current transfer.
     pub(crate) fn state(&self) -> SourceState {
         self.sender.state()
     }
@@ -156,12 +155,12 @@ impl Web {
         completes.then_some(self.began)
     }
 
-    /// Returns when the transfer under way began, if the sink lacks some of it.
+    /// Returns when the current transfer began, if the sink lacks some of it.
     pub(crate) fn unfinished(&self) -> Option<Time> {
         (!self.arrived).then_some(self.began)
     }
 
-    /// Returns the number of segments of the transfer under way.
+    /// Returns the number of segments of the current transfer.
     fn segments(&self) -> u64 {
         self.options.segments.unwrap_or(0)
     }
@@ -186,7 +185,7 @@ impl Web {
     }
 }
 
-/// The highest number of segments of a transfer.
+/// Maximum number of segments of a transfer.
 const LARGEST: u64 = 1 << 40;
 
 #[cfg(test)]
@@ -213,8 +212,8 @@ mod tests {
         Web::new(&options(), &transfers, Time::ZERO, random)
     }
 
-    /// Runs over a path that delivers at once and acknowledges after `RTT`; what was sent, with its
-    /// time.
+    /// Runs over a path that delivers at once and acknowledges after `RTT`. Returns the segments
+    /// sent, with their times.
     fn run(mut web: Web, end: Time) -> (Vec<(Time, tcp::Segment)>, Web) {
         let mut receiver = tcp::Receiver::new(&options());
         let (mut sent, mut acks) = (Vec::new(), std::collections::VecDeque::new());

@@ -22,18 +22,18 @@ pub struct StreamResult {
     start: Option<Time>,
     /// A second copy of the source's supply, to know which packets it discarded.
     supply: Supply,
-    /// The number of the next packet to leave.
+    /// The sequence number of the next packet to leave.
     next: u64,
     /// The offsets from the transport's packet numbers to the application's, each with the number
     /// from which it holds. Only those that packets in flight need are kept.
     ahead: VecDeque<(u64, u64)>,
     /// The arrived part of a TCP stream.
     segments: Origins,
-    /// The frame that is arriving (TCP: the first incomplete one), and the number of its packets
-    /// that have arrived.
+    /// The frame that is arriving (TCP: the first incomplete one), and how many of its packets have
+    /// arrived.
     frame: u64,
     there: u64,
-    /// The damaged frames from that one on, each as often as it has damaged packets.
+    /// The damaged frames from `frame` on, each as often as it has damaged packets.
     damaged: Vec<u64>,
     /// The counts for each playout delay. The number of frames is computed at the end.
     counts: Vec<FrameCounts>,

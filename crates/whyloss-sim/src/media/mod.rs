@@ -23,10 +23,10 @@ use crate::scenario::Scenario;
 
 pub use self::frames::StreamResult;
 
-/// Follows the frames of a run. Memory grows with the packets under way.
+/// Follows the frames of a run. Memory grows with the packets in flight.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// The frames of each flow, in the order of the scenario; `None` without a stream.
+    /// The frames of each flow, in the order of the scenario; `None` for a flow that is no stream.
     pub flows: Vec<Option<StreamResult>>,
 }
 
@@ -51,12 +51,13 @@ impl FrameCounts {
         self.frames - self.whole - self.damaged - self.late
     }
 
-    /// Returns `count` as a share of all frames, in [0, 1]; `None` without frames.
+    /// Returns `count` as a share of all frames, in [0, 1]; `None` if there are no frames.
     pub fn share(&self, count: u64) -> Option<f64> {
         (self.frames > 0).then(|| count as f64 / self.frames as f64)
     }
 
-    /// Returns the share of frames in time, damaged or not, in [0, 1]; `None` without frames.
+    /// Returns the share of frames in time, damaged or not, in [0, 1]; `None` if there are no
+    /// frames.
     pub fn usable(&self) -> Option<f64> {
         self.share(self.whole + self.damaged)
     }

@@ -42,8 +42,7 @@ fn counts(scenario: &Scenario) -> Vec<FrameCounts> {
 const UDP: &str = r#"{ kind = "cbr", rate = "10 Mbit/s" }"#;
 const CLEAN: &str = r#""none""#;
 
-/// Two packets back to back take 116 ms. The window has the frames of 1.00 s to, for 116 ms, 9.984
-/// s.
+/// Two packets back to back take 116 ms. The window has the frames from 1.00 s to 9.984 s.
 #[test]
 fn udp_by_hand() {
     let playout = r#"playout = ["115 ms", "116 ms", "200 ms"]"#;
@@ -68,8 +67,8 @@ fn nothing_counts_after_the_flow_stops() {
     );
 }
 
-/// A frame of two packets at 200 kbit/s takes 80 ms, so every second one fits; those that do not
-/// are thrown away. The others begin 80 ms after their capture and are complete 228 ms after it.
+/// A frame of two packets takes 80 ms at 200 kbit/s, so only every second frame fits. The others
+/// are discarded. A sent frame begins 80 ms after its capture and is complete 228 ms after it.
 #[test]
 fn the_impatient_loses_frames_instead_of_time() {
     let slow = r#"{ kind = "cbr", rate = "200 kbit/s" }"#;
@@ -126,7 +125,7 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
 /// The same, frame by frame and packet by packet, for what is sent in order from number 0.
 struct Naive {
     packets: u64,
-    /// When each packet arrived first.
+    /// The time of each packet's first arrival.
     arrivals: Vec<Option<Time>>,
     /// Which had damage.
     damaged: Vec<u64>,
@@ -151,7 +150,7 @@ impl Watch for Naive {
 }
 
 impl Naive {
-    /// When frame `k` was there.
+    /// Returns the time at which frame `k` was complete.
     fn complete(&self, k: u64) -> Option<Time> {
         let first = if self.tcp { 0 } else { k * self.packets };
         (first..(k + 1) * self.packets)

@@ -188,7 +188,7 @@ fn ends(scenario: &Scenario) -> Vec<Ends> {
     flows.map(|(index, flow)| Ends::new(index, flow)).collect()
 }
 
-/// Where flows begin and links end.
+/// The ends of flows and of links.
 struct Ways {
     sources: Vec<usize>,
     far: Vec<usize>,

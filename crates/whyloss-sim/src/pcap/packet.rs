@@ -3,7 +3,7 @@
 //! ```text
 //! address      10.0.0.1 for the first node of the scenario, 10.0.0.2 for the second, …
 //! port         source 49152 + flow mod 16384, sink 49152 + ⌊flow / 16384⌋: no two flows share both
-//! TCP data     bytes of a segment = size − 52 (IPv4, TCP, time stamps)
+//! TCP data     bytes of a segment = size − 52 (IPv4, TCP, timestamps)
 //!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp, TSecr = TSval of the latest acknowledgement by then
 //! TCP ack      seq = 1, ack = 1 + next · bytes, SACK edges likewise, TSval = when it was sent, TSecr = echo
 //! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
@@ -16,7 +16,7 @@
 //!   feedback   echo, hold, X_recv in bytes/s, p
 //! ```
 //!
-//! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
+//! Sequence numbers and timestamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
 //! rest of a payload is zeros, not stored, but counted in the checksums. A coverage counts from the
 //! beginning of IPv4's header in a scenario. In a packet it counts from after that header, and is
 //! at least the transport's header. The coverage of a TCP flow is not recorded. Fields that no
@@ -44,18 +44,18 @@ pub(super) const SNAP_LENGTH: u32 = 80;
 /// The first of the unregistered ports (RFC 6335, 6), and how many there are.
 const PORTS: (usize, usize) = (49_152, 16_384);
 
-/// The size of IPv4 and TCP headers with time stamps, in bytes.
+/// The size of IPv4 and TCP headers with timestamps, in bytes.
 const IPV4_AND_TCP: usize = 20 + 20 + 12;
 const IPV4: usize = 20;
 const IPV4_AND_UDP: usize = IPV4 + UDP;
 const UDP: usize = 8;
-/// For experimentation and testing (RFC 3692); IFTP has no number of its own.
+/// The protocol number for experimentation and testing (RFC 3692); IFTP has none of its own.
 const IFTP_NUMBER: u8 = 253;
 /// The protocol number of UDP-Lite (RFC 3828).
 const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
 /// The number of acknowledgements of a flow whose stamps its data may echo. As many may arrive
-/// while a segment is under way.
+/// while a segment is in flight.
 const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
 
@@ -103,8 +103,8 @@ impl Ends {
         heard.checked_sub(1).map_or(0, |last| self.heard[last].1)
     }
 
-    /// Returns the covered bytes of a packet of `length` bytes behind IPv4's header, the first
-    /// `header` of which always are.
+    /// Returns the covered bytes of a packet of `length` bytes behind IPv4's header. The first
+    /// `header` bytes are always covered.
     fn covered(&self, header: usize, length: usize) -> Option<u16> {
         let covered = (self.coverage? as usize).saturating_sub(IPV4);
         Some(covered.max(header).min(length) as u16)
@@ -356,7 +356,7 @@ fn sequence_number(segment: u64, bytes: usize) -> u32 {
     segment.wrapping_mul(bytes as u64).wrapping_add(1) as u32
 }
 
-/// Returns a time stamp of TCP: microseconds, modulo 2³².
+/// Returns a timestamp of TCP: microseconds, modulo 2³².
 fn ticks(stamp: Time) -> u32 {
     (stamp.as_nanos() / 1000) as u32
 }

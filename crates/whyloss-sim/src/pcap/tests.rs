@@ -171,7 +171,7 @@ fn times_lengths_and_comments() {
     );
 }
 
-/// Draws a packet of a flow with 100 sensitive bytes, 20 of which are IPv4's header.
+/// Draws a packet of a flow with 100 sensitive bytes; 20 of these are IPv4's header.
 fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     let at = Time::from_nanos(3);
     let mut scenario = scenario(false);
@@ -291,7 +291,7 @@ fn udp_lite_packets() {
     assert_eq!(ip(&bytes).0.protocol.0, 17);
 }
 
-/// Damage is said, not done: the bytes are those of the packet that was sent.
+/// A damaged packet is written with its original bytes; a comment reports the damage.
 #[test]
 fn damage_is_a_comment() {
     let datagram = packet(1, 762, Payload::Datagram(5));
@@ -412,7 +412,7 @@ fn tcp_numbers() {
     assert!(options.contains(&TcpOptionElement::Timestamp(2000, 2000)) && options.contains(&sack));
 }
 
-/// Sizes that IPv4 cannot have are no error: the packet is drawn as the nearest that can be.
+/// A size that IPv4 cannot have is no error: the packet gets the nearest possible size.
 #[test]
 fn odd_sizes() {
     let segment = tcp::Segment {

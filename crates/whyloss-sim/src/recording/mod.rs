@@ -24,10 +24,10 @@ use whyloss_link::channel::{ChannelError, ErrorPattern, TimedPattern};
 
 pub use table::{Table, time_column};
 
-/// The highest number of packets in one recording.
+/// Maximum number of packets in one recording.
 pub const MOST_PACKETS: usize = 1 << 27;
 
-/// The highest number of files in a directory.
+/// Maximum number of files in a directory.
 const MOST_FILES: usize = 10_000;
 
 /// One uninterrupted sequence of packets.
@@ -81,7 +81,7 @@ pub enum RecordingError {
         /// The problem and its place.
         source: TraceFileError,
     },
-    /// The table has no packets.
+    /// The table cannot be read, has no packets, or has too many.
     #[error("{}: {problem}", path.display())]
     Table {
         /// The path of the file.

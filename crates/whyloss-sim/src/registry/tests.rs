@@ -53,7 +53,7 @@ fn read(flow: &str) -> Result<Scenario, String> {
     read.map_err(|error| error.message)
 }
 
-/// A flow with algorithms from outside is the same as one with their like from within, event by
+/// A flow with algorithms from outside equals one with the same built-in algorithms, event by
 /// event.
 #[test]
 fn they_run_as_those_from_within() {
@@ -107,7 +107,7 @@ classifier = "unaware""#,
     }
 }
 
-/// Runs of a sweep differ by name, parameters and version.
+/// Two runs of a sweep differ if the name, parameters or version of an algorithm do.
 #[test]
 fn they_say_what_they_are() {
     let flow =

@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{At, Fault, quote, suggest};
 use super::schema::Probe;
 
-/// A value and where it comes from.
+/// A value and its position in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) at: At,
@@ -185,7 +185,7 @@ fn apply(root: &mut Item, index: usize, key: &str, value: &str) -> Result<(), Fa
     put(root, &steps, last, &new, &key_at, "")
 }
 
-/// Sets `last` to `new` in all that `steps` lead to from `item`, whose own place is `path`.
+/// Sets `last` to `new` in every table that `steps` lead to from `item`, which lies at `path`.
 fn put(
     item: &mut Item,
     steps: &[&str],

@@ -55,7 +55,7 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// The place from which an item of the document comes.
+/// The position of an item of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum At {
     /// The item is in these bytes of the file.
@@ -125,7 +125,8 @@ impl Fault {
     }
 }
 
-/// Returns a line under its label, and a mark under its `range` of bytes.
+/// Returns a three-line excerpt, with the label in the left margin and carets under the byte
+/// range.
 fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     let (shown, mark) = excerpt(line, range);
     let margin = " ".repeat(label.len());
@@ -134,8 +135,8 @@ fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     format!("{margin} |\n{label} | {shown}\n{margin} | {indent}{mark}")
 }
 
-/// Returns the part of a line worth showing, and where its `range` of bytes falls in it, in
-/// characters. Tabs become spaces; what would disturb a terminal is escaped.
+/// Returns the part of a line worth showing, and where its byte `range` falls in it, in
+/// characters. Tabs become spaces; characters that would disturb a terminal are escaped.
 fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     const WIDTH: usize = 100;
     let before = line[..floor(line, range.start)].chars().count();
@@ -164,7 +165,7 @@ fn floor(text: &str, index: usize) -> usize {
     text.floor_char_boundary(index)
 }
 
-/// Returns a text of the user's in quotation marks, cut where it gets long.
+/// Returns a text of the user's in quotation marks, shortened if it is long.
 pub(super) fn quote(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {

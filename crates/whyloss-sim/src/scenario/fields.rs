@@ -119,7 +119,7 @@ impl<'a> Field<'a> {
         probe.is_some()
     }
 
-    /// Returns whether it is this word, where other things may stand as well.
+    /// Returns whether the value is this word, if other values are possible too.
     pub(super) fn is_word(&self, word: &str) -> bool {
         !self.noted(|| Shape::Words(vec![word.to_owned()])) && self.item.text() == Some(word)
     }

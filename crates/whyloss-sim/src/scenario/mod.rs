@@ -55,7 +55,7 @@ pub struct Scenario {
     pub measure_from: Time,
     /// The end of the measurement window and of the run.
     pub end: Time,
-    /// The highest number of packets that may be under way or waiting, over all links. A run that
+    /// Maximum number of packets that may be in flight or waiting, over all links. A run that
     /// would hold more fails. `None` means [`MOST_PACKETS`].
     pub most_packets: Option<u64>,
     /// The mean time by which receivers' clocks stamp arrivals late for classifiers. `None` for
@@ -63,7 +63,7 @@ pub struct Scenario {
     pub clock_noise: Option<Duration>,
 }
 
-/// The default limit on packets that are under way or waiting. These packets take half a gigabyte.
+/// The default limit on packets that are in flight or waiting. These packets take half a gigabyte.
 pub const MOST_PACKETS: u64 = 10_000_000;
 
 /// A directed link between two nodes.
@@ -220,7 +220,7 @@ impl Scenario {
         self.flows.iter().any(capable) || self.links.iter().any(marks)
     }
 
-    /// Returns the highest number of packets that may be under way or waiting.
+    /// Returns the maximum number of packets that may be in flight or waiting.
     pub fn packet_limit(&self) -> u64 {
         self.most_packets.unwrap_or(MOST_PACKETS)
     }
@@ -277,7 +277,7 @@ impl Flow {
         self.coverage.unwrap_or(Packet::WHOLE / 8).saturating_mul(8)
     }
 
-    /// Returns whether its hosts come from outside, so that its packets are of any size.
+    /// Returns whether the flow's hosts come from outside, so that its packets have any size.
     pub(crate) fn is_from_outside(&self) -> bool {
         matches!(
             self.transport,

@@ -4,13 +4,13 @@ use super::error::{At, Fault};
 use super::fields::Field;
 use super::schema::Shape;
 
-/// A name in which `{i}` stands for the number of the copy.
+/// A name in which `{i}` stands for the copy's number.
 #[derive(Clone)]
 pub(super) struct Template<'a> {
     text: &'a str,
     /// Whether `{i}` is in it.
     pub(super) numbered: bool,
-    /// The place where it is written.
+    /// The position of the text in the document.
     pub(super) at: &'a At,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Template<'a> {
         Self::checked(field, |c| c == '>')
     }
 
-    /// Names go into overrides (`link.NAME.rate`) and into the names of files.
+    /// Checks a name, because names enter overrides (`link.NAME.rate`) and file names.
     fn checked(field: &Field<'a>, also: impl Fn(char) -> bool) -> Result<Self, Fault> {
         let expected = "a name of letters, digits, `-` and `_` (and `{i}`, the number of the copy)";
         if let Some(probe) = field.item.probe() {

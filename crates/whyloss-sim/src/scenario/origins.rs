@@ -4,16 +4,16 @@ use super::check::{CheckError, Place};
 use super::document::{Item, Value};
 use super::error::Fault;
 
-/// The entry of the file from which each part of the scenario comes.
+/// The entry of the file that each part of the scenario was read from.
 #[derive(Default)]
 pub(super) struct Origins {
     links_read: usize,
     flows_read: usize,
-    /// For each link its `[[link]]`, and whether it is the way back.
+    /// The `[[link]]` of each link, and whether the link is its way back.
     pub(super) links: Vec<(usize, bool)>,
-    /// For each flow its `[[flow]]`.
+    /// The `[[flow]]` of each flow.
     pub(super) flows: Vec<usize>,
-    /// For each node the `[[link]]` and the key that name it first.
+    /// The `[[link]]` and the key that name each node first.
     pub(super) nodes: Vec<(usize, &'static str)>,
 }
 

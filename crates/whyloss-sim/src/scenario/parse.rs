@@ -32,7 +32,7 @@ pub struct ScenarioFile {
     pub seeds: u64,
 }
 
-/// The highest number of seeds of one command.
+/// Maximum number of seeds of one command.
 pub const MOST_SEEDS: u64 = 100_000;
 
 const TOP: [&str; 9] = [
@@ -536,7 +536,7 @@ mod tests {
         ),
     ];
 
-    /// The reference has a row for every key, so that it cannot fall behind.
+    /// The reference has a row for every key.
     #[test]
     fn every_key_is_documented() {
         for (page, text, keys) in REFERENCE {

@@ -1,7 +1,7 @@
 //! The library of channel and rate models fitted to public recordings, with the parameters and
 //! sources of each.
 //!
-//! `recorded.toml` beside this file is the output of the commands that its entries name.
+//! `recorded.toml` next to this file is the output of the commands that its entries name.
 
 use std::sync::LazyLock;
 
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// Every entry is whole, and a link can have it.
+    /// Every entry is complete, and a link accepts it.
     #[test]
     fn every_entry_is_a_law() {
         assert!(channels().count() > 0 && rates().count() > 0);

@@ -17,7 +17,7 @@ use crate::registry::Registry;
 pub enum Shape {
     /// A text, with what is expected of it.
     Text(String),
-    /// The name of a node, link or flow, with `{i}` for the number of the copy.
+    /// The name of a node, link or flow, with `{i}` for the copy's number.
     Name,
     /// A duration or time, such as `20 ms`.
     Duration,
@@ -111,7 +111,7 @@ struct State {
     /// The way that is taken: which of how many, at each fork.
     way: Vec<(usize, usize)>,
     forks: usize,
-    /// Of this reading, by table: the key that is there beside those that are needed, and those.
+    /// The key that this reading has in addition to the needed ones, by the path of the table.
     present: BTreeMap<String, Option<String>>,
     needed: BTreeMap<String, BTreeSet<String>>,
 }
@@ -140,7 +140,7 @@ impl State {
         false
     }
 
-    /// Notes what a reading needed, but for tables that it did not come to the end of.
+    /// Records the keys that a reading needed, except for tables that it did not finish.
     fn conclude(&mut self, fault: Option<&Fault>) {
         for (path, needed) in std::mem::take(&mut self.needed) {
             let stem = path.split('<').next().unwrap_or_default();

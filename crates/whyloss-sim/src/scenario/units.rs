@@ -90,7 +90,7 @@ pub(super) const SIZE: Quantity = Quantity {
 /// Parses a duration as written in scenarios, such as `20 ms`.
 ///
 /// # Errors
-/// Returns what was expected instead.
+/// Returns a message that says what form of text was expected.
 pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
     let refused = |_| format!("expected {}", DURATION.expected);
     let nanos = DURATION.parse(text).map_err(refused)?;
@@ -107,7 +107,7 @@ pub(super) enum Refusal {
     Negative,
     /// The quantity is above zero but rounds to zero; this is the smallest unit.
     Vanishes(&'static str),
-    /// The unit is unknown; the user may have meant this one.
+    /// The unit is unknown; the user may have meant the unit given here.
     Unit(Option<&'static str>),
 }
 

@@ -22,7 +22,7 @@ pub type Words = Arc<[String]>;
 pub enum Cell {
     /// The value is missing.
     None,
-    /// A time in whole nanoseconds, of a column in seconds.
+    /// A time in whole nanoseconds; the column is in seconds.
     Nanos(i64),
     /// A whole number.
     Whole(u64),

@@ -1,7 +1,7 @@
 //! A run as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
 //!
 //! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
-//! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record
+//! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, from which feature `arrow` makes record
 //! batches. [`tables`] alone defines the names of tables and the meaning of columns;
 //! `docs/reference/traces.md` has the same words.
 //!
@@ -109,7 +109,7 @@ struct Loss {
     time: Time,
     sent: Time,
     sequence: u64,
-    /// The word for the place of the loss.
+    /// The word for the location of the loss.
     place: u32,
     truth: Cause,
     verdict: Option<(Cause, Time)>,
@@ -326,7 +326,7 @@ impl<S: Sink> Watch for Trace<S> {
                     Fate::Delivered(arrival) => (DELIVERED, arrival),
                     Fate::Damaged(arrival, _) => (DAMAGED, arrival),
                     Fate::Lost(truth, when) => (cause(truth), when),
-                    // An offer is told once its fate is known.
+                    // An offer is reported once its fate is known.
                     Fate::Held => return,
                 };
                 let lost = matches!(fate, Fate::Lost(..));

@@ -71,7 +71,7 @@ fn packet(flow: u32, sequence: u64, sent: Time) -> Packet {
     }
 }
 
-/// Returns the state of a source with a window of so many bytes.
+/// Returns the state of a source with a window of `bytes` bytes.
 fn window(bytes: u64, una: u64) -> SourceState {
     SourceState {
         cwnd: Some(bytes),
@@ -178,7 +178,7 @@ fn tables_by_hand() {
     insta::assert_snapshot!(files(TraceOptions::default()));
 }
 
-/// From 4 ms to 9 ms, thinned to a row in 10 ms: losses stay.
+/// The trace covers 4 ms to 9 ms, thinned to a row in 10 ms: it keeps all losses.
 #[test]
 fn part_of_the_tables() {
     let options = TraceOptions {
@@ -197,8 +197,8 @@ fn cells(batches: &[Batch], table: &tables::Table) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// Packet 0 is damaged beyond what counts and taken, packet 1 where it counts and dropped by its
-/// sink, `b`.
+/// Packet 0 is damaged outside its coverage and delivered. Packet 1 is damaged inside it and
+/// dropped by its sink, `b`.
 #[test]
 fn damage() {
     let mut trace = Trace::new(&scenario(), TraceOptions::default(), Vec::new());
@@ -286,7 +286,7 @@ impl Sink for Full {
     }
 }
 
-/// Nothing panics when the disk is full, and `finish` says which table met it first.
+/// The disk is full: nothing panics, and `finish` names the table that failed first.
 #[test]
 fn the_first_error_comes_back() {
     let mut trace = Trace::new(&scenario(), TraceOptions::default(), Full);
@@ -307,7 +307,7 @@ fn the_first_error_comes_back() {
     assert_eq!(error.source.kind(), std::io::ErrorKind::StorageFull);
 }
 
-/// Tables take their names when they are whole; what is dropped before leaves nothing.
+/// Tables get their names when they are complete; an unfinished table leaves no file.
 #[test]
 fn an_unfinished_table_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -392,7 +392,7 @@ fn other_forms_hold_the_same() {
     }
 }
 
-/// Every verdict that is scored stands in the table of losses.
+/// Every scored verdict is in the table of losses.
 #[test]
 fn verdicts_are_those_that_are_scored() {
     let text = r#"

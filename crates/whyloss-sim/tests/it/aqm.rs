@@ -4,7 +4,7 @@ use crate::delays;
 use whyloss_sim::Scenario;
 
 /// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30
-/// s of which the last 20 count.
+/// s. The last 20 s count.
 pub(crate) fn bottleneck(
     queue: &str,
     transport: &str,
@@ -62,8 +62,8 @@ fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
 const CUBIC: &str = r#"{ kind = "tcp", controller = "cubic" }"#;
 const NEWRENO: &str = r#"{ kind = "tcp", recovery = "newreno" }"#;
 
-/// A few tens of milliseconds at most, and a link in use, where DropTail with the same memory has
-/// all of it full.
+/// CoDel's delay is a few tens of milliseconds at most with the link in use. DropTail with the same
+/// memory keeps it full.
 #[test]
 fn codel_keeps_the_queue_short() {
     for transport in [CUBIC, NEWRENO] {
@@ -81,7 +81,7 @@ fn codel_keeps_the_queue_short() {
     assert!(utilisation > 0.99 && waited > 500.0, "{waited}");
 }
 
-/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets under way: CoDel's queue
+/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets in flight: CoDel's queue
 /// of 5 ms is a twentieth of that, so NewReno's halving leaves the link idle at times, as RFC 8289
 /// says of few flows over long ways.
 #[test]
@@ -97,7 +97,7 @@ fn codel_keeps_the_queue_short_on_a_long_way() {
     }
 }
 
-/// A sparse flow beside ten bulk flows waits for a packet in transmission and little more.
+/// A packet of a sparse flow alongside ten bulk flows waits little more than one transmission.
 #[test]
 fn a_sparse_flow_passes_the_bulk() {
     let queue = r#"{ packets = 1000, aqm = "fq-codel" }"#;

@@ -1,4 +1,5 @@
-//! Bit errors and partial coverage, with every transport: who drops what, and who is told.
+//! Bit errors and partial coverage, with every transport: which ends drop which packets, and which
+//! learn of it.
 
 use std::fs;
 
@@ -124,7 +125,7 @@ fn a_sink_drops_by_the_closed_form() {
     }
 }
 
-/// The truth about a packet that a sink drops reaches its keeper: the oracle is never wrong.
+/// The oracle learns of a packet that a sink drops: it is never wrong.
 #[test]
 fn the_oracle_knows_what_a_sink_drops() {
     let mut scenario = scenario(5e-6, 200);
@@ -178,7 +179,7 @@ fn damaged_answers_are_dropped() {
     assert!(tcp.received > tcp.delivered);
 }
 
-/// Damage on one link is not forgotten on the next, nor counted twice.
+/// Damage on one link remains on the next, and counts once.
 #[test]
 fn damage_adds_up_over_links() {
     let mut scenario = scenario(1e-5, 200);

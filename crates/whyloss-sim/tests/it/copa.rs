@@ -55,7 +55,7 @@ fn the_queue_is_what_delta_says_and_all_share_it() {
     }
 }
 
-/// Alone it does not take itself for another.
+/// A Copa flow alone on the link does not enter competitive mode.
 #[test]
 fn a_flow_alone_does_not_compete() {
     let copa = r#"{ kind = "tcp", controller = "copa", delayed_ack = "none" }"#;
@@ -64,7 +64,7 @@ fn a_flow_alone_does_not_compete() {
     assert!((mean / 2.5 - 1.0).abs() < 0.2, "{mean}");
 }
 
-/// Beside CUBIC in a full queue default mode starves, and competing does not.
+/// Alongside CUBIC in a full queue, default mode starves and competitive mode does not.
 #[test]
 fn competing_gets_a_share_beside_cubic() {
     let share = |controller: &str| {

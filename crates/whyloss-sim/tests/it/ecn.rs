@@ -35,9 +35,9 @@ fn leave(sender: &mut Sender, at: u64) -> Vec<(u64, bool)> {
     segments.collect()
 }
 
-/// Ten segments under way, all of whose acknowledgements say ECE: the first halves the window, the
-/// others do nothing and grow nothing, the first new segment says CWR. A mark on later packets may
-/// cut it again.
+/// Ten segments are in flight, and all their acknowledgements carry ECE. The first halves the
+/// window, the others neither cut nor grow it, and the first new segment carries CWR. A mark on
+/// later packets may cut it again.
 #[test]
 fn a_window_is_halved_once_whatever_the_number_of_marks() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
@@ -50,7 +50,7 @@ fn a_window_is_halved_once_whatever_the_number_of_marks() {
             left.extend(echo(&mut script, 100 + next, next));
             assert_eq!(script.windows(), (4_500, 4_500));
         }
-        // Four are under way again.
+        // Four are in flight again.
         assert_eq!(left, [(10, true), (11, false), (12, false), (13, false)]);
         assert_eq!(script.sender.fast_recoveries(), 0);
         // The first of the next window: cut again, to two at least.
@@ -59,7 +59,8 @@ fn a_window_is_halved_once_whatever_the_number_of_marks() {
     }
 }
 
-/// Growth is by acknowledgements without ECE alone (RFC 3168 §6.1.2): slow start, one of two.
+/// The window grows only by acknowledgements without ECE (RFC 3168 §6.1.2): in slow start by one of
+/// two.
 #[test]
 fn an_echo_does_not_grow_the_window() {
     let mut script = Script::after_ten(&capable(Recovery::NewReno));
@@ -73,8 +74,8 @@ fn an_echo_does_not_grow_the_window() {
     assert!(script.windows().0 > window);
 }
 
-/// A segment that was under way when a mark cut the window is found lost: repaired, and the window
-/// not cut again. A timeout cuts it, and a loss without a mark.
+/// A segment that was in flight when a mark cut the window is found lost: it is repaired, and the
+/// window is not cut again. A timeout cuts it, and so does a loss without a mark.
 #[test]
 fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     let mut script = Script::after_ten(&capable(Recovery::NewReno));
@@ -92,7 +93,7 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     for at in 101..104 {
         script.ack(at, 1);
     }
-    assert_eq!(script.windows().1, 5_500, "half of eleven under way");
+    assert_eq!(script.windows().1, 5_500, "half of eleven in flight");
     // The first new segment after the cut says CWR, though no mark was seen.
     let ack = Ack {
         next: 12,
@@ -109,7 +110,7 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     assert_eq!(script.windows().0, SEGMENT);
 }
 
-/// No mark is a loss to judge, and none reaches a sender that is not capable.
+/// A mark is no loss to judge, and none reaches a sender that is not capable.
 #[test]
 fn no_classifier_is_asked() {
     let mut script = Script::after_ten(&capable(Recovery::Sack));
@@ -189,7 +190,8 @@ fn codel_marks_instead_of_losing() {
     }
 }
 
-/// A queue that marks drops what is not capable, and one that does not mark drops what is.
+/// A queue that marks drops packets that are not capable. A queue that does not mark drops capable
+/// ones.
 #[test]
 fn both_must_want_it() {
     let codel = |ecn| format!(r#"{{ packets = 1000, aqm = {{ kind = "codel", ecn = {ecn} }} }}"#);
@@ -201,8 +203,8 @@ fn both_must_want_it() {
     }
 }
 
-/// TFRC: marks are loss events of its equation, nothing is lost, no verdict is given, and the rate
-/// is about what drops give.
+/// TFRC counts marks as loss events: nothing is lost, no verdict is given, and the rate is close to
+/// the rate with drops.
 #[test]
 fn tfrc_counts_marks_as_loss_events() {
     let queue = |ecn| {

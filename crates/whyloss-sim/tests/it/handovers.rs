@@ -1,4 +1,4 @@
-//! Handovers that copy what waits, with whole flows over them.
+//! Whole flows over handovers that copy the waiting packets.
 
 use crate::delays;
 
@@ -75,9 +75,9 @@ fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     }
 }
 
-/// Sinks that tell no packet from its copy, beside a rival that keeps the queue busy: what was sent
-/// was delivered or lost, and copies are neither, whether the link behind loses packets or not. Nor
-/// have copies a delay.
+/// Sinks do not distinguish a packet from its copy, and a rival keeps the queue busy. Whether the
+/// link behind loses packets or not, each sent packet was delivered or lost, and copies count as
+/// neither and have no delay.
 #[test]
 fn what_was_sent_was_delivered_or_lost_once() {
     let transports = [
@@ -100,7 +100,7 @@ fn what_was_sent_was_delivered_or_lost_once() {
     }
 }
 
-/// A listener hears every frame once, when it comes first.
+/// A receiver plays every frame once, at its first arrival.
 #[test]
 fn frames_are_played_once() {
     for transport in [

@@ -97,8 +97,8 @@ fn the_largest_window_by_hand() {
     );
 }
 
-/// Told that no loss is by congestion, IFTP keeps its rate; enhanced Veno finds it out, since
-/// nothing ever waits here.
+/// With an oracle that finds no congestion, IFTP keeps its rate. Enhanced Veno finds the same out,
+/// since nothing ever waits here.
 #[test]
 fn classifiers_spare_the_radio() {
     for transport in [IFTP, BLOCKING] {
@@ -111,7 +111,7 @@ fn classifiers_spare_the_radio() {
             (None, Some(0.0))
         );
         assert_eq!(oracle.gaps.mw(), Some(0.0));
-        // Every packet of a loss is scored once, but for those still under way at the ends of the
+        // Every packet of a loss is scored once, but for those still in flight at the ends of the
         // window.
         let scored = oracle.packets.total(whyloss::Cause::Wireless);
         assert!(scored.abs_diff(oracle.lost.wireless) < 10, "{oracle:?}");
@@ -123,9 +123,8 @@ fn classifiers_spare_the_radio() {
     assert!(iftpv.delivered as f64 > 1.5 * unaware.delivered as f64);
 }
 
-/// On a queue of 20 packets every loss is by congestion, and the oracle's flow does what the
-/// unaware one does. The sender does not know how slow its link is: if it did, its packets would
-/// never wait.
+/// On a queue of 20 packets every loss is congestion, and the oracle's flow acts like the unaware
+/// one. The sender does not know how slow its link is: if it did, its packets would never wait.
 #[test]
 fn an_oracle_sees_congestion() {
     let flow = |classifier: &str| {

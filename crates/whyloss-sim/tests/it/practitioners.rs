@@ -47,8 +47,8 @@ fn both_spare_losses_by_the_channel() {
     }
 }
 
-/// Without losses by the channel a full queue is three times the way: an episode is long, and the
-/// rule costs nothing.
+/// Without losses by the channel, a full queue takes three times the path's round trip: episodes
+/// are long, and the rule costs nothing.
 #[test]
 fn a_long_episode_is_congestion() {
     let (_, mistaken, _) = run("episode", 0.0);

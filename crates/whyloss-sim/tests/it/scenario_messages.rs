@@ -439,7 +439,7 @@ fn places_are_exact() {
     }
 }
 
-/// Impossible ways of a link, and the message about each.
+/// Settings of a link that are impossible, and the message about each.
 #[test]
 fn ways_that_cannot_be() {
     let bursts = "{ packets = 4, airtime = \"4 ms\", access = \"1 ms\" }";

@@ -25,9 +25,9 @@ fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
     (flow.delivered, wait, flow.lost.congestion)
 }
 
-/// Where the window neither grows nor shrinks the queueing delay is the target, 0.1 s. A flat delay
-/// has no trend, so every few seconds fast increase is back for as long as it takes to show in one,
-/// and what it adds goes by a segment in a round trip.
+/// When the window neither grows nor shrinks, the queueing delay is the target, 0.1 s. A flat delay
+/// has no trend. So every few seconds fast increase resumes until a trend shows, and the added data
+/// drains by a segment per round trip.
 #[test]
 fn the_queue_is_at_the_fixed_target() {
     let (delivered, wait, lost) = alone("scream-fixed", "{ packets = 1000 }");
@@ -36,7 +36,8 @@ fn the_queue_is_at_the_fixed_target() {
     assert_eq!(lost, 0);
 }
 
-/// The false positive that RFC 8298 warns of, for good.
+/// Alone on a link, SCReAM takes its own queue for that of others: the false positive that RFC 8298
+/// warns of.
 #[test]
 fn it_takes_its_own_queue_for_that_of_others() {
     let (delivered, wait, _) = alone("scream", "{ packets = 1000 }");
@@ -44,7 +45,7 @@ fn it_takes_its_own_queue_for_that_of_others() {
     assert!(wait > 300.0, "{wait}");
 }
 
-/// A queue that is shorter than the target overflows now and then, and costs no more than that.
+/// A queue that is shorter than the target overflows sometimes, and its losses stay few.
 #[test]
 fn a_short_queue_costs_few_losses() {
     for controller in ["scream", "scream-fixed"] {

@@ -8,7 +8,7 @@ use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks, Sender};
 /// Bytes of a segment.
 pub(crate) const MSS: u32 = 1000;
 
-/// A sender, and when it heard last.
+/// A sender, and the time of its last acknowledgement.
 pub(crate) struct Script {
     pub(crate) sender: Sender,
     last: u64,
@@ -51,7 +51,8 @@ impl Script {
             .collect()
     }
 
-    /// Returns the departures on an acknowledgement at `at`, of a segment sent 100 ms before.
+    /// Returns the departures after an acknowledgement at `at`, which answers a segment sent 100 ms
+    /// before.
     pub(crate) fn ack(&mut self, at: u64, next: u64) -> Vec<u64> {
         self.sack(at, next, &[])
     }

@@ -56,7 +56,7 @@ fn nothing_is_sent_that_was_not_produced() {
     }
 }
 
-/// A transport that finds 200 kbit/s of link sends half of what there is, and never stops.
+/// On a link of 200 kbit/s, a transport sends half of the produced data, and never stops.
 #[test]
 fn a_slow_link_is_filled() {
     for transport in TRANSPORTS {
@@ -78,8 +78,8 @@ fn datagrams_leave_at_once() {
     assert_eq!(delays[0].max_ms(), Some(100.8));
 }
 
-/// A window of one segment takes a round trip for each: the application does not limit it, so it
-/// grows; behind a window that is large enough it does not grow any more.
+/// With a window of one segment, each segment takes a round trip: the application does not limit
+/// it, so it grows. Once the window is large enough, it stops growing.
 #[test]
 fn the_window_grows_with_what_the_application_needs() {
     let directory = tempfile::tempdir().unwrap();

@@ -71,7 +71,7 @@ impl Channel {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Data number `.1` of those under way is offered to link `.0`.
+    /// Data number `.1` of those in flight is offered to link `.0`.
     Data(usize, usize),
     /// The same for acknowledgements on the way back.
     Ack(usize, usize),
@@ -225,7 +225,7 @@ fn options(recovery: Recovery, delayed: bool) -> Options {
     options
 }
 
-/// The mean over seeds of what arrived in 200 s, over what the wireless link could carry.
+/// The mean over seeds of the arrivals in 200 s, as a share of the wireless link's capacity.
 fn throughput(topology: Topology, options: &Options, per: f64, stay: f64) -> f64 {
     let kbps = match topology {
         Topology::Wlh => 150,
@@ -299,8 +299,7 @@ fn throughput_agrees_with_ns2() {
     }
 }
 
-/// The same losses give the same run, to the packet: whatever ns-2 did about each of them, so do
-/// we.
+/// The same losses give the same run as in ns-2, packet by packet.
 #[test]
 fn replayed_losses_give_the_run_of_ns2() {
     let runs = include_str!("data/tcp_ns2_losses.txt").lines();

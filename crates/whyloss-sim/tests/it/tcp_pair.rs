@@ -254,8 +254,8 @@ proptest! {
         Pair::new(&options, fates).run(options.segments.unwrap_or(0))?;
     }
 
-    /// Under any hostile receiver and any wrong timers, nothing panics, the window keeps a segment,
-    /// and a poll ends.
+    /// Any hostile receiver and any wrong timers: nothing panics, the window keeps a segment, and a
+    /// poll ends.
     #[test]
     fn lies_do_no_harm(
         options in any_options(),
@@ -280,7 +280,7 @@ proptest! {
         }
     }
 
-    /// The same for a receiver.
+    /// Any segments: a receiver does not panic.
     #[test]
     fn any_segments_do_no_harm(
         options in any_options(),

@@ -44,7 +44,7 @@ fn reno_fast_retransmit_and_recovery() {
     assert_eq!(script.ack(102, 0), [0]);
     assert_eq!(script.windows(), (5000, 5000));
     assert!(script.sender.in_recovery());
-    // 5 + 3 segments are less than the 10 under way; the sixth duplicate makes it 11.
+    // 5 + 3 segments are less than the 10 in flight; the sixth duplicate makes it 11.
     assert_eq!(script.ack(103, 0), []);
     assert_eq!(script.ack(104, 0), []);
     assert_eq!(script.ack(105, 0), [10]);
@@ -119,7 +119,7 @@ fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
     for at in 103..109 {
         assert_eq!(script.ack(at, 0), []);
     }
-    // Seven are under way, more than the window: three duplicates of 3 are a loss again, though it
+    // Seven are in flight, more than the window: three duplicates of 3 are a loss again, though it
     // left before the first.
     assert_eq!(script.ack(202, 3), []);
     assert_eq!(script.ack(203, 3), []);
@@ -149,7 +149,7 @@ fn newreno_repairs_one_loss_per_partial_acknowledgement() {
     assert_eq!(script.ack(202, 3), [3, 13]);
     assert!(script.sender.in_recovery());
     assert_eq!(script.ack(205, 3), [14]);
-    // All that was under way at the beginning: min(ssthresh, FlightSize + 1 segment).
+    // All that was in flight at the beginning: min(ssthresh, FlightSize + 1 segment).
     assert_eq!(script.ack(302, 13), [15]);
     assert_eq!(script.windows(), (3000, 5000));
     assert!(!script.sender.in_recovery());
@@ -235,7 +235,7 @@ fn sack_ignores_duplicates_without_news() {
 
 #[test]
 fn sack_rescues_a_lost_tail() {
-    // Six segments in all; the first and the last are lost.
+    // A total of six segments; the first and the last are lost.
     let mut script = Script::new(&Options {
         segments: Some(6),
         ..options(Recovery::Sack)
@@ -448,7 +448,7 @@ fn a_spared_window_survives_a_recovery_with_few_duplicates() {
 
 #[test]
 fn a_spared_window_comes_back_by_slow_start_where_the_receiver_limits() {
-    // Nothing new may leave during the recovery, so that nothing is under way at its end (RFC 6582
+    // Nothing new may leave during the recovery, so that nothing is in flight at its end (RFC 6582
     // §3.2 step 3).
     let limited = Options {
         initial_ssthresh: Some(4),

@@ -69,7 +69,7 @@ fn the_third_duplicate_finds_a_loss_before_the_timeout() {
         let mut script = begun(&options);
         assert_eq!(script.ack(110, 1), []);
         assert_eq!(script.ack(111, 1), []);
-        // Ten segments were under way: 8 + 3 let one more leave.
+        // Ten segments were in flight: 8 + 3 let one more leave.
         assert_eq!(script.ack(112, 1), [1, 11]);
         assert_eq!(script.windows().0, 8000);
         assert_eq!(script.ack(113, 1), [12]);
@@ -162,7 +162,8 @@ fn ns2_sends_twice_what_follows_when_nothing_is_under_way() {
     assert!(script.ack(250, 11).into_iter().eq(11..19));
 }
 
-/// Milenkoski and Stojcevska 2010: why an oracle hurts ns-2's Vegas.
+/// A spared loss costs ns-2's Vegas the window, which is why an oracle hurts it (Milenkoski and
+/// Stojcevska 2010).
 #[test]
 fn a_spared_loss_costs_ns2_the_window() {
     let recovery = |options: &Options| {

@@ -6,7 +6,7 @@ use whyloss_sim::Scenario;
 
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
 
-/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the
+/// A flow over a link with this rate, to be read as if it lay next to the traces, and what else the
 /// link has.
 fn path(rate: &str, link: &str, transport: &str) -> String {
     format!(
@@ -78,7 +78,7 @@ fn every_opportunity_is_used() {
     }
 }
 
-/// The fast engine does over a trace what the plain one does.
+/// Over a trace, the fast engine equals the plain one.
 #[test]
 fn engines_agree() {
     for transport in [

@@ -36,7 +36,7 @@ fn a_transfer_takes_its_time_on_the_link() {
 }
 
 /// The next transfer begins 20 ms after the one before arrived, when its last acknowledgement is
-/// back: every 1.24 s, and the ninth, which began at 9.92 s, is under way at the end.
+/// back: every 1.24 s, and the ninth, which began at 9.92 s, still runs at the end.
 #[test]
 fn transfers_follow_one_another() {
     let turns = transfers(

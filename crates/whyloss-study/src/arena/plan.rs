@@ -24,7 +24,7 @@ const COUNTS: [&str; 9] = [
     "plain = flow.plain.delivered",
 ];
 
-/// Returns the variants that a setting runs; those beside a plain flow measure harm.
+/// Returns the variants that a setting runs; those alongside a plain flow measure harm.
 pub(super) fn variants(setting: &Setting) -> &'static [Variant] {
     if setting.harm {
         &[Variant::Drawn, Variant::Beside, Variant::BesideClean]
@@ -63,7 +63,7 @@ pub fn plan(
         ..Axis::named(name.to_owned())
     };
     let first = networks.first().and_then(|first| first.scenario.clone());
-    // Without plain flows beside the judged ones, the last count has nothing to sum.
+    // Without plain flows alongside the judged ones, the last count has nothing to sum.
     let counts = &COUNTS[..COUNTS.len() - usize::from(!setting.harm)];
     let document = Document {
         scenario: first.clone(),

@@ -18,7 +18,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
-/// The number of networks from which a mean over them has an interval.
+/// Minimum number of networks for which a mean over them has an interval.
 const ENOUGH: usize = 5;
 
 /// Defines a column of the contenders' table: name, unit, and value in one network.
@@ -203,7 +203,7 @@ fn over_networks(values: &[f64]) -> Mean {
     mean
 }
 
-/// Tabulates separately the networks where the oracle starves; `None` without any.
+/// Tabulates separately the networks where the oracle starves; `None` if there are none.
 fn starved(found: &Found, id: &str) -> Option<Outcome> {
     let mut cells = Vec::new();
     let (_, oracle) = found.contenders.first()?;

@@ -4,7 +4,7 @@
 //! received   packets delivered to the judged flows / the same under the oracle
 //! balanced   1 − (Mc + Mw)/2
 //! excess     congestion losses / (received + lost), minus the oracle's, in percentage points
-//! harm       1 − packets delivered to a plain flow beside the judged ones / the same if all plain
+//! harm       1 − packets delivered to a plain flow alongside the judged ones / the same if all plain
 //! ```
 //!
 //! Each score uses sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
@@ -15,7 +15,7 @@
 
 use whyloss::{Cause, Confusion};
 
-/// The lowest number of losses of a cause in a network for which Mc (or Mw) is computed.
+/// Minimum number of losses of a cause in a network for which Mc (or Mw) is computed.
 pub const LEAST: u64 = 20;
 
 /// The number of packets that the oracle must deliver in a run; below it, the network counts as
@@ -35,7 +35,7 @@ pub struct Tally {
     pub wireless: u64,
     /// The verdicts on lost packets.
     pub packets: Confusion,
-    /// The number of packets delivered to the plain flow; 0 without one.
+    /// The number of packets delivered to the plain flow; 0 if there is none.
     pub plain: u64,
 }
 
@@ -147,7 +147,8 @@ impl Score {
     }
 }
 
-/// Returns quantile `q` of the values and the ends of its 95 % interval, or `None` without values.
+/// Returns quantile `q` of the values and the ends of its 95 % interval, or `None` if there are
+/// none.
 pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

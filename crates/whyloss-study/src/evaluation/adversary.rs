@@ -1,7 +1,7 @@
-//! Searches for the network in which a scheme harms a CUBIC flow beside it most.
+//! Searches for the network in which a scheme harms a CUBIC flow alongside it most.
 //!
 //! ```text
-//! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers beside the scheme, beside as many CUBIC flows; means over seeds
+//! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers alongside the scheme, alongside as many CUBIC flows; means over seeds
 //! ```
 //!
 //! Each round has the same number of candidates, whatever the number of threads: fresh draws, or
@@ -28,10 +28,10 @@ const ROUND: u64 = 8;
 const PATIENCE: u32 = 10;
 /// The number of seeds that judge a candidate in the search, from 1 on.
 const SEEDS: u64 = 3;
-/// The number of seeds that judge what was found, from 1001 on.
+/// The number of seeds that judge the networks found, from 1001 on.
 const FRESH: u64 = 10;
-/// The minimum number of packets that the CUBIC flow receives beside other CUBIC flows. With fewer,
-/// harm is not measured.
+/// The minimum number of packets that the CUBIC flow receives alongside other CUBIC flows. With
+/// fewer, harm is not measured.
 const LEAST: f64 = 500.0;
 
 /// Limits the effort of a search.
@@ -39,7 +39,7 @@ const LEAST: f64 = 500.0;
 pub struct Effort {
     /// The seed of the drawn networks.
     pub seed: u64,
-    /// The highest number of networks to try.
+    /// Maximum number of networks to try.
     pub evaluations: u64,
     /// The longest time of the search, on the wall clock.
     pub time: Duration,
@@ -58,7 +58,7 @@ pub struct Network {
     queue: u64,
     /// The number of flows of the scheme.
     flows: u64,
-    /// The share of packets that the channel loses; 0 without a channel.
+    /// The share of packets that the channel loses; 0 if there is no channel.
     loss: f64,
     /// The probability that a lost packet is followed by another lost one.
     stay: f64,
@@ -408,7 +408,7 @@ mod tests {
         assert!(scenario.check().is_ok());
     }
 
-    /// A scheme that is known to harm is found out; CUBIC, in its own place, harms by nothing.
+    /// A scheme known to harm is found; CUBIC in the scheme's place has no harm.
     #[test]
     fn it_tells_harm_from_none() {
         let harm = |scheme| short(scheme, 16).worst.expect("a network").again.0;

@@ -17,7 +17,7 @@ pub struct Criterion {
     pub title: String,
     /// The name of the axis whose numbers name the cases; empty if the cases have names.
     pub axis: String,
-    /// Whether every contender also runs with its controller told the truth.
+    /// Whether every contender also runs with a controller that knows the true causes.
     pub(super) truth: bool,
     /// The transport of its judged flows, if it overrides the setting.
     pub(super) carrier: Option<Carrier>,

@@ -184,7 +184,7 @@ fn each<J: Sync, T: Send>(
     Ok(done.into_iter().collect())
 }
 
-/// Returns the values of [`MEASURES`] in a run; NaN where there is none.
+/// Returns the values of [`MEASURES`] in a run; NaN for a missing one.
 fn measures(scenario: &Scenario, run: &Measurement) -> Vec<f64> {
     let flows = |is: fn(&Transport) -> bool| -> Vec<usize> {
         let all = 0..run.flows.len();
@@ -332,7 +332,7 @@ pub fn document(outcomes: &[Outcome]) -> String {
 mod tests {
     use super::*;
 
-    /// Every case can be read with every estimator, lasts until its last change, and has a call.
+    /// Every case parses with every estimator, lasts until its last change, and has a call.
     #[test]
     fn cases_are_sound() {
         for case in cases("") {

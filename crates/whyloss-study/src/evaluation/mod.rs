@@ -4,7 +4,7 @@
 //! Criterion   a section of the RFC, a network with cases, measures (`evaluation/criteria.toml`, `drawn`)
 //!   ↓ run     one sweep for each network: contenders × cases × seeds, kept in a store, so that it resumes
 //! Finding     the values of every contender in every case
-//!   ↓         relative ones against CUBIC in the same place, or against the same controller told the truth
+//!   ↓         relative ones against CUBIC in the same place, or against the same controller with the true causes
 //! Outcome     cells, pictures, notes (`report`): a page, Markdown, CSV, JSON
 //! ```
 //!

@@ -83,7 +83,7 @@ fn cells(finding: &Finding, index: usize, measure: &Measure) -> Vec<Cell> {
 fn panel(finding: &Finding, index: usize, measure: &Measure) -> Panel {
     let criterion = &finding.criterion;
     let xs: Vec<f64> = criterion.cases.iter().filter_map(|case| case.x).collect();
-    // Eight colours tell eight lines apart; fqRTT's lies on CUBIC's nearly everywhere.
+    // Eight colours distinguish eight lines; fqRTT's lies on CUBIC's nearly everywhere.
     let series = finding.contenders.iter().zip(&finding.values);
     let series = series.filter(|(contender, _)| contender.name != "CUBIC, fqRTT");
     let series = series.enumerate().map(|(number, (contender, values))| {

@@ -15,7 +15,7 @@ use crate::experiment::Progress;
 use crate::statistics;
 use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
 
-/// The time after which finished runs are saved.
+/// The interval at which finished runs are saved.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// The store of runs with the runs of earlier evaluations. They are read once, because an

@@ -40,7 +40,7 @@ fn criteria_are_in_order_and_can_be_run() {
     assert!(uncovered().len() > 3);
 }
 
-/// CUBIC in CUBIC's place harms by nothing, exactly.
+/// CUBIC in CUBIC's place has a harm of exactly zero.
 #[test]
 fn cubic_harms_as_cubic_does() {
     let finding = found("beside-cubic", "cubic+unaware");
@@ -48,7 +48,8 @@ fn cubic_harms_as_cubic_does() {
     assert!(own.abs() < 1e-9 && cubic.abs() < 1e-9, "{own} {cubic}");
 }
 
-/// The truth is worth more than nothing, and is all of itself.
+/// A controller that is told the truth has a share of 1 of itself. CUBIC has less than half, and
+/// less than the scheme.
 #[test]
 fn who_is_told_receives_its_own_share() {
     let finding = found("loss", "cubic+trees");
@@ -73,7 +74,8 @@ fn who_is_told_receives_its_own_share() {
     assert!(text.contains("| 0.1 |"), "{text}");
 }
 
-/// A scheme reaches the judged flows of drawn networks, whose own parts would take precedence.
+/// A scheme reaches the judged flows of drawn networks, although their own settings take
+/// precedence.
 #[test]
 fn drawn_networks_have_the_scheme() {
     let stop = AtomicBool::new(false);
@@ -91,7 +93,7 @@ fn drawn_networks_have_the_scheme() {
     assert!(harms.iter().all(|harm| harm.abs() > 0.1), "{harms:?}");
 }
 
-/// The document opens with the share and the harm of the scheme, beside the share of CUBIC.
+/// The document opens with the share and the harm of the scheme, next to the share of CUBIC.
 #[test]
 fn the_document_opens_with_the_result() {
     let cell = |row: &str, column: &str, value: f64| Mean::of(&[value]).cell(row, column, "");

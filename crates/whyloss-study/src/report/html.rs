@@ -89,7 +89,7 @@ fn share((part, whole): (usize, usize)) -> String {
     }
 }
 
-/// Returns the scores of trivial answers, or nothing without scored cells.
+/// Returns the scores of trivial answers; an empty text if no cell is scored.
 fn nulls(cells: &Cells) -> String {
     if cells.of == 0 {
         return String::new();
@@ -194,7 +194,7 @@ fn push_block(page: &mut String, block: &Block<'_>) {
     page.push_str("</tbody>\n</table></div>\n");
 }
 
-/// The highest number of columns that fit on a page.
+/// Maximum number of columns that fit on a page.
 const FIT: usize = 10;
 
 /// Returns whether to swap columns and rows so that they fit. Tables with paper values keep the

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Several experiments are several objects, one per line (JSON Lines). A reader can parse each line
-//! while later experiments still run, and never has to tell an object from an array.
+//! while later experiments still run, and never has to distinguish an object from an array.
 
 use serde::Serialize;
 

@@ -147,7 +147,7 @@ mod tests {
         assert!(!text.contains('&'));
     }
 
-    /// The page must also be valid XML.
+    /// A script holds no end of its section, so the page is also valid XML.
     #[test]
     fn scripts_hold_no_end_of_their_section() {
         for script in [UPLOT, LIVE] {

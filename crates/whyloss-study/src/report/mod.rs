@@ -132,7 +132,7 @@ pub fn write_outcome(dir: &Path, outcome: &Outcome) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// Returns the figures of an outcome, with the paper's values as points beside the measured ones.
+/// Returns the figures of an outcome, with the paper's values as points next to the measured ones.
 fn drawn(outcome: &Outcome) -> Vec<Figure> {
     let mut figures = outcome.figures.clone();
     for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {

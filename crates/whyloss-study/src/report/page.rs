@@ -198,7 +198,7 @@ impl Page {
         }
     }
 
-    /// Adds a section that links files beside the page and describes their contents.
+    /// Adds a section that links files next to the page and describes their contents.
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a str)>) {
         self.section("files", "Files");
         self.html.push_str("<ul class=\"notes\">\n");

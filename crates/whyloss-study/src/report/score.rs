@@ -1,5 +1,5 @@
-//! Counts the cells within tolerance and the claims that hold, beside the scores of trivial
-//! answers.
+//! Counts the cells within tolerance and the claims that hold, and scores trivial answers the same
+//! way.
 //!
 //! A cell counts if the paper states a value, a tolerance was fixed, and no constant was fitted to
 //! that value. Null scores put one answer into every such cell: zero, the result of calling every

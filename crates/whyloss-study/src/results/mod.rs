@@ -46,7 +46,7 @@ pub struct Closing {
     pub flow: String,
     /// The seed of the run.
     pub seed: u64,
-    /// When it closed, and why.
+    /// The time and the reason of the close.
     pub closed: Closed,
 }
 

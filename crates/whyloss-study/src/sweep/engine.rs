@@ -60,7 +60,7 @@ pub type Batch = Vec<(u64, u64)>;
 /// The number of runs in a local batch. It is small, so that no core waits long for the last one.
 const LOCAL: usize = 10;
 
-/// The highest number of metrics of a run.
+/// Maximum number of metrics of a run.
 const MOST_METRICS: usize = 1_000;
 
 impl Sweep {

@@ -211,7 +211,7 @@ pub(super) fn properties(metadata: &[(&str, String)], plain: &[&str]) -> WriterP
 
 type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-/// Writes the next column. `levels` tell which rows have a value; `None` if all have one.
+/// Writes the next column. `levels` say which rows have a value; `None` if all have one.
 pub(super) fn write<T: DataType>(
     group: &mut Group<'_>,
     values: &[T::T],
@@ -224,7 +224,7 @@ pub(super) fn write<T: DataType>(
     Ok(())
 }
 
-/// Writes the next column of texts, some of which may be missing.
+/// Writes the next column of texts. Some of them may be missing.
 pub(super) fn write_texts<'a>(
     group: &mut Group<'_>,
     texts: impl Iterator<Item = Option<&'a str>> + Clone,

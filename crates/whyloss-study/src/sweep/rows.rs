@@ -3,7 +3,7 @@
 //! | column | |
 //! |---|---|
 //! | `point` | the point's number, from 0 |
-//! | one for each axis | the value there; of several keys that move together, the first one's |
+//! | one for each axis | the value there; if several keys move together, the first one's |
 //! | `seed` | |
 //! | metrics | whole numbers and reals; missing where there was nothing to measure |
 //! | `error` | why the run has no metrics, if it has none |
@@ -54,7 +54,7 @@ pub struct Rows {
 pub enum AxisColumn {
     /// A column of whole numbers.
     Whole(Vec<i64>),
-    /// Numbers, some of which are not whole.
+    /// Numbers that are not all whole.
     Real(Vec<f64>),
     /// The values of other types, as text.
     Text(Vec<String>),

@@ -118,7 +118,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// Returns the share of packets, in [0, 1], with a damaged bit among their first so many bytes.
+/// Returns the share of packets, in [0, 1], with a damaged bit among their first `covered` bytes.
 fn damaged(rate: f64, covered: u32, packets: u64, seed: u64) -> f64 {
     let spec = ChannelSpec::BitErrors { rate };
     let mut channel = spec.build(Streams::new(seed).stream("channel", 0));

@@ -111,7 +111,7 @@ mod tests {
     use super::compare;
     use crate::equivalence::Verdict;
 
-    /// Every difference has a reason, and the exact laws hold.
+    /// The exact laws hold, and every other difference has a reason.
     #[test]
     fn laws_hold() {
         let (rows, failures) = compare(true, &Unwatched, &AtomicBool::new(false));

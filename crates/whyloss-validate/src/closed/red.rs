@@ -20,12 +20,14 @@ use crate::case::Metric;
 use crate::margin::Margin;
 
 const RATE: Rate = Rate::from_mbps(10);
+/// The size of a packet, in bytes.
 const PACKET: u32 = 1000;
+/// The thresholds of the average queue, in packets, and the probability at the upper one.
 const MIN: f64 = 100.0;
 const MAX: f64 = 1100.0;
 const MAX_P: f64 = 0.1;
-/// Avg follows over 2,000 packets, faster than the queue, which falls back over (MAX −
-/// MIN)/(2·MAX_P) = 5,000: else the two would swing.
+/// The gain of the average. The average follows within 2,000 packets. The queue falls back over
+/// (MAX − MIN)/(2·MAX_P) = 5,000; if that were faster, the two would swing.
 const WEIGHT: f64 = 0.0005;
 
 pub(super) fn laws(quick: bool) -> Vec<Law> {

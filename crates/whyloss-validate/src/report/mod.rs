@@ -78,7 +78,7 @@ fn estimate(estimate: &Estimate, decimals: usize) -> String {
     text
 }
 
-/// Returns a row's numbers as texts: ours, theirs, difference, margin.
+/// Returns a row's numbers as texts: `[ours, theirs, difference, margin]`.
 fn numbers(row: &Row) -> [String; 4] {
     let decimals = decimals(row.margin);
     [

@@ -25,8 +25,10 @@ use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
 use crate::{Duration, Rate, Time};
 
+/// The gains of the old throughput and of the old instability U.
 const EPSILON: f64 = 0.6;
 const BETA: f64 = 0.6;
+/// The number of instabilities from which U_max is taken, and the largest factor of RTT in τ.
 const N: usize = 10;
 
 /// Adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002): Westwood's estimate with an
@@ -123,7 +125,7 @@ impl BandwidthEstimator for Abse {
 
 /// The number of points in time that [`History`] keeps.
 const POINTS: usize = 32;
-/// The number of parts into which they divide a round trip.
+/// The number of parts into which the points divide a round trip.
 const POINTS_PER_RTT: f64 = 30.0;
 
 /// The number of bytes acknowledged over time, for the last round trip or so.

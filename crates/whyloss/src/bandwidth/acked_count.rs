@@ -6,7 +6,7 @@
 //! ```text
 //! acked = 0                      a duplicate: one segment got there.  accounted += SMSS, counts SMSS
 //! acked ≤ SMSS                   counts acked
-//! acked > SMSS, < accounted      duplicates told of it before.        accounted −= acked, counts SMSS
+//! acked > SMSS, < accounted      duplicates reported it before.       accounted −= acked, counts SMSS
 //! acked > SMSS, ≥ accounted      delayed or cumulative.               counts acked − accounted, accounted = 0
 //! then no more than `at_most`                                                                      [bytes]
 //! ```
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn duplicates_are_not_counted_again() {
-        // One of five lost: four duplicates, then everything at once, of which one segment is news.
+        // One of five lost: four duplicates, then everything at once; one segment of it is new.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 5000, 1000]),
             [1000, 1000, 1000, 1000, 1000, 1000]

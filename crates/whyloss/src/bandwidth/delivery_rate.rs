@@ -59,7 +59,7 @@ enum Fate {
 }
 
 impl Snapshot {
-    /// Returns the number of packets that were sent before this one.
+    /// Returns the number of packets that were sent before the packet of this snapshot.
     pub fn order(&self) -> u64 {
         self.order
     }

@@ -59,7 +59,7 @@ pub enum EstimatorSpec {
     Abse,
     /// TIBET, separate averages of sizes and intervals, [`Tibet`].
     Tibet(TibetFilter),
-    /// SARBE, from the receiver's time stamps, [`Sarbe`].
+    /// SARBE, from the receiver's timestamps, [`Sarbe`].
     Sarbe(DuplicateAcks),
 }
 

@@ -10,25 +10,27 @@
 //! α    = U_k/max(U_(k−N), …, U_k)                      (4)    N = 8: of nine values, as printed
 //! Bw_k = α·Bw_(k−1) + (1 − α)·b_k
 //!
-//! L_k  bytes acknowledged by the k-th acknowledgement       ts_k  s, its time stamp, on the receiver's clock
+//! L_k  bytes acknowledged by the k-th acknowledgement       ts_k  s, its timestamp, on the receiver's clock
 //! ```
 //!
 //! If samples vary as much as at any recent time, α = 1 and the sample is ignored; in a stable
 //! network, the estimate follows the samples. Acknowledgements that queue on the way back keep
-//! their time stamps, so ACK compression has no effect.
+//! their timestamps, so ACK compression has no effect.
 //!
 //! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements within
 //! one tick of the receiver's clock, or with an earlier stamp, form one sample with the next one
 //! whose stamp is later. The first one only starts the clock. Duplicates are not new
 //! acknowledgements (section 3.2.1) and take no sample; the next cumulative acknowledgement counts
 //! their data over the time since the last new one. [`DuplicateAcks::Sample`] counts each as a
-//! segment, as Westwood does. Without time stamps there is no estimate.
+//! segment, as Westwood does. Without timestamps there is no estimate.
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
 use crate::event::AckEvent;
 use crate::{Rate, Time};
 
+/// The gain of the old instability U.
 const BETA: f64 = 0.95;
+/// The number of earlier instabilities in the largest one.
 const N: usize = 8;
 
 /// Says how duplicate acknowledgements are counted.
@@ -43,8 +45,7 @@ pub enum DuplicateAcks {
     Sample,
 }
 
-/// SARBE (Le & Hong 2006): the rate at which the receiver sent acknowledgements, by its time
-/// stamps.
+/// SARBE (Le & Hong 2006): the rate at which the receiver sent acknowledgements, by its timestamps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sarbe {
     duplicates: DuplicateAcks,

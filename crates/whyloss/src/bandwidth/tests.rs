@@ -19,7 +19,7 @@ pub(super) fn duplicate(ms: u64) -> AckEvent {
     at(ms, 0)
 }
 
-/// With a round-trip time of `rtt_ms`.
+/// Builds an acknowledgement with a round-trip time of `rtt_ms`.
 pub(super) fn measured(ms: u64, acked: u64, rtt_ms: i64) -> AckEvent {
     AckEvent {
         rtt: Some(Duration::from_millis(rtt_ms)),
@@ -119,7 +119,7 @@ proptest! {
         prop_assert!(estimate >= truth * (1.0 - share) - below, "{estimate} of {truth}");
     }
 
-    /// No acknowledgement makes an estimate infinite, and no order of them makes one panic.
+    /// Any acknowledgements in any order: no estimate is infinite, and nothing panics.
     #[test]
     fn any_acknowledgements_are_taken(
         spec in specs(),

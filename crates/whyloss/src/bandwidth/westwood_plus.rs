@@ -21,14 +21,14 @@ use crate::{Duration, Rate, Time};
 /// The minimum duration of a round.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// The kernel's tick, the unit of time for its rates.
+/// The kernel's tick in nanoseconds. Estimates are in bytes per tick.
 const TICK: f64 = 1e6;
 
 /// The arithmetic with which Westwood+ computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arithmetic {
-    /// Computes with real numbers, as the paper.
+    /// Computes with real numbers, as the paper does.
     #[default]
     Exact,
     /// Computes with the integers of Linux 2.6.22.

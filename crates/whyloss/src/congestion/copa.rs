@@ -3,7 +3,7 @@
 //! sources are summaries of the paper and its authors' program; the paper itself was not available.
 //!
 //! ```text
-//! delay      d_q = RTTstanding − RTTmin;  RTTstanding: the smallest of the last SRTT/2, RTTmin: of the last 10 s
+//! delay      d_q = RTTstanding − RTTmin;  RTTstanding: smallest RTT in the last SRTT/2, RTTmin: in the last 10 s
 //! target     λ_t = 1/(δ·d_q) segments per unit of time;  λ = cwnd/RTTstanding
 //! each ack   of n segments: cwnd += v·n/(δ·cwnd) if λ ≤ λ_t, else −=; v/δ segments per round trip
 //! slow start cwnd += n until λ > λ_t

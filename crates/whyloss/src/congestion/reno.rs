@@ -14,7 +14,7 @@ use super::{Controller, Start, Window};
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
 
-/// The quantity of which ssthresh becomes half after a loss.
+/// The quantity whose half becomes ssthresh after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {
@@ -22,8 +22,8 @@ pub enum Decrease {
     /// ssthresh as it is.
     #[default]
     FlightSize,
-    /// The window in use, as ns-2 does: `cwnd = window/2`, of which at least SMSS remains (ns-2
-    /// goes lower), and ssthresh is its whole segments, at least 2. A repeated timeout halves
+    /// The window in use, as in ns-2: `cwnd = window/2`, at least SMSS (ns-2 goes lower), and
+    /// ssthresh is the whole segments of that window, at least 2. A repeated timeout halves it
     /// again.
     Window,
 }

@@ -47,15 +47,18 @@ const LOW: f64 = 0.1;
 const HIGH: f64 = 0.4;
 /// The gain of the mean of qdelay/target (QDELAY_WEIGHT).
 const WEIGHT: f64 = 0.1;
-/// QDELAY_TREND_TH and QDELAY_TREND_LO.
+/// QDELAY_TREND_TH and QDELAY_TREND_LO, as shares of the target.
 const STEEP: f64 = 0.2;
 /// The time with a low trend after which fast increase resumes, in nanoseconds
 /// (T_RESUME_FAST_INCREASE).
 const RESUME: i64 = 5_000_000_000;
+/// The minimum window, in bytes.
 const MIN_CWND: f64 = 3000.0;
-/// MAX_BYTES_IN_FLIGHT_HEAD_ROOM, over so many nanoseconds.
+/// MAX_BYTES_IN_FLIGHT_HEAD_ROOM: the largest window, in multiples of the most data in flight over
+/// this many nanoseconds.
 const HEAD_ROOM: f64 = 1.1;
 const FLIGHT_WINDOW: u64 = 5_000_000_000;
+/// The shares of the window that remain after a loss and after a mark.
 const BETA_LOSS: f64 = 0.8;
 const BETA_ECN: f64 = 0.9;
 /// The lowest pacing rate, in bit/s (RATE_PACE_MIN).
@@ -64,8 +67,8 @@ const LEAST_RATE: f64 = 50_000.0;
 const BASE_WINDOW: u64 = 600_000_000_000;
 /// Nanoseconds between two samples of the delay.
 const SAMPLE: i64 = 50_000_000;
-/// The share of round trips with losses above which others seem to fill the queue, and what one of
-/// them counts.
+/// The share of round trips with losses above which others seem to fill the queue, and the gain of
+/// that share.
 const LOSSY: f64 = 0.002;
 const LOSS_WEIGHT: f64 = 0.01;
 
@@ -106,8 +109,8 @@ pub struct Scream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScreamTarget {
-    /// Adapts from 0.1 to 0.4 s, so that the flow does not starve beside flows that fill the queue
-    /// (section 4.1.2.3).
+    /// Adapts from 0.1 to 0.4 s, so that the flow does not starve alongside flows that fill the
+    /// queue (section 4.1.2.3).
     #[default]
     Adapts,
     /// Stays at 0.1 s, as if no other flow filled queues.
@@ -357,8 +360,8 @@ mod tests {
             }
         }
 
-        /// 50 ms later so many segments are acknowledged with a round trip of `rtt` ms, and so many
-        /// are still in flight. Gives cwnd in segments.
+        /// Acknowledges `segments` segments 50 ms later, with a round trip of `rtt` ms and
+        /// `in_flight` segments still in flight. Returns cwnd in segments.
         fn ack(&mut self, segments: u64, in_flight: u64, rtt: i64) -> f64 {
             self.now += Duration::from_millis(50);
             self.scream.on_rate_sample(&RateSample {

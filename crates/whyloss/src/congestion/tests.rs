@@ -219,8 +219,7 @@ proptest! {
         }
     }
 
-    /// Under any order of events, a controller lets at least a segment be in flight and does
-    /// not panic.
+    /// Any order of events: a controller lets at least a segment be in flight and does not panic.
     #[test]
     fn any_order_of_events(
         kind in kinds(),

@@ -5,19 +5,19 @@
 //! ```text
 //! round      from one segment's departure to its acknowledgement; RTT: the mean of the round's samples
 //! Diff       (Expected − Actual)·BaseRTT = flight − sent·BaseRTT/RTT                               [bytes]
-//!            flight: what was in flight before the acknowledgement; sent: in the round; BaseRTT: the smallest RTT
+//!            flight: bytes in flight before the acknowledgement; sent: in the round; BaseRTT: the smallest RTT
 //! slow start every other round: Diff > γ: ssthresh = 2·SMSS, cwnd −= cwnd/8; else cwnd += SMSS per acknowledgement
 //! avoidance  Diff < α: cwnd += SMSS over the round; Diff > β: cwnd −= SMSS, at least 2·SMSS remain; else it stays
 //!            α = 1, β = 3, γ = 1 segments; cwnd grows only while less than two further segments fit into it
 //! loss       of a packet that left after the last cut: of W whole segments remain ⌈3W/4⌉, ⌊W/2⌋ if the packet was
 //!            sent more than once, 2 if W ≤ 3
 //! timer      expired: ssthresh = cwnd/2, at least 2·SMSS, and cwnd = 2·SMSS
-//! fine       (SRTT + 2·DEV)·17/16, gains 1/8 and 1/4; after the first sample R: SRTT = R, DEV = R/4, 3R/2 in all.
+//! fine       (SRTT + 2·DEV)·17/16, gains 1/8 and 1/4; after the first sample R: SRTT = R, DEV = R/4, timeout 3R/2.
 //! timeout    At a loss ×2 if the packet was sent more than once, else +1/8, until the next sample [ns]
 //! ```
 //!
-//! The paper leaves the constants of the fine-grained timeout, of the end of slow start and of the
-//! loss to its code. They are those of the NetBSD implementation in ns-2 2.35 (`tcp-vegas.cc`).
+//! The paper leaves to its code the constants of the fine-grained timeout, of the end of slow start
+//! and of the loss. They are those of the NetBSD implementation in ns-2 2.35 (`tcp-vegas.cc`).
 //! [`VegasDialect::Ns2`] adds ns-2's departures from the paper.
 //!
 //! A spared loss ([`Spared::Wholly`]) changes neither the window nor the timeout (MIL-6);
@@ -46,7 +46,7 @@ pub enum VegasDialect {
     /// The Vegas of ns-2 2.35, which departs from the paper:
     /// - Diff is rounded to whole segments, so that the window grows below half a segment and
     ///   shrinks from 3½;
-    /// - a round in which a single segment left makes its RTT the BaseRTT, also a larger one;
+    /// - a round with a single segment makes its RTT the BaseRTT, even a larger one;
     /// - the end of a recovery, not its beginning, ends slow start;
     /// - at the end of a recovery the window falls to what the last *cut* left of it, whether this
     ///   recovery cut it or not. A timeout counts as a cut that leaves nothing (ns-2 then waits for
@@ -80,12 +80,12 @@ pub struct Vegas {
     credit: u64,
     /// Whether slow start let the window grow in the round before.
     grew: bool,
-    /// BaseRTT; `None` without a sample.
+    /// BaseRTT; `None` before the first sample.
     base_rtt: Option<Duration>,
     /// The round ends when a byte beyond this one is acknowledged.
     round: u64,
     round_began: Time,
-    /// The sum in ns and the number of the round's samples.
+    /// The sum of the round's samples in ns, and their count.
     rtts: (i64, i64),
     /// 8·SRTT, in ns.
     srtt: i64,
@@ -338,8 +338,8 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// An acknowledgement of so many bytes in all, with so many in flight, and a sample in
-    /// milliseconds.
+    /// Builds an acknowledgement with `acknowledged` bytes in total, `in_flight` bytes in flight,
+    /// and a round-trip sample in milliseconds.
     fn ack(now: u64, acknowledged: u64, in_flight: u64, rtt: i64) -> AckEvent {
         AckEvent {
             now: ms(now),

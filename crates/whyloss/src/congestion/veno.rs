@@ -50,7 +50,8 @@ pub struct Veno {
     /// The smallest round-trip time of the last round that measured one; [`Duration::MAX`] before
     /// it.
     last_round: Duration,
-    /// The smallest round-trip time of the current round; [`Duration::MAX`] without a sample.
+    /// The smallest round-trip time of the current round; [`Duration::MAX`] before its first
+    /// sample.
     this_round: Duration,
     /// The offset whose acknowledgement ends the round.
     round_end: u64,

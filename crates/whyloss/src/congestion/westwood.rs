@@ -66,10 +66,10 @@ pub enum Reaction {
     Westwood,
     /// The estimate becomes the window; ssthresh is that of Reno.
     Linux,
-    /// As [`Self::Westwood`], and a timeout divides the estimate by a factor that grows while slow
-    /// starts end in losses.
+    /// Like [`Self::Westwood`], but a timeout divides the estimate by a factor that grows while
+    /// slow starts end in losses.
     Ucla,
-    /// As [`Self::Westwood`] in whole segments, and a timeout leaves two segments.
+    /// Like [`Self::Westwood`], but in whole segments, and a timeout leaves two segments.
     UclaNewReno,
 }
 

@@ -57,8 +57,8 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// The naive oracle: all values are remembered. The algorithm may keep less than the
-        /// window, never more, and the latest value at least.
+        /// Compared with a list of all values: the extremum may cover less than the window, but
+        /// never more, and at least the latest value.
         #[test]
         fn the_extremum_is_one_of_the_window(
             values in prop::collection::vec((0..1000u64, 0..4u64), 1..60),

@@ -145,7 +145,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         Some(self.tell_loss(&loss, lost == 1))
     }
 
-    /// Reports packets marked by ECN, the last of which left at `left`.
+    /// Reports packets marked by ECN. The last of them left at `left`.
     pub fn on_marked(&mut self, now: Time, left: Time) {
         if self.belongs(left) {
             return self.tell_lost(now);

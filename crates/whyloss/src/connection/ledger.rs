@@ -8,7 +8,7 @@
 //! acknowledged   of the packets with that time, the last ones up to the largest acknowledged
 //!                number, which the end of the batch reports, since numbers rise in a batch
 //! lost           all unacknowledged packets sent before the last lost one, since a loss settles
-//!                all before it (RFC 9002 §6.1); of those with the same time, the first ones
+//!                all before it (RFC 9002 §6.1); among packets with the same time, the first ones
 //! ```
 //!
 //! So a loss may be attributed to an earlier packet, but only within a burst. If the stack reports
@@ -39,7 +39,7 @@ struct Entry {
     lost: u64,
     /// The lost bytes that are not yet reported to the meter.
     untold: u64,
-    /// The number of the last packet in the entry.
+    /// The packet number of the last packet in the entry.
     last: u64,
     /// Whether the open bytes will never be acknowledged or lost.
     overtaken: bool,
@@ -64,7 +64,7 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
-    /// The state of the rate meter when each entry left; empty without a meter.
+    /// The state of the rate meter when each entry left; empty if there is no meter.
     snapshots: VecDeque<Snapshot>,
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
@@ -78,7 +78,7 @@ pub(super) struct Ledger {
     fresh: u64,
     /// The open bytes of all entries.
     open: u64,
-    /// The highest number of entries to remember.
+    /// Maximum number of entries to remember.
     most: usize,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct FirstLost {
     pub(super) offset: u64,
     /// The time at which the packet left.
     pub(super) left: Time,
-    /// The number of the last packet that left with it.
+    /// The packet number of the last packet that left with it.
     pub(super) number: u64,
 }
 
@@ -139,7 +139,7 @@ impl Ledger {
         self.entries.front().map(Entry::first)
     }
 
-    /// Returns the number of the last packet sent.
+    /// Returns the packet number of the last packet sent.
     pub(super) fn last(&self) -> Option<u64> {
         self.last
     }
@@ -188,8 +188,8 @@ impl Ledger {
         self.meter.as_deref_mut()
     }
 
-    /// Adds packets of `bytes` in all that leave at `left`, the last with number `last`. Returns
-    /// the offset of the first byte.
+    /// Adds packets with a total of `bytes` that leave at `left`, the last with number `last`.
+    /// Returns the offset of the first byte.
     pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
         if self.entries.len() >= self.most {
             self.forget_oldest();
@@ -320,7 +320,7 @@ impl Ledger {
         entry.first()
     }
 
-    /// Marks `bytes` as lost, in packets of at most `mtu`, the last of which left at `left`.
+    /// Marks `bytes` as lost, in packets of at most `mtu`. The last of them left at `left`.
     pub(super) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
         let at = self.at(left);
         let mut first = None;

@@ -72,7 +72,7 @@ use ledger::{FirstLost, Ledger, PACKET_THRESHOLD};
 /// Default for the number of packets that a connection remembers.
 pub const MOST_PACKETS: usize = 1 << 18;
 
-/// The most steps into which an acknowledged batch is split.
+/// Maximum number of steps into which an acknowledged batch is split.
 const MOST_STEPS: u64 = 1 << 12;
 
 /// Congestion control of one connection by packet numbers. See the [module](self) for the contract.
@@ -88,7 +88,7 @@ pub struct Connection<S = Classifier, C = AnyController> {
     told_rtt: Option<Duration>,
     /// Largest packet number acknowledged when losses were last looked for.
     largest: Option<u64>,
-    /// When the newest acknowledged packet left.
+    /// The departure time of the newest acknowledged packet.
     newest: Option<Time>,
     app_limited: bool,
     /// Whether a timeout was the last event other than sending.
@@ -107,7 +107,7 @@ pub struct Verdict {
     /// The odds of congestion, p/(1 − p) for probability p; `None` if the classifier does not
     /// estimate them.
     pub odds: Option<f64>,
-    /// How the loss was detected.
+    /// The way in which the loss was detected.
     pub detection: Detection,
     /// The time at which the loss was detected.
     pub at: Time,
@@ -119,17 +119,17 @@ struct Batch {
     /// Packets with one sending time that are not yet in the ledger, and their bytes.
     left: Option<Time>,
     bytes: u64,
-    /// When the newest packet of the batch left.
+    /// The departure time of the newest packet in the batch.
     newest: Option<Time>,
 }
 
 /// The current or last recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recovery {
-    /// When it began.
+    /// The time at which it began.
     start: Option<Time>,
     goes_on: bool,
-    /// Offset at which the left edge is held.
+    /// The offset that holds the left edge.
     hold: Option<u64>,
     /// Acknowledged bytes beyond the held edge.
     held: u64,

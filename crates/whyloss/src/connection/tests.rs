@@ -26,7 +26,7 @@ enum Heard {
     Loss(LossEvent),
 }
 
-/// Writes down what it hears, and calls every loss the same.
+/// Records every event, and gives every loss the same cause.
 #[derive(Clone, Debug)]
 struct Recorder(Rc<RefCell<Vec<Heard>>>, Cause);
 
@@ -121,8 +121,8 @@ fn recorded(numbered: bool) -> (Stack<Recorder>, Rc<RefCell<Vec<Heard>>>) {
     (Stack::new(recorder, numbered), heard)
 }
 
-/// acked, sacked, acknowledged, in flight, in recovery: of the acknowledgements that were heard, in
-/// packets.
+/// Returns, for each recorded acknowledgement: (acked, sacked, acknowledged, in flight, in
+/// recovery), in packets.
 fn acks(heard: &Rc<RefCell<Vec<Heard>>>) -> Vec<(u64, u64, u64, u64, bool)> {
     let heard = heard.borrow();
     let ack = |heard: &Heard| match heard {
@@ -239,7 +239,7 @@ fn the_recovery_takes_no_notice_of_what_left_before_it() {
         stack.lose(ms(214), &[11], false);
         let second = losses(&heard)[1];
         assert_eq!((second.first, second.in_flight), (11 * MTU, 4 * MTU));
-        // Persistent congestion is told whatever goes on, and ends it.
+        // Persistent congestion is reported during a recovery too, and ends it.
         stack.lose(ms(215), &[12], true);
         let third = losses(&heard)[2];
         assert_eq!(third.detection, Detection::PersistentCongestion);
@@ -247,8 +247,8 @@ fn the_recovery_takes_no_notice_of_what_left_before_it() {
     }
 }
 
-/// fqRTT's head: of single losses only the first may teach, or nothing would be wireless in the
-/// end.
+/// Among isolated losses, only the first may set fqRTT. If later ones did, the threshold would fall
+/// to the round-trip time of an empty queue, and every loss would look like congestion.
 #[test]
 fn single_losses_do_not_teach_fqrtt() {
     for numbered in [false, true] {
@@ -318,8 +318,8 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
-/// A packet that stands for the lost one of a burst is not taken for one that the stack never tells
-/// of.
+/// A packet that stands for the lost one of a burst is not mistaken for one that the stack never
+/// reports.
 #[test]
 fn a_burst_is_overtaken_as_a_whole() {
     let (mut stack, heard) = recorded(false);
@@ -333,8 +333,8 @@ fn a_burst_is_overtaken_as_a_whole() {
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 }
 
-/// Packets that hold acknowledgements alone, which no peer acknowledges, do not keep the edge back
-/// for ever.
+/// Packets with acknowledgements alone, which no peer acknowledges, do not hold back the edge for
+/// ever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     let (mut stack, heard) = recorded(false);
@@ -356,8 +356,9 @@ fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     assert_eq!((ack.acknowledged, ack.acked), (5 * MTU + 40, MTU));
 }
 
-/// A path that drops at random, told by both kinds of stacks: classifiers hear the same where every
-/// packet has a time of its own, and controllers that measure rates end with the same window.
+/// A path that drops at random, reported by both kinds of stacks: classifiers receive the same
+/// events if every packet has its own time, and controllers that measure rates end with the same
+/// window.
 #[test]
 fn both_kinds_of_stacks_tell_the_same() {
     for controller in ["reno", "cubic", "bbr", "westwood-nr"] {
@@ -457,7 +458,7 @@ proptest! {
         }
     }
 
-    /// No value that a stack tells leaves the range of what is measured.
+    /// No value that a stack reports leads to a measurement out of range.
     #[test]
     fn a_told_round_trip_stays_within_those_measured(told in any::<i64>(), first in 1_u64..100, then in 1_u64..100) {
         let mut connection = adapter(Unaware);

@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071): words of 16 bits, big-endian, added in one's complement.
 
-/// A one's complement sum under way.
+/// An incomplete one's complement sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(u32);
 

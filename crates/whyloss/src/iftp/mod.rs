@@ -10,7 +10,7 @@
 //! | | checksum over everything | checksum over a section |
 //! |---|---|---|
 //! | every loss is congestion | IFTP | IFTP-W |
-//! | a classifier tells losses apart | IFTPV | IFTPV-W |
+//! | a classifier finds the causes | IFTPV | IFTPV-W |
 //!
 //! The section affects only the wire format and the host that drops damaged packets. The
 //! classifier receives the sender's events and returns a [`Reaction`]. So all four protocols share
@@ -56,9 +56,9 @@ pub struct Data {
 /// The fields of an acknowledgement, both copied from the packet that it answers (section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The number of the acknowledged packet.
+    /// The sequence number of the acknowledged packet.
     pub sequence: u64,
-    /// The time stamp of the acknowledged packet.
+    /// The timestamp of the acknowledged packet.
     pub echo: Time,
 }
 

@@ -15,8 +15,7 @@ pub struct Options {
     pub transmission_time: Option<Duration>,
     /// The initial slow start threshold in packets; at least 1.
     pub initial_ssthresh: u32,
-    /// The highest number of packets in a period, and therefore in the window; 1 to
-    /// [`MOST_PACKETS`].
+    /// Maximum number of packets in a period, and therefore in the window; 1 to [`MOST_PACKETS`].
     pub max_window: u32,
     /// The number of later packets that must be acknowledged before the lowest outstanding packet
     /// counts as lost; at least 1.

@@ -8,19 +8,19 @@
 //! +-------------------------------+-------------------------------+
 //! |         packet number         |           checksum            |   4
 //! +-------------------------------+-------------------------------+
-//! |          time stamp           |  length (IFTP), coverage (-W) |   8
+//! |           timestamp           |  length (IFTP), coverage (-W) |   8
 //! +-------------------------------+-------------------------------+
 //! | payload …                                                     |  12
 //! ```
 //!
 //! Fields are big-endian. An acknowledgement has no payload. An acknowledgement of IFTP-W has no
-//! coverage either, and its checksum covers all of it. With a time stamp of 32 bits, the last field
+//! coverage either, and its checksum covers all of it. With a timestamp of 32 bits, the last field
 //! moves to byte 12, two bytes of zero follow it, and the header has 16 bytes. An IFTP-W
-//! acknowledgement then ends after the time stamp, with 12 bytes. `docs/reference/iftp.md` has the
+//! acknowledgement then ends after the timestamp, with 12 bytes. `docs/reference/iftp.md` has the
 //! layouts.
 //!
 //! The paper gives neither widths nor units. Fields have 16 bits, as its figures suggest (ELA-6).
-//! The time stamp counts milliseconds and wraps after 65.536 s; with 32 bits, it counts
+//! The timestamp counts milliseconds and wraps after 65.536 s; with 32 bits, it counts
 //! microseconds and wraps after 71.6 min.
 //!
 //! Length and coverage count the header. Coverage and checksum follow UDP-Lite (RFC 3828, 3.1): a
@@ -41,7 +41,7 @@ pub use super::checksum::Sum;
 pub struct Format {
     /// IFTP-W: a coverage field instead of the length.
     pub partial: bool,
-    /// A time stamp of 32 bits instead of 16.
+    /// A timestamp of 32 bits instead of 16.
     pub wide_stamp: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct Header {
     pub destination_port: u16,
     /// The packet's number, modulo 2¹⁶.
     pub number: u16,
-    /// The time stamp, in ticks of [`Format::tick_nanos`].
+    /// The timestamp, in ticks of [`Format::tick_nanos`].
     pub stamp: u32,
 }
 
@@ -90,7 +90,7 @@ pub enum PacketError {
     },
     /// A coverage was given, but the format has no field for it.
     NoCoverage,
-    /// The time stamp needs more bits than the format has.
+    /// The timestamp needs more bits than the format has.
     Stamp(u32),
     /// The checksum is missing: it is zero.
     NoChecksum,
@@ -128,7 +128,7 @@ impl fmt::Display for PacketError {
                 "a coverage of {field} bytes is illegal: it must be 0 or from {header}, the header, to {packet}, the packet"
             ),
             Self::NoCoverage => f.write_str("only IFTP-W can cover less than the whole packet"),
-            Self::Stamp(stamp) => write!(f, "the time stamp {stamp} does not fit into 16 bits"),
+            Self::Stamp(stamp) => write!(f, "the timestamp {stamp} does not fit into 16 bits"),
             Self::NoChecksum => f.write_str("the checksum is zero, which no sender may send"),
             Self::Checksum => f.write_str("the checksum does not match: a covered byte is damaged"),
         }
@@ -149,7 +149,7 @@ impl Format {
         wide_stamp: false,
     };
 
-    /// Returns the length of a data packet's header in bytes: 12, or 16 with a wide time stamp.
+    /// Returns the length of a data packet's header in bytes: 12, or 16 with a wide timestamp.
     pub const fn data_header(self) -> usize {
         if self.wide_stamp { 16 } else { 12 }
     }
@@ -164,13 +164,13 @@ impl Format {
         }
     }
 
-    /// Returns the tick of the time stamp in nanoseconds: a millisecond, or a microsecond with a
+    /// Returns the tick of the timestamp in nanoseconds: a millisecond, or a microsecond with a
     /// wide stamp.
     pub const fn tick_nanos(self) -> u64 {
         if self.wide_stamp { 1_000 } else { 1_000_000 }
     }
 
-    /// Returns the time stamp for `time` in whole ticks, modulo the width of the field.
+    /// Returns the timestamp for `time` in whole ticks, modulo the width of the field.
     pub const fn stamp(self, time: Time) -> u32 {
         let ticks = time.as_nanos() / self.tick_nanos();
         if self.wide_stamp {
@@ -180,7 +180,7 @@ impl Format {
         }
     }
 
-    /// Returns the latest tick up to `now` with this time stamp. A round trip longer than the
+    /// Returns the latest tick up to `now` with this timestamp. A round trip longer than the
     /// stamp's period appears shorter by whole periods.
     pub fn expand_stamp(self, stamp: u32, now: Time) -> Time {
         let ticks = now.as_nanos() / self.tick_nanos();
@@ -198,7 +198,7 @@ impl Format {
     /// pseudo-header of the network layer.
     ///
     /// # Errors
-    /// Returns an error if the packet is too short or long, the coverage illegal, or the time stamp
+    /// Returns an error if the packet is too short or long, the coverage illegal, or the timestamp
     /// too wide.
     pub fn encode_data(
         self,
@@ -222,7 +222,7 @@ impl Format {
     /// Writes an acknowledgement into the beginning of `packet`, and returns its length in bytes.
     ///
     /// # Errors
-    /// Returns an error if `packet` is too short, or the time stamp too wide.
+    /// Returns an error if `packet` is too short, or the timestamp too wide.
     pub fn encode_ack(
         self,
         header: &Header,
@@ -352,8 +352,8 @@ impl Format {
     }
 }
 
-/// Expands a 16-bit packet number to the full number nearest to `near`; of two equally near ones,
-/// to the later one.
+/// Expands a 16-bit packet number to the full number nearest to `near`. If two are equally near,
+/// returns the larger.
 pub const fn expand_number(number: u16, near: u64) -> u64 {
     const HALF: u64 = 1 << 15;
     let ahead = number.wrapping_sub(near as u16) as u64;

@@ -6,7 +6,7 @@
 //! next period slow start            n < ssthresh   n ← min(2n, ssthresh)   G = R/(2n) − τ    (1)
 //!             congestion avoidance  n ≥ ssthresh   n ← n + 1               G = R/(n+1) − τ   (2)
 //!             maximum window        n = maximum    n stays                 G = R/n − τ
-//! loss        n ← n, 4n/5 or n/2, at least 1;  ssthresh ← n                G = 2R/n − τ      (3), of the old n
+//! loss        n ← n, 4n/5 or n/2, at least 1;  ssthresh ← n                G = 2R/n − τ      (3), with the old n
 //! timeout     ssthresh ← max(ssthresh/2, 2);  n ← 1
 //!
 //! n  packets in a period, a real number      R  smoothed round-trip time, gain 1/8      τ  time to send a packet
@@ -61,7 +61,7 @@ pub struct Sender {
     due: Time,
     /// The lowest number that is neither acknowledged nor given up.
     una: u64,
-    /// The number of the next packet.
+    /// The sequence number of the next packet.
     next: u64,
     arrived: Arrived,
     /// The number of packets after `una` that have arrived.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
-/// Remembers what it was told: number, and how many were missing.
+/// Remembers each report: the number, and how many were missing.
 #[derive(Clone, Debug, Default)]
 struct Told(Vec<(u64, u64)>);
 
@@ -17,7 +17,7 @@ impl ReceiverClassifier for Told {
     }
 }
 
-/// Feeds numbers, one every millisecond; gives what each was and what was lost by then.
+/// Feeds one number per millisecond; returns the kind of each arrival and the losses found by then.
 fn feed<C: ReceiverClassifier>(
     tracker: &mut LossTracker<C>,
     numbers: &[u64],
@@ -86,7 +86,7 @@ fn sixteen_and_thirty_two_bits_wrap_around() {
         let mut tracker = LossTracker::new(Told::default(), bits);
         let result = feed(&mut tracker, &[last - 1, last, 0, 2]);
         assert_eq!(result[3].0, Seen::New { missing: 1 }, "{bits}");
-        // Numbers go on past the wrap-around, as far as 64 bits hold them.
+        // Numbers continue past the wrap-around, as far as 64 bits hold them.
         assert_eq!(result[3].1, [(last.wrapping_add(2), 1)], "{bits}");
     }
 }
@@ -170,7 +170,7 @@ fn with_too_many_holes_the_oldest_counts() {
 }
 
 proptest! {
-    /// For arrivals in any order within the way back, each number is told once as new, late or
+    /// For arrivals in any order within the way back, each number is reported once as new, late or
     /// lost; the rest was overtaken in time.
     #[test]
     fn everything_is_accounted_for(
@@ -215,7 +215,7 @@ proptest! {
         prop_assert_eq!(came.len() as u64 + gone.len() as u64 + waits, last - first + 1);
     }
 
-    /// Any numbers at all: no panic, and no wait that lasts for ever.
+    /// Any numbers: nothing panics, and no wait lasts for ever.
     #[test]
     fn any_numbers(
         numbers in prop::collection::vec((any::<u64>(), any::<u64>()), 0..200),

@@ -30,7 +30,7 @@ use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
 /// Biaz or mBiaz, depending on the upper bound c: a loss is wireless if the packet after the gap
-/// comes when it should.
+/// arrives on time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Biaz {
     /// The width c − 1 of the on-time range, in units of T_min.
@@ -80,7 +80,7 @@ impl Biaz {
         self
     }
 
-    /// Returns the classifier with another upper bound that heard the same arrivals.
+    /// Returns a classifier with another upper bound and the same state.
     pub(super) fn with_upper(&self, upper: f64) -> Self {
         Self {
             slack: upper - 1.0,

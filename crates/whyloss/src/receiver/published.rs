@@ -48,7 +48,7 @@ impl Published {
 
     /// Updates the classifiers, as [`ReceiverClassifier::on_arrival`](super::ReceiverClassifier)
     /// does. Returns their causes for the gap before the arrival, in the order of [`Self::IDS`];
-    /// `None` without a gap.
+    /// `None` if there is no gap.
     #[inline]
     pub fn on_arrival(
         &mut self,
@@ -129,7 +129,8 @@ mod tests {
         }
     }
 
-    /// Bursts, waves of delay, gaps, pauses, and clocks that are set back.
+    /// Bursts, waves of delay, gaps, pauses and clocks set back: the registry gives the same
+    /// verdicts.
     #[test]
     fn the_registry_says_the_same() {
         let mut different = [0; Published::IDS.len()];

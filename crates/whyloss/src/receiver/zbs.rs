@@ -96,7 +96,7 @@ pub struct Zbs {
     update_first: bool,
 }
 
-/// The base schemes. They hear every arrival, whichever decides.
+/// The base schemes. All of them receive every arrival, whichever decides.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bases {
     pub(super) biaz: Biaz,
@@ -111,7 +111,7 @@ pub(super) struct Choice {
     lock: Lock,
     /// The gain of T_avg.
     gain: f64,
-    /// The values of T_narr from which mBiaz, ZigZag again, and Spike apply.
+    /// The lowest values of T_narr for mBiaz, ZigZag again, and Spike.
     thresholds: [f64; 3],
     /// The mean time T_avg between packets, in ns.
     t_avg: Option<f64>,
@@ -337,7 +337,7 @@ impl Rule {
         }
     }
 
-    /// Returns the values of T_narr from which mBiaz, ZigZag again, and Spike apply.
+    /// Returns the lowest values of T_narr for mBiaz, ZigZag again, and Spike.
     #[inline]
     fn thresholds(self) -> [f64; 3] {
         match self {

@@ -1,5 +1,5 @@
-//! TCP BaLDE: SARBE's bandwidth, and LDEA to tell losses apart (Le & Hong, IEICE Trans. Commun.
-//! E89-B(4), 2006; BAL-3 to BAL-7).
+//! TCP BaLDE: SARBE's bandwidth, and LDEA to find the cause of a loss (Le & Hong, IEICE Trans.
+//! Commun. E89-B(4), 2006; BAL-3 to BAL-7).
 //!
 //! ```text
 //! oCwnd                 max(SARBE·RTT_min, 2·SMSS)                                          [bytes]
@@ -10,7 +10,7 @@
 //! timeout               congestion, and LDEA is not asked: ssthresh = oCwnd, cwnd = SMSS
 //! ```
 //!
-//! Uses Reno's recovery. SARBE reads the receiver's time stamps (`bandwidth/sarbe.rs`).
+//! Uses Reno's recovery. SARBE reads the receiver's timestamps (`bandwidth/sarbe.rs`).
 
 use super::Scheme;
 use crate::bandwidth::DuplicateAcks;

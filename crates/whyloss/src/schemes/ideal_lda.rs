@@ -1,5 +1,5 @@
 //! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): a window-based
-//! scheme that is told the truth.
+//! scheme that knows the true cause of each loss.
 //!
 //! ```text
 //! 3 duplicates   the first lost packet was corrupted once, at any time    nothing changes: cwnd, ssthresh, estimate

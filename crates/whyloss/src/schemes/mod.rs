@@ -7,7 +7,7 @@
 //! | [`newreno_lp`] | NewReno-LP, NewReno-Ideal-LP | Vegas predictor, or the truth | Reno | window = FlightSize |
 //! | [`ideal_lda`] | NewRenoLDA, WestwoodLDA | the truth | Reno, Westwood | window kept |
 //! | [`vegas`] | Vegas, VegasLDA | none, or the truth | Vegas | window and timeout kept |
-//! | [`westwood`] | Westwood, of the papers and of UCLA's module; Westwood+ | none | Westwood | – |
+//! | [`westwood`] | Westwood, as in the papers and in UCLA's module; Westwood+ | none | Westwood | – |
 //! | [`westwood_nr`] | Westwood-NR | none | Westwood with ABSE | – |
 //! | [`tibet`] | TIBET | none | Westwood with TIBET's filter | – |
 //! | [`balde`] | TCP BaLDE | LDEA | BaLDE with SARBE | window kept, ssthresh set |

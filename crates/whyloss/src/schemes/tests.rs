@@ -34,7 +34,7 @@ pub(super) const BEGUN: Start = Start {
     ..Start::new(SEGMENT)
 };
 
-/// A connection that has been told of a round-trip time, with a window of 30 segments.
+/// A connection with a round-trip sample and a window of 30 segments.
 pub(super) fn begun(scheme: &Scheme) -> CongestionControl {
     let mut control = scheme.start_metered(&BEGUN);
     control.on_ack(&AckEvent {

@@ -2,8 +2,7 @@
 //! shown its queue.
 //!
 //! This project's own; [`crate::congestion::Whyloss`] has the formula. The controller asks the
-//! trees itself, since it acts on their odds, not on a verdict: the scheme has no classifier
-//! besides.
+//! trees itself, since it acts on their odds, not on a verdict: the scheme has no classifier.
 
 use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, Under};

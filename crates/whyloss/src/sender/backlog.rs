@@ -1,5 +1,5 @@
-//! The backlog of a window: the number of its segments that wait in queues. Vegas's predictor and
-//! Veno compare it with a threshold.
+//! The backlog of a window: how many of its segments wait in queues. Vegas's predictor and Veno
+//! compare it with a threshold.
 //!
 //! ```text
 //! B = (w/RTT_min − w/RTT)·RTT_min = w·(1 − RTT_min/RTT)
@@ -9,7 +9,7 @@
 //! RTT   ns, see `RttOf`           RTT_min  ns, the smallest so far
 //! ```
 //!
-//! Round-trip times of zero or less come from a coarse clock or a batch with one time stamp. They
+//! Round-trip times of zero or less come from a coarse clock or a batch with one timestamp. They
 //! are ignored, because with an RTT_min of zero every window would be backlog. Those above 73 years
 //! count as 73 years.
 
@@ -99,7 +99,8 @@ impl Backlog {
         sample.is_some()
     }
 
-    /// Compares the backlog of `window` bytes with `segments`; `None` without a round-trip time.
+    /// Compares the backlog of `window` bytes with `segments`; `None` before the first round-trip
+    /// time.
     #[inline]
     pub(super) fn compare(
         &self,
@@ -117,7 +118,7 @@ impl Backlog {
         Some(queued.cmp(&(u128::from(limit) * u128::from(self.rtt))))
     }
 
-    /// Returns the backlog of `window` bytes, in segments; `None` without a round-trip time.
+    /// Returns the backlog of `window` bytes, in segments; `None` before the first round-trip time.
     pub(super) fn segments(&self, window: u64, segment_size: u32) -> Option<f64> {
         (self.rtt > 0).then(|| {
             let window = window as f64 / f64::from(segment_size.max(1));
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(backlog.compare(30_000, 1000, three), None);
         backlog.on_ack(&ack(90, 0));
         backlog.on_ack(&ack(100, 0));
-        // 30 segments of which 1 − 90/100 = a tenth waits: 3; a byte less is less, a byte more is
+        // 1 − 90/100 = a tenth of 30 segments waits: 3; a byte less is less, a byte more is
         // more.
         let compare = |window| backlog.compare(window, 1000, three);
         assert_eq!(compare(29_999), Some(Ordering::Less));

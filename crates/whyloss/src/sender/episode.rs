@@ -92,7 +92,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Returns its verdict on a loss that is repaired after so many ms, after a smallest round trip
+    /// Returns the verdict on a loss that is repaired after `after` ms, with a smallest round trip
     /// of 100 ms.
     fn repaired(after: u64) -> Cause {
         let mut rule = Episode::default();

@@ -24,7 +24,7 @@
 //!   latestRTT.
 //! - Several packets were lost if, during a recovery, an acknowledgement is partial (RFC 6582 §1),
 //!   or another loss is found before all data in flight at its start is acknowledged.
-//! - A recovery ends when all of that data is acknowledged, also after a timeout.
+//! - A recovery, even one after a timeout, ends when all of that data is acknowledged.
 //! - Limit: with QUIC events as in [`crate::event`], the left edge moves on in every recovery, so
 //!   each acknowledgement looks partial. Single losses then update fqRTT too, and after a few at an
 //!   empty queue every loss is congestion. An adapter must hold the edge at the first loss until
@@ -80,8 +80,8 @@ impl FqRtt {
         }
     }
 
-    /// Returns the smallest round-trip time at which a loss means congestion; `None` without a
-    /// sample of fqRTT.
+    /// Returns the smallest round-trip time at which a loss means congestion; `None` before the
+    /// first sample of fqRTT.
     pub fn threshold(&self) -> Option<Duration> {
         let guard = self.min + self.guard;
         self.full
@@ -137,7 +137,7 @@ impl SenderClassifier for FqRtt {
         let low = self.threshold().is_some_and(|threshold| latest < threshold);
 
         let mut episode = Episode {
-            // Limited transmit adds to what was in flight without adding to FlightSize.
+            // Limited transmit adds to the data in flight without adding to FlightSize.
             recover: loss.first.saturating_add(loss.in_flight).max(self.sent),
             sample: latest,
             several: close.is_some() || self.episode.is_some(),
@@ -204,7 +204,7 @@ mod tests {
         FqRtt::new(FqRtt::GUARD, FqRtt::FIRST_VARIATION)
     }
 
-    /// A path of 100 ms, ten segments in flight, and what a sender tells of it.
+    /// A path of 100 ms, ten segments in flight, and the sender's reports about it.
     struct Flow {
         classifier: FqRtt,
         now: Time,

@@ -197,9 +197,9 @@ mod tests {
         assert_is(narrow.throughput_gradient(wider, first), 1.0 / 3.0);
     }
 
-    /// The verdict after each round trip of (window, RTT), told by one acknowledgement each.
+    /// Returns the verdict after each round trip of (window, RTT), with one acknowledgement each.
     fn verdicts<const N: usize>(mut classifier: Gradient, rounds: [(u64, i64); N]) -> [Cause; N] {
-        // A round trip's window is told when it begins, its delay when it ends.
+        // A round trip's window is reported when it begins, its delay when it ends.
         let mut acknowledged = 1000;
         let begin = |acknowledged, window, rtt| AckEvent {
             acknowledged,

@@ -48,7 +48,7 @@ impl Isolated {
     pub const THRESHOLD: f64 = 0.15;
     /// The gain of the moving share of lost packets.
     pub const GAIN: f64 = 0.0625;
-    /// The highest number of packets without a loss that counts.
+    /// Maximum number of packets between two losses that the share counts.
     pub const SCOPE: u64 = 32;
 
     /// Creates a filter with this threshold and gain.
@@ -128,7 +128,7 @@ mod tests {
         );
     }
 
-    /// 1/16; 15/16·1/16 = 0.0585938, and 1/16 of what is left to 1.
+    /// 1/16; 15/16·1/16 = 0.0585938, and 1/16 of the remainder to 1.
     #[test]
     fn the_third_in_a_row_by_hand() {
         let mut filter = Isolated::default();

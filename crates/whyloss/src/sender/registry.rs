@@ -21,7 +21,7 @@ const BETA: &str = "segments of backlog from which on it is congested";
 const RTT: &str =
     "round-trip time: 0 last sample, 1 smoothed with gain 1/8, 2 smallest of the last round trip";
 const AT_LOSSES: &str = "whether it is evaluated at losses, not at each round-trip time";
-const FLIGHT: &str = "whether what is under way counts, not the congestion window";
+const FLIGHT: &str = "whether the data in flight counts, not the congestion window";
 const TICK: &str = "ms, the tick of the clock that measures round trips; 0 is an exact clock";
 const CONGESTED: &str = "whether the network counts as congested until a round-trip time is known";
 const TIMEOUTS: &str = "whether timeouts are classified; if not, they are congestion";

@@ -16,7 +16,7 @@
 //!
 //! Where the sources are silent or differ; each is a parameter:
 //! - It is evaluated at each acknowledgement with a round-trip time, and read at the loss (MAR-2;
-//!   BAL-3 says at every new acknowledgement, each of which has one with BaLDE's time stamps). If
+//!   BAL-3 says at every new acknowledgement; with BaLDE's timestamps each of them has one). If
 //!   it were evaluated only at losses, the state between α and β would be as old as the previous
 //!   loss.
 //! - RTT is the last sample (MAR-2), and RTT_min includes it. Delayed acknowledgements are not
@@ -66,7 +66,8 @@ pub struct Vegas {
     evaluate: Evaluate,
     window: WindowOf,
     timeouts: bool,
-    /// The tick of which round trips are whole multiples; zero for exact round trips.
+    /// The tick of the round-trip clock: round trips are whole multiples of it. Zero: they are
+    /// exact.
     tick: Duration,
     backlog: Backlog,
     congested: bool,
@@ -290,7 +291,8 @@ mod tests {
 
     #[test]
     fn smoothing_delays_the_verdict() {
-        // 80, then 160 ns: smoothed 90 ns, of which 10/90 wait; 26 segments make 2.9, 27 make 3.
+        // 80, then 160 ns: smoothed 90 ns; 10/90 of the window waits: 26 segments make 2.9, 27 make
+        // 3.
         for (window, congested) in [(26_000, false), (27_000, true)] {
             let mut vegas = Vegas::new(1.0, 3.0).rtt(RttOf::Smoothed);
             vegas.on_ack(&ack(80, window));

@@ -220,8 +220,7 @@ mod tests {
         assert_eq!(veno.on_loss(&loss(0)), Cause::Congestion);
     }
 
-    /// Enhanced Veno with a backlog of nothing for a window of nothing, and of 30 segments for one
-    /// of 60.
+    /// Enhanced Veno with a backlog of 0 segments at a window of 0, and of 30 at a window of 60.
     fn enhanced(congestive: Cause) -> Veno {
         let mut veno = Veno::enhanced(Veno::BETA, RttOf::Last, congestive);
         veno.on_ack(&ack(50, 0));

@@ -69,8 +69,8 @@ pub fn check<C: Controller>(mut control: UnderPolicy<C>, segment_size: u32, oper
 }
 
 impl Transport {
-    /// Tells what an operation stands for: mostly what happens on a network, at times numbers that
-    /// only a broken transport would tell.
+    /// Reports the event that an operation stands for: mostly events of a working network,
+    /// sometimes numbers that only a broken transport reports.
     fn tell<C: Controller>(&mut self, control: &mut UnderPolicy<C>, (kind, a, b): Raw) {
         self.now = self.now.saturating_add(a % 100_000_000);
         let now = Time::from_nanos(self.now);

@@ -33,7 +33,7 @@ use crate::Time;
 /// One operation that a fuzzer or a property test draws: its kind and two numbers.
 pub type Raw = (u8, u64, u64);
 
-/// The limit of time stamps, 2^61 ns (73 years), so that adding a clock offset of the same size
+/// The limit of timestamps, 2^61 ns (73 years), so that adding a clock offset of the same size
 /// cannot overflow.
 const STAMP_LIMIT: u64 = 1 << 61;
 /// The maximum number of operations of a sequence.

@@ -33,13 +33,13 @@ enum Operation {
         interval: u64,
         delay: u64,
     },
-    /// A packet that fills an old gap, or comes twice.
+    /// A packet that fills an old gap, or arrives twice.
     Late { interval: u64, delay: u64 },
     /// The previous arrival once more, at the same nanosecond.
     Repeat,
     /// The receiver's clock is set back, and a packet arrives.
     SetBack { by: u64, delay: u64 },
-    /// A packet with any stamps at all.
+    /// A packet with arbitrary stamps.
     Stamps { sent: u64, received: u64 },
 }
 

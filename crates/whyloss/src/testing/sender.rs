@@ -6,7 +6,7 @@ use crate::sender::SenderClassifier;
 use crate::{Cause, Duration, Time};
 
 /// Asserts the properties of a sender classifier over many fixed sequences of events. Equal events
-/// must get equal answers, also with a constant added to either clock, and extreme numbers must not
+/// must get equal answers, even with a constant added to either clock, and extreme numbers must not
 /// cause a panic.
 ///
 /// # Panics

@@ -18,7 +18,7 @@ pub(super) struct DataLimits {
     second: Time,
     /// The stamp that the last report echoed.
     t_new: Time,
-    /// The time at which that report came.
+    /// The arrival time of the last report.
     t_next: Time,
 }
 

@@ -30,9 +30,9 @@ pub struct LossHistory {
     open: bool,
     /// The first lost packet of the last event.
     start: u64,
-    /// The time of that packet.
+    /// The time of packet `start`.
     time: Time,
-    /// The round of that packet.
+    /// The round of packet `start`.
     round: u32,
     /// The closed intervals I_1, I_2, ... in packets, the newest first; `known` of them are in use.
     intervals: [f64; INTERVALS],
@@ -245,9 +245,9 @@ mod tests {
         close(history.loss_event_rate(start + 159), 2.25 / 172.5);
     }
 
-    /// The discount of an event stays on what was old then: eight of 10, one of 60 (DF 1/3), one of 30.
-    /// closed: (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3)
-    /// = 31.
+    /// The discount of an event applies to the events that were older then: eight of 10, one of 60
+    /// (DF 1/3), one of 30. Expected:
+    /// (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3) = 31.
     #[test]
     fn discounts_stay() {
         let (mut history, start) = history(&Options::rfc5348(), 10.0, &[10; 7]);

@@ -30,7 +30,7 @@
 
 use crate::Duration;
 
-/// The options of both ends. The table at the head of this module gives each field's source.
+/// The options of both ends. The table in `tfrc/options.rs` gives each field's source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[expect(

@@ -79,13 +79,13 @@ struct Gap {
     missing: u64,
     /// One bit for each packet asked about; the last stands for the rest too.
     wireless: u64,
-    /// One bit for each packet asked about that has come after all.
+    /// One bit for each missing packet asked about: whether it arrived after all.
     filled: u64,
     /// The time of the packet before the gap: its arrival or its stamp.
     before: Time,
     /// The time of the packet after the gap.
     after: Time,
-    /// The number of packets with higher numbers that have come.
+    /// The number of packets with higher numbers that have arrived.
     later: u8,
 }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! path     10 Mbit/s, a queue of 60 packets of 1000 bytes, a radio that corrupts one packet in 200
 //! sender   paced, from 8 to 12 Mbit/s and back over 4 s, for a minute
-//! reader   wakes, and takes what waits in a socket buffer of some packets; what does not fit is dropped there
+//! reader   wakes, and takes all waiting packets from a socket buffer, which drops packets that do not fit
 //! ```
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ struct Reader {
     stall: Duration,
     /// Packets that the socket's buffer holds.
     buffer: usize,
-    /// Whether it stamps packets as it reads them, or has the kernel's stamps.
+    /// Whether the reader stamps packets as it reads them, or has the kernel's stamps.
     own_stamps: bool,
 }
 
@@ -171,7 +171,7 @@ fn late_stamps_make_trees_cautious_and_zbs_wrong() {
     }
 }
 
-/// Drops of the socket's buffer look like the radio's to a classifier, the more the better the
+/// Drops of the socket's buffer look like the radio's to a classifier, and more so with better
 /// stamps.
 #[test]
 fn a_full_socket_buffer_looks_like_the_radio() {

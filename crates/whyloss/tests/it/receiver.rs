@@ -32,7 +32,7 @@ fn verdicts(mut classifier: Classifier, operations: &[Raw]) -> Vec<Option<Cause>
 }
 
 proptest! {
-    /// An answer exactly to a gap; a constant clock offset never changes it; no panic.
+    /// Every gap gets exactly one answer; a constant clock offset never changes it; nothing panics.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -56,7 +56,7 @@ proptest! {
         );
     }
 
-    /// Biaz calls each loss wireless that mBiaz does: the window only grows with c.
+    /// Biaz calls every loss wireless that mBiaz calls wireless, since the window grows with c.
     #[test]
     fn biaz_is_the_more_patient(operations in operations()) {
         let (narrow, wide) = (build("mbiaz", &[]), build("biaz", &[]));
@@ -65,7 +65,7 @@ proptest! {
         }
     }
 
-    /// The order of update and decision is no matter to Biaz: a new minimum is too early either
+    /// The order of update and decision does not matter to Biaz: a new minimum is too early either
     /// way.
     #[test]
     fn biaz_has_no_order(operations in operations()) {

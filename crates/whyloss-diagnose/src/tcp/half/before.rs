@@ -8,13 +8,13 @@ use crate::delay::Around;
 use crate::loss::{Event, Evidence, Loss, Side};
 use crate::packet::Segment;
 
-/// The highest number of bytes that may be missing before the first one that passed.
+/// Maximum number of bytes that may be missing before the first one that passed.
 const BEGINNING: u64 = 1 << 16;
-/// The share of a round trip before which a packet that fills a gap was reordered, without time
-/// stamps.
+/// The share of a round trip before which a packet that fills a gap was reordered, without
+/// timestamps.
 const OVERTAKEN: f64 = 0.8;
-/// The time in ns before which a packet that fills a gap was reordered, without time stamps or
-/// round trips.
+/// The time in ns before which a packet that fills a gap was reordered, if there are no timestamps
+/// or round trips.
 const OVERTAKEN_NS: u64 = 3_000_000;
 
 impl Half {

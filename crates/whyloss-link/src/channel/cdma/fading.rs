@@ -16,11 +16,11 @@
 use super::noise::Normal;
 use crate::random::Random;
 
-/// The highest number of paths.
+/// Maximum number of paths.
 pub(super) const MAX_PATHS: u32 = 8;
 /// The half width of the filter, in Doppler periods.
 const PERIODS: f64 = 10.0;
-/// The lowest number of filtered values per Doppler period.
+/// Minimum number of filtered values per Doppler period.
 const PER_PERIOD: f64 = 16.0;
 
 /// The real and imaginary parts of four paths, which fill two vector registers.

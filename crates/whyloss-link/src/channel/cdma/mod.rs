@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | T_c in f_D·T_c = 2.62e-4 | duration of a code bit | 300 kbit/s coded: f_D = 79 Hz, 42 km/h at 2 GHz. As a chip (4.8 Mchip/s) it would be 1.26 kHz, 680 km/h |
 //! | E_b | per information bit, received on all paths together | the field's convention with channel coding and diversity |
-//! | noise | thermal alone; interference adds to it | users are listed beside E_b/N₀, and not I₀ |
+//! | noise | thermal alone; interference adds to it | users are listed next to E_b/N₀, and not I₀ |
 //! | spreading gain N | chips per code bit; the bit rate stays | "150 Kbps" is said of all levels |
 //! | own paths | interfere | the same group's analyses include them |
 //! | code | memory 6, (133, 171) octal | only the rate is given; Hagenauer's RCPC family, which the authors' later work names, has it at rate 1/2, and it is the field's default |

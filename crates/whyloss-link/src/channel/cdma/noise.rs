@@ -20,7 +20,7 @@ pub(super) struct Normal {
     edges: [f64; LAYERS + 1],
     /// The density f at the edges.
     heights: [f64; LAYERS + 1],
-    /// Edge over places: what a place is worth.
+    /// The width of a place in each layer: the edge divided by the number of places.
     width: [f32; LAYERS],
     /// The places below this lie under the layer above.
     inside: [i32; LAYERS],

@@ -60,7 +60,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the next slot's soft values, positive where they favour what was sent.
+    /// Takes the next slot's soft values, positive where they favour the sent bits.
     pub(super) fn receive(&mut self, soft: impl Iterator<Item = i8>, random: &mut Random) {
         self.arrived.push(self.trial.lost.len(), soft);
         self.trial.lost.push(false);

@@ -65,7 +65,7 @@ impl Scope<'_> {
     }
 }
 
-/// Returns twice the smaller tail probability of `hits` among `trials`; `None` without trials.
+/// Returns twice the smaller tail probability of `hits` among `trials`; `None` if `trials` is 0.
 fn significance(hits: u64, trials: u64, probability: f64) -> Option<f64> {
     let law = Binomial::new(probability, trials).ok()?;
     let above = if hits == 0 { 1.0 } else { law.sf(hits - 1) };

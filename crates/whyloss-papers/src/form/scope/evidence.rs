@@ -92,7 +92,7 @@ impl Evidence {
         }
     }
 
-    /// Formats all lines. `metrics` are the names of metrics by which lines may be grouped.
+    /// Formats all lines. Lines may be grouped by the metrics in `metrics`.
     pub(super) fn told<'a>(
         &self,
         writing: Writing,

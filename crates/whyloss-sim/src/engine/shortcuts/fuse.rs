@@ -1,7 +1,7 @@
 //! *Fuse*: a link that one other link feeds is worked out in the same step.
 //!
-//! **Idea.** A FIFO link tells at once when a packet arrives at its far end. If the packet then enters
-//! a link that nothing else feeds, that link can be asked with the future time as "now".
+//! **Idea.** A FIFO link says at once when a packet arrives at its far end. If the packet then
+//! enters a link that nothing else feeds, that link can be asked with the future time as "now".
 //!
 //! **Licence.** All packets of the link come from one other link, which answers at once or is prompt.
 //! The link itself answers at once.

@@ -52,7 +52,7 @@ impl Ends {
         self.late > Duration::ZERO
     }
 
-    /// Wakes a late source whose packet may be at the gate, and returns that packet.
+    /// Wakes a late source whose packet may be at the gate, and returns the packet there.
     #[inline(always)]
     pub(in super::super) fn wake_late<O: Observer>(
         &mut self,

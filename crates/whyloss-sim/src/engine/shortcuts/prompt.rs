@@ -1,14 +1,14 @@
-//! *Prompt*: packets of a CoDel link go on as soon as they leave its queue, before they arrive.
+//! *Prompt*: packets of a CoDel link enter the next link as soon as they leave the queue, before
+//! they arrive.
 //!
 //! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a packet
-//! is known as soon as it leaves the queue. It goes on at its turn, through all links that are fused
-//! behind, as from any other link.
+//! is known as soon as it leaves the queue. At its turn, it enters the next link and all links that
+//! are fused behind, as from any other link.
 //!
-//! **Licence.** Nothing observes links, and everything that the link feeds is a link of which it is
-//! the only feeder.
+//! **Licence.** Nothing observes links, and the link feeds only links that have no other feeder.
 //!
 //! **Proof.** As for fused links: those behind see their packets in the order of the turns. The link
-//! has nothing in transit; what would be is in transit over the links behind it. Packets that the
+//! has nothing in transit; its packets are in transit over the links behind it. Packets that the
 //! channel loses stay with the link until their time.
 
 use whyloss_link::EventLink;

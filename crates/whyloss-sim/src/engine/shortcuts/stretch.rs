@@ -224,7 +224,7 @@ mod tests {
 
     const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
 
-    /// How many links each stretch of a network has.
+    /// Returns the number of links in each stretch of a network.
     fn lengths(overrides: &[(&str, &str)]) -> Vec<u32> {
         let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let overrides: Vec<_> = overrides.iter().map(own).collect();
@@ -237,13 +237,15 @@ mod tests {
             .collect()
     }
 
-    /// Behind the bottleneck packets never wait: one link to each sink, and three home.
+    /// Behind the bottleneck packets never wait: one link to each sink, and three back to the
+    /// sources.
     #[test]
     fn a_dumbbell_has_two_for_each_flow() {
         assert_eq!(lengths(&[]), [1, 3].repeat(10));
     }
 
-    /// Of delayed acknowledgements two may come at once: only the last link home sees them apart.
+    /// Two delayed acknowledgements may arrive at once: only the last link to the source separates
+    /// them.
     #[test]
     fn answers_that_wait_may_come_together() {
         let delayed = [("flow.bulk.transport", r#"{ kind = "tcp" }"#)];

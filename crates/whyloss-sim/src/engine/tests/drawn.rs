@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 
-/// One of these.
+/// Draws one entry of the list.
 fn pick(list: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(list)
 }
@@ -121,13 +121,14 @@ const WAYS: &[&str] = &[
     r#"handovers = [{ at = "0.7 s", pause = "200 ms", delay = "90 ms" }, { at = "1.7 s", delay = "0 ms" }]"#,
 ];
 
-/// Handovers that copy what waits, soon after one another, too: what waits twice is not copied again.
+/// Handovers that copy the waiting packets, some in quick succession: a packet that waits twice is
+/// not copied again.
 const COPYING: &[&str] = &[
     r#"handovers = [{ at = "0.6 s", pause = "50 ms", waiting = "copied", rate = "2 Mbit/s" }, { at = "1.2 s", waiting = "copied", in_order = false }, { at = "2 s", waiting = "copied", rate = "300 kbit/s" }]"#,
     r#"handovers = [{ at = "1 s", pause = "300 ms", waiting = "copied", rate = "400 kbit/s" }, { at = "1.2 s", waiting = "copied" }, { at = "1.6 s", waiting = "lost" }, { at = "1.8 s", waiting = "copied", delay = "5 ms", in_order = false }]"#,
 ];
 
-/// How a link sends again.
+/// Draws the retransmission of a link.
 fn arq() -> impl Strategy<Value = &'static str> {
     pick(&[
         "{ tries = 2 }",
@@ -156,7 +157,7 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     line(0.2, WAYS)
 }
 
-/// The same, with many handovers that copy what waits.
+/// Like [`line_of_nodes`], with many handovers that copy the waiting packets.
 pub(super) fn copying_line() -> impl Strategy<Value = String> {
     line(0.7, COPYING)
 }

@@ -42,7 +42,7 @@ fn measure(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Measurement 
     run.expect("room for its packets").0
 }
 
-/// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
+/// One event per packet, at the bottleneck. After a loss, the window's acknowledgements wait.
 #[test]
 fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
     let result = measure(&scenario(DUMBBELL, 10.0), 1, FUSED);
@@ -66,7 +66,7 @@ fn a_seed_is_a_result() {
     assert_ne!(measure(&scenario, 1, FUSED), measure(&scenario, 2, FUSED));
 }
 
-/// Also when the timer wakes a sender in vain right after the loss.
+/// Each loss event counts once, even if the timer wakes a sender in vain right after the loss.
 #[test]
 fn every_loss_event_is_counted_once() {
     let mut scenario = scenario(DUMBBELL, 200.0);
@@ -87,8 +87,8 @@ fn every_loss_event_is_counted_once() {
     assert!(events > 1000, "{events}");
 }
 
-/// Slow start without a threshold drops a window's worth of segments; whatever repairs them, the link is full again
-/// soon, since a timeout in the middle halves what is in the network, not what was ever sent.
+/// Slow start without a threshold drops a window's worth of segments. With any recovery, the link
+/// is soon full again: a timeout in the middle halves the packets in flight, not all ever sent.
 #[test]
 fn an_overshoot_is_overcome() {
     for recovery in ["reno", "newreno", "sack"] {
@@ -106,8 +106,7 @@ fn an_overshoot_is_overcome() {
     }
 }
 
-/// Every sent packet was received, was lost, or is in flight, also where sinks drop damaged
-/// packets.
+/// Every sent packet was received, was lost, or is in flight, even if sinks drop damaged packets.
 #[test]
 fn packets_are_conserved() {
     let radio = scenario(LAST_HOP, 100.0);
@@ -127,7 +126,7 @@ fn packets_are_conserved() {
     }
 }
 
-/// The number of packets by which `benches/dumbbell_instructions.rs` divides.
+/// The run delivers the number of packets by which `benches/dumbbell_instructions.rs` divides.
 #[test]
 fn delivers_what_the_budget_assumes() {
     let result = Simulation::new(&scenario(DUMBBELL, 100.0), 1)
@@ -137,7 +136,7 @@ fn delivers_what_the_budget_assumes() {
     assert!(delivered >= 808_000, "{delivered}");
 }
 
-/// Ten times the time holds no more at the end than twice what a tenth of it does.
+/// After ten times the simulated time, a run holds at most twice the memory.
 #[test]
 fn memory_does_not_grow_with_time() {
     let held = |text, end| {

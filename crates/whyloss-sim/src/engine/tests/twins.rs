@@ -1,4 +1,5 @@
-//! The fast engine beside the plain one, on networks drawn at random: what it counts, and what it tells observers.
+//! The fast engine and the plain one on random networks: equal counts, and equal reports to
+//! observers.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -13,10 +14,10 @@ use crate::Delays;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 
-/// Something that an observer was told: what, when, and the numbers that it comes with.
+/// One report to an observer: its kind, its time, and the numbers that it carries.
 type Told = (&'static str, Time, [u64; 6]);
 
-/// All that an observer is told, of each flow with its kind, in the order in which it was told.
+/// All reports to an observer, for each flow with its kind, in the order of the reports.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     links: Vec<Vec<Told>>,
@@ -52,7 +53,7 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
     [size, damaged, sent, carries, more[0], more[1]]
 }
 
-/// In the least order; as a [`Watch`] it is told more.
+/// Asks for the least order; a [`Watch`] receives more.
 impl Observer for Log {
     const STATES: bool = true;
     const ORDER: Order = Order::Place;
@@ -130,15 +131,15 @@ impl Watch for Log {
     }
 }
 
-/// Returns the counts of a run, and the number of its events.
+/// Returns the counts of a run, and how many events it handled.
 fn counts(run: Result<Measurement, RunError>) -> (Measurement, u64) {
     let run = run.expect("room for its packets");
     let events = run.events;
     (Measurement { events: 0, ..run }, events)
 }
 
-/// Fails if an observer was told anything else by the fast engine: everything about a flow in one order, or each kind of it
-/// in one.
+/// Fails if an observer of the fast engine received other reports: all of a flow in one order, or
+/// each kind of a flow in its own order.
 fn told_the_same(plain: &Log, fast: &Log, by_flow: bool) -> Result<(), TestCaseError> {
     for (plain, fast) in plain.links.iter().zip(&fast.links) {
         same(plain.iter(), fast.iter())?;
@@ -215,7 +216,7 @@ fn parsed(text: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Networks that are drawn: as many as the environment variable `WHYLOSS_TWINS` says.
+/// Returns the number of networks to draw: the environment variable `WHYLOSS_TWINS`, if set.
 fn drawn_networks() -> u32 {
     let many = std::env::var("WHYLOSS_TWINS").ok();
     many.and_then(|many| many.parse().ok()).unwrap_or(96)
@@ -224,8 +225,9 @@ fn drawn_networks() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
-    /// Every transport of the simulator itself (not QUIC and RTP), every queue and channel, flows that share links and hosts, that stop, that carry
-    /// media; packets that links send twice; watched or not.
+    /// Both engines agree on every transport but QUIC and RTP, every queue and channel; on flows that
+    /// share links and hosts, that stop, or carry media; on packets that links send twice; watched
+    /// or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
         text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
@@ -242,7 +244,7 @@ fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
     }
 }
 
-/// Marks are met in what is drawn: of links that answer at once, and of those that do not; by TCP and by TFRC.
+/// The drawn networks have marks: by links that answer at once and others, for TCP and for TFRC.
 #[test]
 fn marks_are_met() {
     let mut runner = TestRunner::deterministic();
@@ -277,7 +279,8 @@ fn marks_are_met() {
 /// are lost. There are no more copies than sent packets.
 #[test]
 fn copies_are_met() {
-    /// Of each flow, copies that its sink took, and others that it took; copies that a link lost, of all.
+    /// For each flow, the copies that its sink took and the other packets that it took; and the
+    /// number of copies lost on links.
     struct Copies(Vec<[u64; 2]>, u64);
     impl Watch for Copies {
         fn on(&mut self, event: &Event<'_>) {
@@ -328,8 +331,7 @@ fn copies_are_met() {
     );
 }
 
-/// Links that decide as packets leave pass them on ahead of time, if no observer watches: two
-/// events less per packet.
+/// CoDel links pass packets on ahead of time if no observer watches: two events less per packet.
 #[test]
 fn prompt_links_are_met() {
     let queue = r#"{ kind = "codel", target = "2 ms", interval = "20 ms" }"#;
@@ -345,8 +347,8 @@ fn prompt_links_are_met() {
     assert!(fast * 10 < watched * 7, "{fast} {watched}");
 }
 
-/// A source that paces its packets is woken when what it sends is at its gate: there is one event for each packet, and one for
-/// each answer that it is to have.
+/// A paced source is woken when its packet is at its gate: one event for each packet, and one for
+/// each answer to it.
 #[test]
 fn paced_sources_are_woken_late() {
     let links = DUMBBELL.split("[[flow]]").next().expect("links");
@@ -376,7 +378,7 @@ fn paced_sources_are_woken_late() {
     }
 }
 
-/// There are sources and sinks that are worked out ahead of time in what is drawn.
+/// The drawn networks have sources and sinks that are worked out ahead of time.
 #[test]
 fn fused_ends_are_met() {
     let mut runner = TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! A host from outside at one end of a flow, with its datagrams that are still under way.
+//! A host from outside at one end of a flow, with its datagrams that are still in flight.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::measure::Closed;
 use crate::observe::SourceState;
 use crate::packet::Payload;
 
-/// A datagram under way: its sender keeps the bytes.
+/// A datagram in flight: its sender keeps the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// The number of datagrams that left this end before it.
@@ -21,7 +21,7 @@ pub struct Datagram {
     pub(crate) size: u32,
     /// The slot in which its sender keeps the bytes.
     slot: u32,
-    /// Whether it is on its way from sink to source.
+    /// Whether the datagram travels from sink to source.
     pub answer: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct End {
     backlog: Option<Backlog>,
     offered: u64,
     sent: u64,
-    /// The bytes of datagrams under way, and free slots for others.
+    /// The bytes of datagrams in flight, and free slots for others.
     slots: Vec<Vec<u8>>,
     free: Vec<u32>,
     /// The slots of datagrams with a copy. Each is listed once for every extra arrival before the

@@ -3,7 +3,7 @@
 //!
 //! The path knows datagrams by their numbers, the host its packets by offsets ([`whyloss::event`]).
 //! A departure while the engine polls the host is the next datagram, so the offsets that
-//! [`SenderClassifier::on_sent`] tells find their numbers.
+//! [`SenderClassifier::on_sent`] reports find their numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,9 +28,9 @@ pub struct Judge(Arc<Mutex<Bench>>);
 #[derive(Debug)]
 struct Bench {
     judge: judge::Judge,
-    /// The number of the datagram that is leaving.
+    /// The number of the departing datagram.
     leaving: u64,
-    /// The offset of each packet that may be lost, and the number of its datagram.
+    /// The offset of each packet that may be lost, and its datagram's number.
     left: VecDeque<(u64, u64)>,
     /// The first datagram that a verdict may still be asked about.
     first: u64,
@@ -40,9 +40,9 @@ struct Bench {
     told: Option<VecDeque<(u64, Cause)>>,
 }
 
-/// The highest number of packets whose datagrams are remembered.
+/// Maximum number of packets whose datagrams are remembered.
 const MOST_LEFT: usize = 1 << 20;
-/// The highest number of losses kept for the [`Truth`].
+/// Maximum number of losses kept for the [`Truth`].
 const MOST_TOLD: usize = 1 << 13;
 
 impl Judge {

@@ -95,7 +95,7 @@ use crate::observe::SourceState;
 pub(crate) use end::{Datagram, End};
 pub use judge::{Judge, Truth};
 
-/// The size, in bytes, of the IPv4 and UDP headers that carry a datagram.
+/// The size of the IPv4 and UDP headers that carry a datagram, in bytes.
 pub const HEADERS: u32 = 28;
 
 /// One end of a flow. See the [module](self) for the contract.
@@ -103,7 +103,7 @@ pub trait Host {
     /// Handles a datagram from the other end.
     fn receive(&mut self, now: Time, datagram: &[u8]);
 
-    /// Handles the deadline of [`Host::next_timeout`], which has come.
+    /// Handles the deadline of [`Host::next_timeout`], which has expired.
     fn wake(&mut self, now: Time);
 
     /// Returns the time at which the host must be woken; [`Time::MAX`] for never.

@@ -15,14 +15,14 @@ use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
 use crate::scenario::{Scenario, Transport};
 use crate::{Measurement, Simulation};
 
-/// Keeps eight datagrams under way; one is lost when three later ones were answered, or nothing
+/// Keeps eight datagrams in flight; one is lost when three later ones were answered, or nothing
 /// came for a second.
 struct Sender {
     judge: Judge,
     sizes: u64,
     next: u64,
     offset: u64,
-    /// Number, offset and size of what is under way.
+    /// Number, offset and size of each datagram in flight.
     under_way: VecDeque<(u64, u64, u64)>,
     patience: Time,
 }
@@ -147,8 +147,8 @@ fn hosts() -> Outside {
     })
 }
 
-/// `flows` of them beside a flow of TCP, over a last hop that loses `loss` of the packets behind a
-/// queue of `queue`.
+/// `flows` such flows alongside a flow of TCP, over a last hop that loses `loss` of the packets
+/// behind a queue of `queue`.
 fn scenario(loss: f64, queue: u32, flows: usize, classifier: &SenderDecider) -> Scenario {
     let text = format!(
         r#"
@@ -201,7 +201,7 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
         judged + 8 >= own.lost.congestion + own.lost.wireless,
         "{own:?}"
     );
-    // Goodput counts bytes of datagrams: what came, less its headers.
+    // Goodput counts the bytes of arrived datagrams, without headers.
     assert_eq!(
         own.application_bytes + own.received * u64::from(HEADERS),
         own.received_bytes
@@ -218,13 +218,13 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
     assert_eq!(gaps.mc(), Some(0.0));
 }
 
-/// A datagram under way finds its place again after arrival, drop or loss, in either direction.
+/// After arrival, drop or loss in either direction, the slot of a datagram is free again.
 #[test]
 fn datagrams_leave_nothing_behind() {
     let mut scenario = scenario(0.2, 6, 1, &oracle());
     let [source, _] = watch(&mut scenario);
     counted(Simulation::new(&scenario, 1).run());
-    // Each new buffer is one that was never given before: no more of them than were under way at
+    // Each new buffer is one that was never given before: no more of them than were in flight at
     // once.
     assert!(source.lock().expect("one thread").buffers <= 24);
 }
@@ -245,7 +245,7 @@ fn copy(scenario: &mut Scenario) {
     }
 }
 
-/// A datagram's bytes are kept until its copy has come.
+/// A datagram's bytes are kept until its copy has arrived.
 #[test]
 fn a_copy_has_the_bytes_of_its_datagram() {
     let mut scenario = scenario(0.0, 30, 1, &oracle());
@@ -281,7 +281,7 @@ fn watch(scenario: &mut Scenario) -> [Arc<Mutex<Seen>>; 2] {
     seen
 }
 
-/// The numbers of what comes, and how many buffers had no room yet.
+/// The numbers of arriving datagrams, and how many buffers had no room yet.
 #[derive(Default)]
 struct Seen {
     numbers: Vec<u64>,
@@ -333,7 +333,7 @@ fn a_datagram_needs_a_place_for_its_bytes_and_arrives_whole() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The fast engine is the plain one for hosts from outside, too, alone and beside each other.
+    /// The fast engine equals the plain one for hosts from outside, alone and alongside each other.
     #[test]
     fn both_engines_agree(
         loss in prop_oneof![Just(0.0), 0.0..0.1],

@@ -35,9 +35,9 @@
 //! | Vegas: inflation by up to three duplicates | ends with the recovery | stays in the window |
 //! | Vegas: a loss that does not cut the window | inflates it as any other | inflates it from the fourth duplicate on |
 //! | Vegas: the retransmission timer at a loss | restarts | backs off and restarts |
-//! | Vegas: duplicates of what was sent before a timeout | do nothing | inflate the window from the fourth on |
+//! | Vegas: duplicates of segments sent before a timeout | do nothing | inflate the window from the fourth on |
 //! | Vegas: acknowledgements that will be looked at after a retransmission | forgotten at a timeout | not forgotten |
-//! | Vegas: nothing is under way at the first or second acknowledgement after a retransmission | all is well | the next new segment leaves twice |
+//! | Vegas: nothing is in flight at the first or second acknowledgement after a retransmission | all is well | the next new segment leaves twice |
 //! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
@@ -84,7 +84,7 @@ pub struct Segment {
 pub struct Ack {
     /// The next segment expected; all segments before it have arrived.
     pub next: u64,
-    /// The time stamp of the segment that [`Echo`] selects.
+    /// The timestamp of the segment that [`Echo`] selects.
     pub echo: Time,
     /// The segments that have arrived beyond `next`.
     pub sack: SackBlocks,
@@ -116,7 +116,7 @@ impl Ack {
 /// large.
 const BELOW: u64 = 1 << 31;
 
-/// Up to three SACK blocks (RFC 2018), the most recent first. A time stamp leaves no room for a
+/// Up to three SACK blocks (RFC 2018), the most recent first. A timestamp leaves no room for a
 /// fourth. Each block is stored as an offset from [`Ack::next`] and a length; [`Ack::sacked`] reads
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,7 +175,7 @@ pub enum Recovery {
     #[default]
     Sack,
     /// Fast retransmit alone, as in UCLA's Westwood module for ns-2. Every third duplicate
-    /// retransmits and counts as a loss, also while an earlier window is repaired. The window is
+    /// retransmits and counts as a loss, even while an earlier window is repaired. The window is
     /// not inflated, and the next new acknowledgement grows it.
     FastRetransmit,
     /// The recovery of Vegas: a loss is found by the third duplicate, or by a fine-grained timeout
@@ -208,7 +208,7 @@ pub enum RttSampling {
     EveryAck,
 }
 
-/// Says which segment's time stamp an acknowledgement echoes.
+/// Says which segment's timestamp an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Echo {
     /// The earliest segment not acknowledged yet (RFC 7323 §4.3), so that a round trip includes the
@@ -251,20 +251,20 @@ pub struct Options {
     /// The round trips that are measured.
     pub rtt_sampling: RttSampling,
     /// The tick of the clock that measures round trips, at most 1 s (RFC 7323 §5.4). A round trip
-    /// is a whole number of ticks, at least one. Coarse time stamps tick every 1 ms or 10 ms.
+    /// is a whole number of ticks, at least one. Coarse timestamps tick every 1 ms or 10 ms.
     pub rtt_tick: Duration,
-    /// The segment whose time stamp an acknowledgement echoes.
+    /// The segment whose timestamp an acknowledgement echoes.
     pub echo: Echo,
-    /// The tick of the receiver's time stamp clock, 1 ms to 1 s (RFC 7323 §5.4). It tells
-    /// controllers when acknowledgements left. `None` if acknowledgements carry no stamp of the
-    /// receiver.
+    /// The tick of the receiver's timestamp clock, 1 ms to 1 s (RFC 7323 §5.4). From its stamps,
+    /// controllers know when acknowledgements left. `None` if acknowledgements carry no stamp of
+    /// the receiver.
     pub timestamp_tick: Option<Duration>,
     /// The options of the retransmission timer.
     pub rto: RtoOptions,
     /// The time that the acknowledgement of a lone segment waits for a second segment. `None`
     /// acknowledges every segment.
     pub delayed_ack: Option<Duration>,
-    /// The highest number of segments in order that one delayed acknowledgement answers. Above two,
+    /// Maximum number of segments in order that one delayed acknowledgement answers. Above two,
     /// these are the stretch acknowledgements of offloading, which RFC 5681 §4.2 forbids.
     pub ack_every: u8,
     /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
@@ -279,7 +279,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns TCP as in the RFCs: SACK, limited transmit, time stamps and the initial window of
+    /// Returns TCP as in the RFCs: SACK, limited transmit, timestamps and the initial window of
     /// RFC 5681 §3.1. Acknowledgements wait up to 100 ms; RFC 9293 §3.8.6.3 allows 500 ms. The
     /// receiver's window never limits.
     pub fn rfc(segment_size: u32) -> Self {
@@ -332,7 +332,7 @@ impl Options {
             handshake: true,
             limited_transmit: !vegas,
             rtt_sampling: RttSampling::OncePerWindow,
-            // Exact, as all of ns-2's time stamps are.
+            // Exact, as all of ns-2's timestamps are.
             timestamp_tick: Some(Duration::from_nanos(1)),
             rto: RtoOptions::ns2(),
             ..Self::rfc(segment_size)
@@ -393,7 +393,8 @@ mod tests {
         assert_eq!(size_of::<Ack>(), 40);
     }
 
-    /// Ten thousand of them have to fit into a cache. The sender holds its judge.
+    /// Ten thousand ends must fit into a cache: their sizes are bounded. The sender holds its
+    /// judge.
     #[test]
     fn ends_are_small() {
         assert!(size_of::<Sender>() <= 352, "{}", size_of::<Sender>());

@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive oracle: a set of numbers.
+        /// Any operations: the ranges equal a set of numbers.
         #[test]
         fn behaves_as_a_set(
             steps in prop::collection::vec((0..60u64, 0..8u64, 0..5u8, 0..64u64), 0..80)

@@ -32,7 +32,7 @@ pub struct Receiver {
     deadline: Time,
     /// The time that an acknowledgement may wait; zero if it may not.
     delay: Duration,
-    /// The highest number of segments in order that one acknowledgement answers.
+    /// Maximum number of segments in order that one acknowledgement answers.
     every: u8,
     /// The number of segments in order whose acknowledgement waits.
     waiting: u8,

@@ -9,7 +9,7 @@
 //!
 //! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip
 //! sample, one call of the controller, one new edge and one new deadline. Any other event makes the
-//! sender alert. `sender/recovery.rs` handles it until all is well again. When a loss is found,
+//! sender alert. `sender/recovery.rs` handles it until no loss is left. When a loss is found,
 //! `judge.rs` gives it a cause.
 
 mod ecn;
@@ -79,7 +79,7 @@ pub struct Sender {
     judge: Judge,
     latest_rtt: Duration,
     min_rtt: Duration,
-    /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
+    /// The tick of the receiver's timestamp clock; zero if there is none.
     timestamp_tick: Duration,
     /// The tick of round trips, in nanoseconds.
     rtt_tick: u32,
@@ -117,7 +117,7 @@ pub struct Sender {
     vegas: Option<Box<Vegas>>,
     /// The state of RACK-TLP; `None` for others.
     by_time: Option<Box<RackTlp>>,
-    /// The state of ECN; `None` without it.
+    /// The state of ECN; `None` if it is off.
     ecn: Option<Box<Cuts>>,
     retransmitted: u32,
     timeouts: u32,
@@ -371,14 +371,14 @@ impl Sender {
         self.settle();
     }
 
-    /// Returns whether a deadline that has come does nothing but let a segment leave that was held
-    /// back.
+    /// Returns whether the deadline due at `now` is only the pacer's, so no retransmission timer
+    /// needs handling.
     #[inline]
     pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
         self.has_timers && self.by_time.is_none() && now < self.deadline
     }
 
-    /// Returns whether pacing lets nothing leave at `now`.
+    /// Returns whether pacing allows no departure at `now`.
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {
         let holds_back = |meter: &MeteredPacer| meter.holds_back(now);
@@ -464,7 +464,7 @@ impl Sender {
         self.control.on_ack(ack);
     }
 
-    /// Returns the receiver's time stamp clock at `at`.
+    /// Returns the receiver's timestamp clock at `at`.
     #[inline]
     fn stamp(&self, at: Time) -> Option<Time> {
         let tick = self.timestamp_tick.as_nanos() as u64;

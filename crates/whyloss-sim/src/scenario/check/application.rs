@@ -8,11 +8,11 @@ use crate::host::datagrams::{Pattern, Spacing};
 use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::{Flow, Transport};
 
-/// The highest number of packets per frame.
+/// Maximum number of packets per frame.
 const LARGEST_FRAME: u32 = 100_000;
-/// The shortest interval between frames, each of which is an event.
+/// The shortest interval between frames. Each frame is an event.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// The highest number of playout delays, each of which is counted for every frame.
+/// Maximum number of playout delays. Each is counted for every frame.
 const MOST_PLAYOUTS: usize = 100;
 
 pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {

@@ -20,7 +20,7 @@ pub use problem::{CheckError, Place, Problem};
 use super::{Flow, Router, Scenario};
 use crate::engine::event_queue::{EventQueue, entities};
 
-/// The highest number of nodes, of links and of flows in a scenario.
+/// Maximum number of nodes, of links and of flows in a scenario.
 pub const MOST: usize = 10_000;
 /// The longest simulated time of a run.
 pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
@@ -28,9 +28,9 @@ pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
 pub const FASTEST: Rate = Rate::from_mbps(1_000_000);
 /// The longest delay of a link.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(3_600);
-/// The highest number of bytes in flight on a link: its rate times its delay.
+/// Maximum number of bytes in flight on a link: its rate times its delay.
 pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
-/// The highest number of packets that may wait at a link.
+/// Maximum number of packets that may wait at a link.
 pub const MOST_WAITING: u32 = 10_000_000;
 /// The largest packet that IP carries, in bytes with its headers.
 pub const LARGEST_PACKET: u32 = 65_535;

@@ -50,7 +50,7 @@ pub enum Problem {
     /// The scenario has more nodes, links or flows than [`MOST`].
     #[error("there are {count} {what}s; at most {MOST} are possible")]
     TooMany {
-        /// The kind of which there are too many.
+        /// The kind that there are too many of.
         what: &'static str,
         /// The number of them in the scenario.
         count: usize,
@@ -122,7 +122,7 @@ pub enum Problem {
         from: String,
         /// The node where the route should end.
         to: String,
-        /// Whether it is the route of the acknowledgements.
+        /// Whether this is the route of the acknowledgements.
         back: bool,
     },
     /// Two successive links of a route do not meet.

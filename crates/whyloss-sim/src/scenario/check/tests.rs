@@ -42,7 +42,7 @@ fn the_good_one_passes() {
     assert_eq!(good().check(), Ok(()));
 }
 
-/// Code can say things that a file cannot.
+/// Scenarios built in code are checked for mistakes that a file cannot contain.
 #[test]
 fn code_can_be_wrong_too() {
     type Spoil = fn(&mut Scenario);

@@ -14,7 +14,7 @@ use crate::scenario::{Flow, Transport};
 
 /// The smallest datagram that QUIC requires of a path, in bytes (RFC 9000 §14).
 const LEAST_QUIC: u32 = 1200;
-/// The highest number of transfers per second of a flow.
+/// Maximum number of transfers per second of a flow.
 pub(super) const MOST_TRANSFERS: f64 = 1e6;
 /// The largest mean size of a transfer, in bytes.
 pub(super) const LARGEST_TRANSFER: u64 = 1_000_000_000_000;

@@ -32,7 +32,7 @@ use super::error::Fault;
 use super::error::suggest;
 use super::fields::{Field, Fields, code};
 
-/// A choice and the parameters beside it, if any.
+/// A choice and its parameters, if any.
 struct Choice<'a> {
     name: &'a str,
     /// The field that holds the name.
@@ -161,7 +161,7 @@ mod tests {
     const FLOWS: &str = include_str!("../../../../../docs/reference/scenario-flows.md");
     const CLASSIFIERS: &str = include_str!("../../../../../docs/reference/scenario-classifiers.md");
 
-    /// The reference has a row for every key, so that it cannot fall behind.
+    /// The reference has a row for every key.
     #[test]
     fn every_key_is_documented() {
         for key in [&super::channel::CHANNELS[..], &super::queue::RED].concat() {

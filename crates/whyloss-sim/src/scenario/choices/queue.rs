@@ -1,4 +1,4 @@
-//! Queues: a limit, and RED or another discipline beside it.
+//! Queues: a limit, and optionally RED or another discipline.
 
 use whyloss_link::QueueSpec;
 use whyloss_link::arq::{ArqSpec, MOST_TRIES};

@@ -58,8 +58,7 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 const NS2_WINDOW: u32 = 1_000;
 
 /// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet`
-/// bytes are full segments with their headers. A controller from outside takes the place of the
-/// options' own.
+/// bytes are full segments with their headers. A controller from outside replaces the options' own.
 pub(super) fn options(
     choice: &Choice<'_>,
     scheme: Option<&Windowed>,

@@ -153,7 +153,7 @@ fn at(millis: u64, segments: impl IntoIterator<Item = u64>) -> (u64, Vec<u64>) {
 
 /// The first two moments of all exchanges that lose 3 and any later ones: 0, 1 and 2 open the
 /// window to 13 from 3, and the third duplicate, at the same moment, sends 3 again. FlightSize 13
-/// makes it 6.5; 16 is one past what was sent.
+/// makes it 6.5; 16 is one past the last segment sent.
 fn begun() -> [(u64, Vec<u64>); 2] {
     [at(0, 0..10), at(100, (10..16).chain([3]))]
 }
@@ -212,7 +212,7 @@ fn two_losses_newreno() {
         // As Reno's, but 6 acknowledges three in part: 6.5 + 11 − 3 + 1 = 15.5 from 6. 6 again,
         // then 20.
         at(200, [16, 17, 18, 19, 6, 20]),
-        // Four duplicates: up to 19.5 from 6. 6's answer, 20, is the end: five are under way, so
+        // Four duplicates: up to 19.5 from 6. 6's answer, 20, is the end: five are in flight, so
         // six from 20; the next acknowledgement is slow start's: seven from 21.
         at(300, 21..28),
         // Seven in congestion avoidance from 7000 bytes.
@@ -254,7 +254,7 @@ fn three_losses_reno() {
         at(200, 16..19),
         // Three duplicates of 6: FlightSize 13 makes 6.5.
         at(300, [6]),
-        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven under way, and nothing will
+        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven in flight, and nothing will
         // come to tell of 8. A second later the timer expires: ssthresh = 11/2.
         at(1400, [8]),
         // All up to 18: slow start from two, four, to 5.5.
@@ -280,8 +280,8 @@ fn three_losses_newreno() {
         // Three duplicates, from 16 to 18, make it 17.5. 8 in part: − 2 + 1 = 16.5 from 8: 8 again
         // and 23. The duplicate of 19: 24.
         at(300, [20, 21, 22, 8, 23, 24]),
-        // Three duplicates, from 20 to 22: 20.5 from 8. 8's answer, 23, is the end with five under
-        // way: six from 23; slow start to seven from 24; seven from 25.
+        // Three duplicates, from 20 to 22: 20.5 from 8. 8's answer, 23, is the end with five in
+        // flight: six from 23; slow start to seven from 24; seven from 25.
         at(400, 25..32),
     ];
     assert_eq!(log[2..], rest);
@@ -322,7 +322,7 @@ fn a_stalled_path_sends_everything_again() {
         assert_eq!(exchange.receiver.duplicates(), 10);
         if recovery == Recovery::Reno {
             // With the second of the nine 10 is taken for lost: FlightSize 6 makes 3. Three
-            // duplicates and three are the six under way; the seven others release one each; 11 to
+            // duplicates and three are the six in flight; the seven others release one each; 11 to
             // 16 then deflate.
             assert_eq!(log[3..], [at(1350, [10].into_iter().chain(16..23))]);
             assert_eq!(exchange.sender.fast_recoveries(), 1);

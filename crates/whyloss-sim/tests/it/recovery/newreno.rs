@@ -8,7 +8,7 @@ fn newreno() -> Options {
     options(Recovery::NewReno)
 }
 
-/// Ten segments, of which the first is found lost at 102.
+/// Ten segments; the first is found lost at 102.
 fn recovering() -> Script {
     let mut script = Script::after_ten(&newreno());
     assert_eq!(script.ack(100, 0), []);
@@ -25,7 +25,7 @@ fn rfc6582_3_2_step_2_begins_once_per_window_of_data() {
         assert_eq!(script.ack(at, 0), []);
     }
     assert_eq!(script.ack(105, 0), [10]);
-    // A full acknowledgement that covers 9 and no more. One segment is under way: two from 10.
+    // A full acknowledgement that covers 9 and no more. One segment is in flight: two from 10.
     assert_eq!(script.ack(202, 10), [11]);
     assert!(!script.sender.in_recovery());
     // Duplicates of 10 do not tell of more than `recover`: they may answer what was sent before.
@@ -44,7 +44,7 @@ fn rfc6582_3_2_step_2_begins_once_per_window_of_data() {
 
 #[test]
 fn rfc6582_3_2_step_3_a_full_acknowledgement_does_not_burst() {
-    // The receiver's window keeps anything new from leaving, so that nothing is under way at the
+    // The receiver's window keeps anything new from leaving, so that nothing is in flight at the
     // end: min(ssthresh, max(FlightSize, SMSS) + SMSS) = min(5, 1 + 1).
     let mut script = Script::new(&Options {
         receive_window: 10,

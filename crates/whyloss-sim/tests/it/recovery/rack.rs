@@ -112,7 +112,7 @@ fn rfc8985_6_2_step_4_three_sacked_segments_are_proof_while_no_reordering_was_se
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.sack(100, 0, &[1..3]), []);
     assert_eq!(script.sender.fast_recoveries(), 0);
-    // Delivered three in all; the one of this acknowledgement counts: ⌈1/2⌉.
+    // Three were delivered; the one of this acknowledgement counts: ⌈1/2⌉.
     assert_eq!(script.sack(101, 0, &[1..4]), [0]);
 }
 

@@ -65,7 +65,7 @@ fn rfc5681_3_2_step_by_step() {
     assert_eq!(script.ack(104, 3), []);
     assert_eq!(script.windows(), (13_000, u64::MAX));
     // Steps 2 and 3: ssthresh = 13/2, segment 3 again; 6.5 + 3 = 9.5 from 3 are fewer than the 13
-    // under way.
+    // in flight.
     assert_eq!(script.ack(105, 3), [3]);
     assert_eq!(script.windows().1, 6500);
     // Step 4: each duplicate is one more; 6 + 7 = 13 are none too many with the seventh. Step 5:

@@ -1,7 +1,7 @@
 //! Recovery by selective acknowledgements (RFC 6675).
 //!
 //! L is the third highest sacked segment: what is not sacked below it is lost. pipe counts what is
-//! not sacked from L up, and what was sent again.
+//! not sacked from L up, and retransmitted ones.
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
@@ -11,7 +11,7 @@ fn sack() -> Options {
     options(Recovery::Sack)
 }
 
-/// Ten segments and no more, all of which have left.
+/// Ten segments and no more; all have left.
 fn ten() -> Script {
     let mut script = Script::new(&Options {
         segments: Some(10),

@@ -59,7 +59,7 @@ fn newreno_and_sack_take_the_duplicates_for_what_they_are() {
 
 #[test]
 fn reno_cuts_once_more() {
-    // RFC 5681 alone has nothing against it: six are under way at the third duplicate.
+    // RFC 5681 alone has nothing against it: six are in flight at the third duplicate.
     let mut script = after_the_spike(&options(Recovery::Reno));
     assert_eq!(script.ack(1301, 10), []);
     assert_eq!(script.ack(1302, 10), []);

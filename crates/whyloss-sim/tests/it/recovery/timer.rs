@@ -160,7 +160,7 @@ fn rfc6298_5_4_sends_the_earliest_segment_again() {
         let mut script = Script::after_ten(&options(recovery));
         assert_eq!(script.ack(100, 3), [10, 11, 12, 13]);
         assert_eq!(script.timeout(1100), [3], "{recovery:?}");
-        // Eleven were under way (RFC 5681 §3.1 equation 4): 5.5 and the loss window of one.
+        // Eleven were in flight (RFC 5681 §3.1 equation 4): 5.5 and the loss window of one.
         assert_eq!(script.windows(), (1000, 5500));
     }
 }
@@ -235,7 +235,7 @@ fn rfc5681_3_1_two_segments_at_least_and_no_less_for_the_same_loss() {
     assert_eq!(script.windows(), (1000, 5000));
     script.timeout(3000);
     assert_eq!(script.windows(), (1000, 5000));
-    // Another loss, once data came through: from 1 the window rose to 2, so 2 are under way.
+    // Another loss, once data came through: from 1 the window rose to 2, so 2 are in flight.
     assert_eq!(script.ack(3100, 1), [1, 2]);
     script.timeout(4100);
     assert_eq!(script.windows(), (1000, 2000));

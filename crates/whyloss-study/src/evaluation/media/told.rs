@@ -1,4 +1,4 @@
-//! The estimator beside a copy that the path tells the cause of every loss, on drawn networks.
+//! The estimator against a copy that the path tells the cause of every loss, on drawn networks.
 //!
 //! ```text
 //! rate       log-uniform, 0.5 to 50 Mbit/s
@@ -204,7 +204,7 @@ pub fn outcomes(networks: &[Network]) -> [Outcome; 3] {
 mod tests {
     use super::*;
 
-    /// Every network can be read with either estimator, and they differ by nothing else.
+    /// Every network parses with either estimator, and the two texts differ in nothing else.
     #[test]
     fn networks_are_sound() {
         for index in 0..40 {

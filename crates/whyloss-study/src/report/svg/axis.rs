@@ -63,7 +63,7 @@ pub(in crate::report) fn shared(figure: &Figure) -> Option<(f64, f64)> {
     (low < high).then_some((low, high))
 }
 
-/// The number of points from which a line counts as a time series.
+/// Minimum number of points for a line to count as a time series.
 pub(in crate::report) const LONG: usize = 60;
 
 /// Returns the x axis, which holds `shared` as well. Ticks mark the measured places if those are

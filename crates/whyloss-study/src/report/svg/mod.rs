@@ -27,10 +27,10 @@ type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The number of drawing units per pixel.
 const UNITS: i32 = 10;
-/// The size of a panel beside another, and of a figure's only panel, in pixels.
+/// The size of a panel next to another, and of a figure's only panel, in pixels.
 const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
-/// The distances from the panel's edges to the axes, in pixels: left, top, right, bottom.
+/// The distances from the panel's edges to the axes, in pixels: `[left, top, right, bottom]`.
 const MARGINS: [i32; 4] = [66, 30, 14, 52];
 const FAMILY: &str = "Helvetica, Arial, sans-serif";
 const TEXT: i32 = 13;
@@ -38,6 +38,7 @@ const LEGEND_LINE: i32 = 22;
 const LEGEND_SAMPLE: i32 = 42;
 const LEGEND_GAP: i32 = 20;
 const LINE: i32 = 17; // tenths of a pixel
+/// The radius of a marker, in pixels.
 const MARKER: f64 = 3.6;
 /// The approximate number of markers on a line with at least five times as many points.
 const MARKED: usize = 10;
@@ -155,7 +156,7 @@ impl Layout {
     }
 }
 
-/// Provides a figure's colours and shapes to charts beside its picture.
+/// Provides a figure's colours and shapes to charts next to its picture.
 pub(super) struct Colours<'a>(Legend<'a>);
 
 impl<'a> Colours<'a> {
@@ -244,7 +245,7 @@ impl<'a> Legend<'a> {
 
     fn draw(&self, root: &Area<'_>, layout: &Layout) -> Drawn {
         let columns = self.columns(layout.legend_width);
-        // Centre a strip below the panels; align a cell beside them to its left edge.
+        // Centre a strip below the panels; align a cell next to them to its left edge.
         let used = columns * self.column_width() - LEGEND_GAP;
         let left = if layout.legend.0 > MARGINS[0] {
             layout.legend.0

@@ -4,7 +4,7 @@
 //! ```text
 //! model      max_bw = largest delivery rate of two cycles of ProbeBW,   min_rtt = smallest RTT of 10 s
 //!            bw = min(max_bw, bw_shortterm),   BDP = bw·min_rtt
-//!            inflight_longterm: what was in flight when probing lost more than 2 %
+//!            inflight_longterm: data in flight when probing lost more than 2 %
 //!            a round with losses, not probing: bw_shortterm = max(bw_latest, 0.7·bw_shortterm), inflight likewise
 //! pacing     0.99·gain·bw
 //! window     gain·BDP + extra_acked, within inflight_longterm and inflight_shortterm, at least 4 segments
@@ -12,7 +12,7 @@
 //! state      pacing  window   until
 //! Startup     2.77     2      three rounds without 25 % more bandwidth, or a round with 6 ranges and 2 % lost
 //! Drain       0.5      2      no more than a BDP in flight, or three rounds
-//! ProbeBW                     (ProbeRTT interrupts whatever goes on)
+//! ProbeBW                     (ProbeRTT interrupts any phase)
 //!   Down      0.9      2      no more than a BDP, and 0.85·inflight_longterm, in flight
 //!   Cruise    1        2      2 to 3 s, or as many rounds as a BDP has segments (at most 63), since Down began
 //!   Refill    1        2      a round

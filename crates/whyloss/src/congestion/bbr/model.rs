@@ -260,7 +260,7 @@ impl Bbr {
     }
 }
 
-/// InflightAtLoss: what was in flight when losses crossed the threshold, which may have been within
+/// InflightAtLoss: the data in flight when losses crossed the threshold. This may happen within
 /// the packet.
 ///
 /// ```text

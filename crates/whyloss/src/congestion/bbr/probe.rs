@@ -52,10 +52,10 @@ pub(super) struct Probe {
     /// BBR.probe_rtt_done_stamp, the earliest end of ProbeRTT. It is [`Time::MAX`] until the bytes
     /// in flight have fallen to the target of ProbeRTT.
     rtt_done: Time,
-    /// The delivered bytes from which packets belong to ProbeRTT. Their rate is limited only by
-    /// this controller (MarkConnectionAppLimited).
+    /// The delivered bytes at which packets of ProbeRTT begin. Their rate is limited only by this
+    /// controller (MarkConnectionAppLimited).
     rtt_from: u64,
-    /// The delivered bytes up to which packets belong to ProbeRTT.
+    /// The delivered bytes at which packets of ProbeRTT end.
     rtt_until: u64,
 }
 

@@ -36,7 +36,7 @@ pub(in crate::congestion) fn lost() -> LostPacket {
     }
 }
 
-/// At 10 Mbit/s and 100 ms.
+/// The bandwidth-delay product at 10 Mbit/s and 100 ms, in bytes.
 const BDP: u64 = 125_000;
 const RTT: Duration = Duration::from_millis(100);
 
@@ -79,7 +79,7 @@ impl Path {
         self.bbr.state
     }
 
-    /// Rounds at 10 Mbit/s until BBR is in that state.
+    /// Runs rounds at 10 Mbit/s until BBR is in `state`.
     fn until(&mut self, state: State, in_flight: u64) {
         let rounds = (0..80).find(|_| self.round(10, in_flight) == state);
         assert!(rounds.is_some(), "{:?}", self.bbr.state);
@@ -95,7 +95,7 @@ impl Path {
         path
     }
 
-    /// The same path once it probes.
+    /// The path of `cruising` once it probes.
     fn probing() -> Self {
         let mut path = Self::cruising();
         path.until(State::ProbeBw(Phase::Up), BDP);
@@ -145,7 +145,7 @@ fn startup_ends_when_the_rate_no_longer_grows() {
         assert_eq!(path.round(10, 2 * BDP), State::Startup);
     }
     assert_eq!(path.round(10, 2 * BDP), State::Drain(8));
-    // 0.99·0.5·10 Mbit/s; two BDP, and what was acknowledged at once.
+    // 0.99·0.5·10 Mbit/s; two BDP, and the data acknowledged at once.
     assert_eq!(path.bbr.pacing_rate(), Some(Rate::from_kbps(4950)));
     assert_eq!(path.bbr.window(), 3 * BDP);
     assert_eq!(path.round(10, BDP + 1), State::Drain(8));

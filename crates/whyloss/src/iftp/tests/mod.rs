@@ -29,7 +29,7 @@ fn micros(micros: i64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// Keeps what it is told, and answers the same to every loss.
+/// Records its events, and gives every loss the same cause.
 #[derive(Debug)]
 struct Recorder {
     answer: Reaction,
@@ -54,7 +54,7 @@ struct Pair {
     judge: Recorder,
     forth: VecDeque<(Time, Data)>,
     back: VecDeque<(Time, Ack)>,
-    /// When each packet left.
+    /// The departure time of each packet.
     sent: Vec<Time>,
     /// n, and from when on.
     windows: Vec<(Time, f64)>,
@@ -240,7 +240,8 @@ fn a_loss_by_hand() {
     assert_eq!(sent, [98, 150, 154, 158].map(after));
 }
 
-/// All three of a row are one loss event: the second and third had left before the first was found.
+/// Three lost packets in a row are one loss event: the second and third left before the first was
+/// found.
 #[test]
 fn one_reduction_per_window() {
     let (pair, first, _) = with_losses(Reaction::Halve, WindowMode::Sliding, 3);
@@ -354,8 +355,8 @@ fn the_backlog_is_equation_4() {
     assert!((backlog - 10.0 / 11.0).abs() < 1e-12, "{backlog}");
 }
 
-/// Events count as `event` has it where nothing is sent again: every packet but the lost one is
-/// told once as acknowledged.
+/// Without retransmissions, events count as `event` says: every packet but the lost one is reported
+/// once as acknowledged.
 #[test]
 fn events_add_up() {
     let (pair, ..) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -431,8 +432,8 @@ fn n_with_data_at(millis: i64) -> f64 {
     sender.n()
 }
 
-/// Data that leave as soon as they may are as good as data without end; a packet that might have
-/// left and was not there is not.
+/// Data that leave as soon as they may grow n like endless data. A packet that might have left but
+/// was not there does not.
 #[test]
 fn n_grows_by_what_is_used() {
     assert_eq!(n_with_data_at(140), 4.0);

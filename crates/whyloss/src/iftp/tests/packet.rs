@@ -252,8 +252,8 @@ proptest! {
         }
     }
 
-    /// Inside the coverage every flipped bit is found, outside none; but for the coverage field,
-    /// see above.
+    /// Every flipped bit inside the coverage is found, and none outside; the coverage field is an
+    /// exception, see above.
     #[test]
     fn flipped_bits((format, header, mut bytes, covered, pseudo) in packet()) {
         let field = if format.wide_stamp { 12..14 } else { 10..12 };

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// The training constraint: more delay or less room never makes congestion less likely.
+    /// More delay or less room never makes congestion less likely: the constraint of the training.
     #[test]
     fn monotone_where_physics_is() {
         let constrained: [(&str, i32); 7] = [
@@ -156,7 +156,7 @@ mod tests {
         assert_monotone(&NAMES, &constrained, log_odds);
     }
 
-    /// The threshold starts with half the rise (share 1/6), and has none from share 1/3 on.
+    /// The threshold rises by half at first (share 1/6), and not at all from share 1/3 on.
     #[test]
     fn convinced_by_more_where_few_are_suspect() {
         let mut past = Past::new();

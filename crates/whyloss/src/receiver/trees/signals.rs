@@ -145,8 +145,8 @@ impl Signals {
         }
     }
 
-    /// Updates the signals with an arrival, and returns those of the gap before it; `None` without
-    /// a gap, and during the warm-up.
+    /// Updates the signals with an arrival, and returns those of the gap before it. Returns `None`
+    /// if there is no gap, and during the warm-up.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<[i16; COUNT]> {
         if self.arrivals == 0 {
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(signal(&described.expect("enough was heard"), "climb"), 151);
     }
 
-    /// A gap before anything was heard has no description; extrema are forgotten after two buckets.
+    /// A gap before the first arrival has no description; extrema are forgotten after two buckets.
     #[test]
     fn knows_what_it_does_not_know() {
         let mut signals = Signals::new();

@@ -5,7 +5,7 @@
 
 use crate::trees::Tree;
 
-/// Log-odds of congestion above which a loss is congestion.
+/// The log-odds of congestion above which a loss is congestion.
 pub(super) const THRESHOLD: f64 = -0.50;
 
 #[rustfmt::skip]

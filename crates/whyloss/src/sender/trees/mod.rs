@@ -51,7 +51,7 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// The log-odds above which a loss is congestion. With this threshold, a plain flow beside
+    /// The log-odds above which a loss is congestion. With this threshold, a plain flow alongside
     /// flows with the trees lost at most 5 % on the networks used for selection.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
@@ -120,8 +120,8 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// The training constraint: more delay, backlog or losses there never makes congestion less
-    /// likely.
+    /// More delay, backlog or losses at that delay never make congestion less likely: the
+    /// constraint of the training.
     #[test]
     fn monotone_where_physics_is() {
         let names = [

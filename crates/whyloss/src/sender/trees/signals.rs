@@ -376,7 +376,7 @@ impl Signals {
 pub(crate) struct Heard {
     /// Whether a new long bucket began.
     pub(crate) turned: bool,
-    /// Whether it gave a round-trip time.
+    /// Whether the acknowledgement gave a round-trip time.
     pub(crate) sampled: bool,
     /// Whether a round trip ended.
     pub(crate) ended: bool,
@@ -531,8 +531,8 @@ mod tests {
         assert!(signals.loss_rate <= 0.0 && signals.recent_losses <= 0.0);
     }
 
-    /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred
-    /// at the largest alone.
+    /// Of a thousand segments at delays of 100 to 115 ms, two are lost at each delay; then a
+    /// hundred are lost at the largest delay alone.
     #[test]
     fn losses_that_look_at_the_delay_are_dense_there() {
         let mut density = Density::NONE;

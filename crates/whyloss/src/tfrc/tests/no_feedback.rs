@@ -154,8 +154,8 @@ fn what_the_receive_rate_limits_is_halved_by_it() {
     rates(&mut sender, [(2_000_000, 1000.0 / 64.0)]);
 }
 
-/// Fifth branch: X_Bps ≤ 2·X_recv. Half of X_Bps becomes the limit, a quarter the set: the fourth
-/// branch goes on from there.
+/// Fifth branch: X_Bps ≤ 2·X_recv. Half of X_Bps becomes the limit, a quarter the set; then the
+/// fourth branch applies.
 #[test]
 fn what_the_equation_limits_is_halved_by_it() {
     let mut sender = limited(100e3);
@@ -166,7 +166,7 @@ fn what_the_equation_limits_is_halved_by_it() {
 }
 
 /// Feedback after an expiry: with p > 0 the limit is 2·max(X_recv_set) at once, 2·45 kB/s; with p =
-/// 0 a rate below W_init/R is lifted to it, and doubling goes on from there.
+/// 0 a rate below W_init/R is lifted to it, and doubling continues from there.
 #[test]
 fn feedback_restores_the_rate() {
     let mut sender = limited(50e3);
@@ -187,7 +187,7 @@ fn feedback_restores_the_rate() {
     close(sender.rate(), 80e3, 1e-12);
 }
 
-/// Each report puts the timer off by 400 ms.
+/// Each report delays the timer by 400 ms, so it never expires.
 #[test]
 fn feedback_in_time_keeps_the_timer_from_expiring() {
     let mut sender = limited(50e3);

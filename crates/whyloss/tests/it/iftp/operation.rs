@@ -11,7 +11,7 @@ use whyloss::{Duration, Time};
 /// The draw of a fuzzer or a property test for one operation.
 pub(crate) type Raw = (u8, u64, u64);
 
-/// Answers by the time, and checks what it is told.
+/// Gives verdicts that depend on the time, and checks its events.
 struct Checker {
     now: Time,
     acknowledged: u64,

@@ -36,8 +36,8 @@ fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<
 const WIRELESS: Option<Cause> = Some(Wireless);
 
 proptest! {
-    /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a
-    /// decision.
+    /// Any legal parameters: nothing panics, a second run gives the same verdicts, and no constant
+    /// added to a clock changes one.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// The formula of the Vegas predictor, from all samples and without any trick (MAR-1, MAR-2).
+    /// The Vegas predictor equals its formula over all samples (MAR-1, MAR-2).
     #[test]
     fn vegas_is_its_formula(operations in operations(), alpha in 0_u8..=3, more in 0_u8..=3) {
         let (alpha, beta) = (i128::from(alpha), i128::from(alpha + more));
@@ -79,7 +79,8 @@ proptest! {
         prop_assert_eq!(verdicts(build("vegas", &overrides), &operations), expected);
     }
 
-    /// Segments are counted, not bytes, and ratios of times, whatever they are counted in.
+    /// The units of sizes and times do not matter: verdicts depend on segments and on ratios of
+    /// times.
     #[test]
     fn units_are_no_matter(
         operations in vec((0_u8..=12, any::<u64>(), any::<u64>()), 0..200),
@@ -112,7 +113,7 @@ proptest! {
         prop_assert_eq!(told(build("ndg", &[]), scaled()), verdicts(build("ndg", &[]), &operations));
     }
 
-    /// The first round-trip time is the smallest, so nothing waits: what was assumed before is
+    /// The first round-trip time is the smallest, so nothing waits: earlier assumptions are
     /// forgotten.
     #[test]
     fn the_first_sample_ends_what_was_assumed(operations in operations()) {
@@ -143,7 +144,7 @@ proptest! {
         }
     }
 
-    /// Enhanced Veno is Veno in what it calls random; it only asks one question more.
+    /// Enhanced Veno calls no loss wireless that Veno calls congestion.
     #[test]
     fn enhanced_veno_refines_veno(operations in operations()) {
         let enhanced = |congestive| {
@@ -157,7 +158,7 @@ proptest! {
         prop_assert_eq!(enhanced(0.0), veno);
     }
 
-    /// Without a threshold or a guard everything is congestion.
+    /// With a threshold or guard of zero, everything is congestion.
     #[test]
     fn nothing_is_wireless_at_the_limit(operations in operations()) {
         for classifier in [

@@ -4,11 +4,11 @@
 //! data            new segments are ECT; retransmissions are not (§6.1.5), nor are the segment that stands for the SYN, nor
 //!                 acknowledgements (§6.1.1, §6.1.4)
 //! a mark arrives  every acknowledgement says so (ECE) until a segment says CWR; a marked segment with CWR begins anew (§6.1.3)
-//! ECE arrives     the window is cut as at a loss by congestion, once per window: not while what was sent before the last cut,
+//! ECE arrives     the window is cut as at a loss by congestion, once per window: not while data sent before the last cut,
 //!                 for whatever reason, is acknowledged (§6.1.2); no classifier is asked. It does not grow by an
 //!                 acknowledgement with ECE
 //! after a cut     the first new segment says CWR, whether a mark, a loss or a timeout cut it (§6.1.2)
-//! a loss          of a segment that was under way when a mark cut the window is repaired and judged, and cuts no more; a
+//! a loss          of a segment that was in flight when a mark cut the window is repaired and judged, and cuts no more; a
 //!                 timeout does
 //! ```
 //!
@@ -72,7 +72,7 @@ impl Sender {
         self.ecn.as_ref().is_some_and(|cuts| cuts.echoed)
     }
 
-    /// Returns whether this segment was under way when a mark cut the window.
+    /// Returns whether this segment was in flight when a mark cut the window.
     pub(super) fn was_cut_by_mark(&self, sequence: u64) -> bool {
         let cut = |cuts: &Cuts| sequence < cuts.by_mark;
         self.ecn.as_deref().is_some_and(cut)

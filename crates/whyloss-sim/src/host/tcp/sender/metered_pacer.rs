@@ -9,7 +9,7 @@
 //! counts as lost by time. A retransmission counts as lost, and is repeated at once, when a segment
 //! that left three or more after it has arrived (RFC 9002's packet threshold). RFC 6675 waits for
 //! the timer instead, which a controller that tolerates losses cannot afford. Whether the
-//! controller hears of a loss depends on the verdict about the loss event that goes on
+//! controller is notified of a loss depends on the verdict about the current loss event
 //! ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
 
 use std::collections::VecDeque;
@@ -32,7 +32,8 @@ pub(super) struct MeteredPacer {
     first: u64,
     /// The segment up to which [`MeteredPacer::lose`] has looked.
     settled: u64,
-    /// Retransmissions that may have been lost, in the order they left: order, segment.
+    /// Retransmissions that are not yet known to have arrived, oldest first:
+    /// `(transmission order, segment number)`.
     retransmissions: VecDeque<(u64, u64)>,
     /// The segments whose retransmission was lost.
     again: VecDeque<u64>,
@@ -62,7 +63,7 @@ impl MeteredPacer {
         })
     }
 
-    /// Returns when the pacer lets the next segment leave that it held back.
+    /// Returns when the next segment that the pacer held back may leave.
     pub(super) fn next_timeout(&self) -> Time {
         if self.held_back {
             self.next_send
@@ -71,13 +72,13 @@ impl MeteredPacer {
         }
     }
 
-    /// Returns whether the pacer lets no segment leave at `now`, even if there is one.
+    /// Returns whether the pacer allows no departure at `now`, even if there is a segment.
     #[inline]
     pub(super) fn holds_back(&self, now: Time) -> bool {
         self.held_back && now < self.next_send
     }
 
-    /// Returns whether the pacer lets a segment leave now.
+    /// Returns whether the pacer allows a departure now.
     fn lets_leave(&mut self, now: Time, rate: Option<Rate>, segment_size: u32) -> bool {
         let Some(rate) = rate else {
             return true;
@@ -291,7 +292,7 @@ impl Sender {
         self.meter.as_ref().and_then(|_| self.control.pacing_rate())
     }
 
-    /// Returns whether the pacer lets a segment leave now, at this rate.
+    /// Returns whether the pacer allows a departure now, at this rate.
     pub(super) fn paced(&mut self, now: Time, rate: Option<Rate>) -> bool {
         match &mut self.meter {
             Some(meter) => meter.lets_leave(now, rate, self.segment_size),

@@ -27,7 +27,8 @@ pub(super) struct Probe {
     pub(super) at: Time,
     /// Whether a probe leaves next, whatever the window.
     pub(super) leaves: bool,
-    /// TLP.end_seq, one past the last segment when the unanswered probe left; `None` without one.
+    /// TLP.end_seq, one past the last segment when the unanswered probe left; `None` if no probe is
+    /// unanswered.
     end: Option<u64>,
     /// TLP.is_retrans, whether the probe was a retransmission.
     retransmits: bool,

@@ -2,7 +2,7 @@
 //! of a recovery.
 //!
 //! ```text
-//! begin      delivered = out = 0;  RecoverFS = what was under way before the acknowledgement that began it
+//! begin      delivered = out = 0;  RecoverFS = segments in flight before the acknowledgement that began it
 //! each ack   delivered += what it delivers (nothing changes if that is nothing)
 //!            inflight > ssthresh   count = ⌈delivered · ssthresh / RecoverFS⌉ − out          proportional
 //!            otherwise             count = max(delivered − out, what it delivers)            conservative bound (CRB)

@@ -2,16 +2,16 @@
 //! reordering has passed.
 //!
 //! ```text
-//! step 2  xmit_ts, end_seq   of the most recently sent segment among those that arrived; rtt: what it took
+//! step 2  xmit_ts, end_seq   of the most recently sent segment among those that arrived; rtt: its round-trip time
 //! step 3  reordering seen    a segment that left once arrives below fack, the highest that has arrived
 //! step 4  reo_wnd          = min(mult · min_RTT/4, SRTT); 0 as long as no reordering was seen, in a recovery or with three
 //!                            segments sacked
 //!         mult             = 1, and one more for each round trip with a D-SACK; 1 again after 16 recoveries without
 //! step 5  lost               left before (xmit_ts, end_seq), and now ≥ its departure + rtt + reo_wnd; before that, the
-//!                            reordering timer waits for the last of those of whom only time is lacking
+//!                            reordering timer waits for the last segment that only time keeps from being lost
 //! ```
 //!
-//! Each segment of the window is under way, lost or arrived; the segments under way are the pipe.
+//! Each segment of the window is in flight, lost or arrived; the segments in flight are the pipe.
 //! Departures are kept in order, so that step 5 looks only at segments that left before `xmit_ts`
 //! and have not arrived.
 //!
@@ -72,7 +72,7 @@ pub(super) struct Rack {
     arrivals: Vec<Arrival>,
     /// The segments that the last search found lost.
     pub(super) found: Vec<u64>,
-    /// The number of segments in the network, as far as can be told.
+    /// The number of segments in the network, as far as the sender knows.
     pub(super) pipe: u64,
     /// One past the highest segment ever found lost.
     pub(super) lost_end: u64,
@@ -216,7 +216,7 @@ impl Rack {
         }
     }
 
-    /// Ends a recovery, also one after a timeout.
+    /// Ends a recovery, including one after a timeout.
     pub(super) fn end_recovery(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {
@@ -255,7 +255,7 @@ impl Rack {
             if before && remaining <= Duration::ZERO {
                 self.lose(sequence);
             } else {
-                // Behind what left later, for a while.
+                // Behind later departures, for a while.
                 self.departures.push_back((left, sequence));
                 kept += 1;
                 if before {
@@ -389,7 +389,7 @@ mod tests {
         rack.detect(ms(155), &conditions());
         assert_eq!((&rack.found[..], rack.pipe), (&[2, 3][..], 5));
         assert_eq!(rack.reordering_at, Time::MAX);
-        // They leave again in their order, and are under way then.
+        // They leave again in their order, and are then in flight.
         for sequence in 0..4 {
             assert_eq!(rack.next_lost(), Some(sequence));
             rack.leave(sequence, ms(155));
@@ -462,8 +462,8 @@ mod tests {
 
     #[test]
     fn a_timeout_spares_what_left_lately() {
-        // 100 ms is what 4 took; the window was 25: at 160, what left by 35 is lost, and the first
-        // in any case.
+        // Segment 4 took 100 ms, and the window was 25: at 160, departures up to 35 are lost, and
+        // the first in any case.
         let mut rack = ten();
         sack(&mut rack, 140, 4);
         rack.leave(0, ms(145));

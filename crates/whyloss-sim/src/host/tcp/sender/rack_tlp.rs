@@ -2,9 +2,9 @@
 //! (RFC 8985, RFC 9937).
 //!
 //! ```text
-//! acknowledgement  what arrived → `rack.rs` → lost segments; the first of them begins a recovery
+//! acknowledgement  arrived segments → `rack.rs` → lost segments; the first of them begins a recovery
 //! window           in a recovery what PRR allows, else pipe < cwnd; lost segments first, then new ones
-//! timers           reordering, probe, retransmission; the last counts as lost what left long ago, and sends `una` again
+//! timers           reordering, probe, retransmission; the last counts old departures as lost, and sends `una` again
 //! ```
 //!
 //! A loss among segments that left after a recovery or a timeout began starts another recovery when
@@ -192,7 +192,7 @@ impl Sender {
     }
 
     /// Looks for losses after an acknowledgement that delivered `delivered` segments, or after the
-    /// reordering timer (0). Begins a recovery if there are losses and none is under way.
+    /// reordering timer (0). Begins a recovery if there are losses and none is in progress.
     fn find_losses(&mut self, now: Time, delivered: u64, advances: bool) {
         let sacked = self.scoreboard.as_deref().map_or(0, Scoreboard::count);
         let (min_rtt, srtt) = (self.min_rtt, self.srtt());
@@ -247,7 +247,7 @@ impl Sender {
     /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);
-        // From it on: what was under way as it was sent again.
+        // The segments from it on that were in flight when it was sent again.
         let in_flight = self.nxt - repaired;
         let loss = self
             .loss_event(now, Detection::TimeThreshold, in_flight)

@@ -116,7 +116,7 @@ impl Sender {
                 scoreboard.next_segment(self.dialect, window, self.una, self.nxt, limit)?
             }
             Some(scoreboard) if self.dialect == Dialect::Rfc && !scoreboard.is_empty() => {
-                // A sacked segment needs no sending and is no longer under way.
+                // A sacked segment needs no sending and is no longer in flight.
                 let next = scoreboard.hole_from(self.nxt);
                 let spares = self.limited_transmit || next < self.max;
                 let spared = scoreboard.count_from(next) * u64::from(spares);
@@ -240,8 +240,8 @@ impl Sender {
     fn on_partial_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let acked = u32::try_from(ack.next - self.una).unwrap_or(u32::MAX);
         self.advance(now, ack, stamped, 0, true);
-        // The window loses what was acknowledged, but for one segment: first what duplicates had
-        // added, …
+        // The window shrinks by the acknowledged segments, except one: first by those that
+        // duplicates had added, …
         let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
         self.inflation -= from_inflation;
         // … then of its own.

@@ -1,4 +1,4 @@
-//! The sender's scoreboard: what was acknowledged selectively, and the pipe algorithm (RFC 6675).
+//! The sender's scoreboard: selectively acknowledged segments, and the pipe algorithm (RFC 6675).
 //!
 //! ```text
 //! IsLost(s)  three or more sacked segments lie above s   ⇔  s < L, the third highest sacked segment
@@ -106,8 +106,8 @@ impl Scoreboard {
         self.counted = (0, 0);
     }
 
-    /// Returns whether the receiver has gone back on its word: the segment it asks for is one that
-    /// it had sacked (RFC 2018 §8).
+    /// Returns whether the receiver reneged: the segment it asks for is one that it had sacked (RFC
+    /// 2018 §8).
     pub(super) fn reneged(&self, una: u64) -> bool {
         self.sacked.first().is_some_and(|range| range.start <= una)
     }
@@ -179,8 +179,8 @@ impl Scoreboard {
         })
     }
 
-    /// NextSeg rule 4: once in a recovery, and not before what was sent again at its beginning has
-    /// arrived, the highest segment sent that is not sacked.
+    /// NextSeg rule 4: returns the highest segment sent that is not sacked. Applies once in a
+    /// recovery, after the segments retransmitted at its beginning have arrived.
     fn rescue(&mut self, una: u64, max: u64) -> Option<u64> {
         if una <= self.rescue_beyond {
             return None;
@@ -257,7 +257,8 @@ mod tests {
     }
 
     proptest! {
-        /// SetPipe and IsLost of RFC 6675, segment by segment.
+        /// The pipe and the lost segments equal those of RFC 6675's SetPipe and IsLost, segment by
+        /// segment.
         #[test]
         fn pipe_agrees_with_the_rfc(
             blocks in prop::collection::vec((1..60u64, 1..12u64), 0..12),

@@ -48,7 +48,7 @@ impl Sender {
         self.nxt
     }
 
-    /// Returns the smoothed round-trip time; `None` without a sample.
+    /// Returns the smoothed round-trip time; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.rto.srtt()
     }

@@ -170,7 +170,7 @@ impl Sender {
         self.open_inflated_vegas();
     }
 
-    /// Returns whether segment `una` has been under way for longer than the fine-grained timeout.
+    /// Returns whether segment `una` has been in flight for longer than the fine-grained timeout.
     fn has_expired(&self, now: Time) -> bool {
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
         let timeout = self.fine_timeout();
@@ -180,7 +180,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether nothing is under way although there is something to send.
+    /// Returns whether nothing is in flight although there is something to send.
     fn is_idle(&self) -> bool {
         self.una == self.max && self.una < self.segments
     }
