@@ -14,8 +14,8 @@ pub(crate) const ANSWER_SIZE: u32 = 40;
 /// A packet in flight, kept small and `Copy`, with only the fields that its protocol needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// The place on its route: its number there in the plain engine, an index into the table of hops
-    /// in the fast one.
+    /// The place on its route: its number there in the plain engine, an index into the table of
+    /// hops in the fast one.
     pub(crate) hop: u32,
     /// The index of the packet's flow.
     pub flow: u32,

@@ -182,13 +182,15 @@ impl Ends {
         world: &mut World,
         observer: &mut O,
     ) {
-        // A fused sink gets packets ahead of time. It first acts on its deadlines before this packet.
+        // A fused sink gets packets ahead of time. It first acts on its deadlines before this
+        // packet.
         while self.flow.sink.next_timeout() < now {
             let deadline = self.flow.sink.next_timeout();
             let answer = self.flow.wake_sink(deadline);
             self.answer(deadline, answer, world, observer);
         }
-        // Each kind has its own call, so that the compiler keeps a packet of a known kind in registers.
+        // Each kind has its own call, so that the compiler keeps a packet of a known kind in
+        // registers.
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
@@ -451,9 +453,9 @@ impl Ends {
         self.lose_packet(&packet, Loss { cause, when, later }, world);
     }
 
-    /// Counts a lost data packet and reports its cause: to the source's judge when the packet reaches
-    /// the link that loses it (`truths.rs`), to the sink's judge at once, because only a later packet
-    /// makes it decide.
+    /// Counts a lost data packet and reports its cause: to the source's judge when the packet
+    /// reaches the link that loses it (`truths.rs`), to the sink's judge at once, because only a
+    /// later packet makes it decide.
     fn lose_packet(&mut self, packet: &Packet, loss: Loss, world: &mut World) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;

@@ -1,10 +1,10 @@
 //! The event queue: entities in the order of their pending times.
 //!
-//! A link has one event, for the first packet in transit or for its next turn, and one more for each
-//! truth that waits there (`truths.rs`). An end has one, which for a late source is that of the link
-//! to its gate, and perhaps some that were overtaken. So the queue does not grow with the packets
-//! in flight. At equal times, the lower entity comes first, so the order of events never depends on
-//! the order in which they were set.
+//! A link has one event, for the first packet in transit or for its next turn, and one more for
+//! each truth that waits there (`truths.rs`). An end has one, which for a late source is that of
+//! the link to its gate, and perhaps some that were overtaken. So the queue does not grow with the
+//! packets in flight. At equal times, the lower entity comes first, so the order of events never
+//! depends on the order in which they were set.
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
 //! word, `time·2ᵏ + entity`. Reading the root does not remove it. The next event to be set is
@@ -31,8 +31,8 @@ const NOTHING: u64 = u64::MAX;
 pub(crate) struct EventQueue {
     /// The key of the earliest event.
     root: u64,
-    /// Row i holds the children of key i, which are keys 4i + 1 ..= 4i + 4; the root is key 0. The first `len` keys are in use;
-    /// [`NOTHING`] is in the others.
+    /// Row i holds the children of key i, which are keys 4i + 1 ..= 4i + 4; the root is key 0. The
+    /// first `len` keys are in use; [`NOTHING`] is in the others.
     rows: Vec<[u64; WIDTH]>,
     len: usize,
     /// Whether the root's event has been handed out.

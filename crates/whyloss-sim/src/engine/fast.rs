@@ -297,7 +297,8 @@ impl Engine {
         observer: &mut O,
     ) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
-        // `put` sets the link's event if it finds nothing in transit. Otherwise it must be set here.
+        // `put` sets the link's event if it finds nothing in transit. Otherwise it must be set
+        // here.
         let more = world.network.some_wait(link);
         ends.answered(now, parcel, world, observer);
         if more {

@@ -106,8 +106,9 @@ impl<'a> Simulation<'a> {
     /// Uses the plain engine: one event per arrival and per deadline.
     ///
     /// Results are the same, except for [`Measurement::events`], and take several times as long.
-    /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one counts
-    /// packets, and the fast one places for packets. Watches receive every event in the order of its time.
+    /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one
+    /// counts packets, and the fast one places for packets. Watches receive every event in the
+    /// order of its time.
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self

@@ -12,8 +12,8 @@
 //! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
 //! one link in the order in which packets entered it.
 //!
-//! The fast engine (`fast.rs`) must give the same bytes as this one on any network; see `tests/twins.rs`.
-//! `whyloss run --plain` runs it. Both engines share the behaviour of links, sources and sinks, and
+//! The fast engine (`fast.rs`) must give the same bytes as this one on any network
+//! (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share the behaviour of links, sources and sinks, and
 //! the counts of a flow (`flow.rs`). They differ in how, and in which event, a packet goes from one
 //! to the next.
 

@@ -2,8 +2,8 @@
 //! events of their own.
 //!
 //! Such a link has nothing in transit. So an event of its entity that finds nothing in transit, and
-//! no truth, is a turn of the link. The hot path needs no check: the link's shortcut never opens, and
-//! without it the link answers [`Fate::Held`].
+//! no truth, is a turn of the link. The hot path needs no check: the link's shortcut never opens,
+//! and without it the link answers [`Fate::Held`].
 
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
@@ -72,8 +72,8 @@ impl Network {
         self.arm_turn(link, events);
     }
 
-    /// Takes a packet that arrives at a link. Returns it with its arrival time at the far end if the
-    /// link is prompt and knows that time now.
+    /// Takes a packet that arrives at a link. Returns it with its arrival time at the far end if
+    /// the link is prompt and knows that time now.
     #[inline(never)]
     pub(crate) fn hold_or_pass(
         &mut self,

@@ -1,19 +1,19 @@
 //! *Foresee*: a source takes an acknowledgement ahead of time.
 //!
-//! **Idea.** When a packet passes the last place where it waits, the time at which its acknowledgement
-//! reaches the source follows. If the source then only lets new segments leave, it does so at once,
-//! as of that future time.
+//! **Idea.** When a packet passes the last place where it waits, the time at which its
+//! acknowledgement reaches the source follows. If the source then only lets new segments leave, it
+//! does so at once, as of that future time.
 //!
-//! **Licence.** The source never stops. The acknowledgement only moves the window: it reports no loss,
-//! repeats nothing, and no timer expires before it comes (`Sender::foresees`, asked for each).
-//! Nothing is in transit over the link that it comes from. Only the source sends into its first
-//! link, and its data waits somewhere behind. (Otherwise a segment would reach its sink in this step,
-//! its answer would be foreseen, and so on without end.)
+//! **Licence.** The source never stops. The acknowledgement only moves the window: it reports no
+//! loss, repeats nothing, and no timer expires before it comes (`Sender::foresees`, asked for
+//! each). Nothing is in transit over the link that it comes from. Only the source sends into its
+//! first link, and its data waits somewhere behind. (Otherwise a segment would reach its sink in
+//! this step, its answer would be foreseen, and so on without end.)
 //!
-//! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No answer
-//! comes before this one, the timer expires later, and a true cause changes only the judge, which this
-//! acknowledgement does not ask. So the source does nothing in the meantime. Its segments become
-//! visible to others only where they wait, by an event, in their order.
+//! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No
+//! answer comes before this one, the timer expires later, and a true cause changes only the judge,
+//! which this acknowledgement does not ask. So the source does nothing in the meantime. Its
+//! segments become visible to others only where they wait, by an event, in their order.
 
 use whyloss::Time;
 

@@ -1,8 +1,8 @@
 //! *Gate*: a source that paces its packets is woken late, when what it sends is at the first place
 //! where it waits.
 //!
-//! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its *gate*,
-//! the first place where it waits. One event at the gate serves both.
+//! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
+//! *gate*, the first place where it waits. One event at the gate serves both.
 //!
 //! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
@@ -68,8 +68,8 @@ impl Ends {
     }
 
     /// Lets a late source act as of all its deadlines before now, because something reaches it or
-    /// its state is needed. Does nothing for other sources: their events come at their deadlines, so
-    /// `armed[SOURCE]` is never before now.
+    /// its state is needed. Does nothing for other sources: their events come at their deadlines,
+    /// so `armed[SOURCE]` is never before now.
     #[inline(always)]
     pub(in super::super) fn catch_up<O: Observer>(
         &mut self,

@@ -16,18 +16,19 @@
 //! `whyloss bench --ablate` measures what each saves.
 //!
 //! All proofs rest on one fact. A packet arrives later than it leaves, if only by a nanosecond
-//! ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives before
-//! another event of the same time.
+//! ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
+//! before another event of the same time.
 //!
-//! They also rest on one rule: at equal times, links come before ends (`event_queue.rs`). So whatever
-//! reaches an end at the time of its deadline comes before the deadline. An end therefore acts first
-//! on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
+//! They also rest on one rule: at equal times, links come before ends (`event_queue.rs`). So
+//! whatever reaches an end at the time of its deadline comes before the deadline. An end therefore
+//! acts first on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its
+//! deadline (`<=`).
 //!
 //! The cause of a loss that is worked out ahead of time waits in `truths.rs`.
 //!
-//! A link that cannot answer at once (`turns.rs`) is worked out at its times. It is not fused, and it
-//! feeds no fused link unless it is prompt. No sink or source that sends into it is fused, and it is
-//! part of no branch.
+//! A link that cannot answer at once (`turns.rs`) is worked out at its times. It is not fused, and
+//! it feeds no fused link unless it is prompt. No sink or source that sends into it is fused, and
+//! it is part of no branch.
 
 mod foresee;
 mod fuse;
@@ -127,8 +128,9 @@ impl Shortcuts {
     /// Finds the places where the scenario licenses each shortcut, and enters them in the network.
     pub(super) fn license(self, network: &mut Network, scenario: &Scenario) {
         // The order matters. Prompt links must be known before busy ones are left out of `feeders`.
-        // Sinks, sources and gates read which hops are fused, and sources and gates which sinks are.
-        // Stretches come last: they rewrite the table, and `hops[there..back]` is a flow's way no longer.
+        // Sinks, sources and gates read which hops are fused, and sources and gates which sinks
+        // are. Stretches come last: they rewrite the table, and `hops[there..back]` is a flow's way
+        // no longer.
         if !self.has(Shortcut::Idle) {
             for wire in &mut network.wires {
                 wire.link.close_short_cut();

@@ -1,24 +1,25 @@
 //! *Sink* and *merge*: a sink, and the links on which sinks' answers meet, are worked out ahead of
 //! time.
 //!
-//! **Idea.** Once a packet has passed the last place where it waits, its arrival at the sink is known,
-//! and so is the answer. Behind a bottleneck, answers of many sinks meet again in the order in which
-//! their data left the bottleneck.
+//! **Idea.** Once a packet has passed the last place where it waits, its arrival at the sink is
+//! known, and so is the answer. Behind a bottleneck, answers of many sinks meet again in the order
+//! in which their data left the bottleneck.
 //!
-//! **Licence of a sink.** The last link to it can answer at once. Only this sink sends into the first
-//! link of its answers' way, or it never answers.
+//! **Licence of a sink.** The last link to it can answer at once. Only this sink sends into the
+//! first link of its answers' way, or it never answers.
 //!
-//! **Proof.** Nothing else changes the sink. It meets a deadline that lies before a packet's arrival
-//! first: no other packet on its way comes before that one. A deadline behind the last packet is an
-//! event, and by then all packets that come before it have left the last place where they wait.
+//! **Proof.** Nothing else changes the sink. It meets a deadline that lies before a packet's
+//! arrival first: no other packet on its way comes before that one. A deadline behind the last
+//! packet is an event, and by then all packets that come before it have left the last place where
+//! they wait.
 //!
-//! **Licence of a merge.** Only answers of sinks without deadlines reach the link, each over a branch:
-//! from one link, the root, over links that fan out behind it to a sink, and from there over links
-//! of its own. All data is of one size, no link on a branch takes longer for a packet than the root
-//! does, no delay changes, and only the answered data uses the branches.
+//! **Licence of a merge.** Only answers of sinks without deadlines reach the link, each over a
+//! branch: from one link, the root, over links that fan out behind it to a sink, and from there
+//! over links of its own. All data is of one size, no link on a branch takes longer for a packet
+//! than the root does, no delay changes, and only the answered data uses the branches.
 //!
-//! **Proof.** Packets never wait on a branch, so each is on it for the same time. Answers come in the
-//! order in which the data left the root, and never two at once.
+//! **Proof.** Packets never wait on a branch, so each is on it for the same time. Answers come in
+//! the order in which the data left the root, and never two at once.
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A
 //! merge may be part of the branches to another one, such as that of several sinks at one host.

@@ -225,9 +225,9 @@ fn drawn_networks() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
-    /// Both engines agree on every transport but QUIC and RTP, every queue and channel; on flows that
-    /// share links and hosts, that stop, or carry media; on packets that links send twice; watched
-    /// or not.
+    /// Both engines agree on every transport but QUIC and RTP, every queue and channel; on flows
+    /// that share links and hosts, that stop, or carry media; on packets that links send twice;
+    /// watched or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
         text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
