@@ -1,13 +1,14 @@
-//! Measures how many packets a second one core diagnoses, in a capture at the sender of few flows
-//! that fill a link and lose now and then, and of many. Measures how many it fits, in a table.
+//! Measures how many packets a second one core diagnoses and fits, in a capture at the sender of
+//! few flows that fill a link and lose now and then, and of many. Measures how many it fits in a
+//! table.
 //!
 //! `cargo bench -p whyloss-bench --bench diagnose`
 
 use std::fmt::Write as _;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use whyloss_diagnose::fit;
-use whyloss_diagnose::{Options, diagnose};
+use whyloss_diagnose::fit::{self, Fit, sources};
+use whyloss_diagnose::{Diagnosis, Options, diagnose};
 use whyloss_sim::recording;
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
@@ -33,23 +34,38 @@ fn capture(flows: usize) -> (&'static [u8], u64) {
     capture.finish().expect("a capture");
     let bytes: &'static [u8] = Box::leak(std::fs::read(&path).expect("a capture").into());
     std::fs::remove_file(&path).expect("a capture");
-    let diagnosis = diagnose(Box::new(bytes), Options::default()).expect("a diagnosis");
+    let diagnosis = read(bytes);
     assert_eq!(diagnosis.flows.len(), flows);
     assert!(diagnosis.flows.iter().any(|flow| !flow.losses.is_empty()));
     (bytes, diagnosis.frames)
 }
 
+fn read(bytes: &'static [u8]) -> Diagnosis {
+    diagnose(Box::new(bytes), Options::default()).expect("a diagnosis")
+}
+
+/// Fits the losses that a capture's diagnosis attributes to the link.
+fn fit_capture(bytes: &'static [u8]) -> Fit {
+    fit::fit(&sources::diagnosed(&read(bytes))).expect("a fit")
+}
+
 fn captures(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("diagnose");
-    group.sample_size(10);
-    for flows in [4, 100] {
-        let (bytes, frames) = capture(flows);
-        group.throughput(Throughput::Elements(frames));
-        group.bench_function(format!("{flows} flows"), |bencher| {
-            bencher.iter(|| diagnose(Box::new(bytes), Options::default()));
-        });
+    let captures = [4, 100].map(|flows| (flows, capture(flows)));
+    let runs: [(&str, fn(&'static [u8])); 2] = [
+        ("diagnose", |bytes| drop(read(bytes))),
+        ("fit", |bytes| drop(fit_capture(bytes))),
+    ];
+    for (name, run) in runs {
+        let mut group = criterion.benchmark_group(name);
+        group.sample_size(10);
+        for (flows, (bytes, frames)) in captures {
+            group.throughput(Throughput::Elements(frames));
+            group.bench_function(format!("{flows} flows"), |bencher| {
+                bencher.iter(|| run(bytes));
+            });
+        }
+        group.finish();
     }
-    group.finish();
 }
 
 /// A table of trials, a row each: a packet in ten is lost.

@@ -94,7 +94,8 @@ impl Arrivals {
         }
         if let Some((_, delay)) = sent {
             self.one_way.add(now, number, delay);
-            self.one_way.forget(number.saturating_sub(256));
+            // A gap asks for its neighbours at once.
+            self.one_way.forget(number);
         }
         let missing = number - next;
         let votes = sent.map_or_else(Votes::default, |(sent, _)| {

@@ -153,17 +153,17 @@ impl Followed {
             kept,
             memory,
         } = self;
-        match packet.body {
+        match &packet.body {
             Body::Tcp(segment) => connections.on_segment(
                 (packet.source, packet.destination),
                 (seen.now, seen.frame, packet.ip_id),
-                &segment,
+                segment,
                 |connection| kept.extend(Flow::of_connection(connection)),
             ),
             Body::Udp(bytes, length) => streams.on_datagram(
                 [packet.source, packet.destination],
                 seen,
-                (bytes, length),
+                (bytes, *length),
                 &mut |flow| kept.extend(std::iter::once(flow)),
             ),
         }

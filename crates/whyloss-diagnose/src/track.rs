@@ -75,10 +75,7 @@ impl Track {
         }
         let mut place = now.saturating_sub(self.start) / self.width;
         while place >= SPANS as u64 {
-            let pairs = self.spans.chunks(2);
-            self.spans = pairs
-                .map(|pair| pair.iter().fold(Span::default(), |a, &b| a.join(b)))
-                .collect();
+            self.join_pairs();
             self.width = self.width.saturating_mul(2);
             place = now.saturating_sub(self.start) / self.width;
         }
@@ -89,6 +86,16 @@ impl Track {
         self.spans[place].add(value);
         let begin = self.width.saturating_mul(place as u64);
         self.last = (place, self.start.saturating_add(begin));
+    }
+
+    /// Joins the first span with the second, the third with the fourth, and so on.
+    fn join_pairs(&mut self) {
+        let half = self.spans.len().div_ceil(2);
+        for at in 0..half {
+            let second = self.spans.get(2 * at + 1).copied().unwrap_or_default();
+            self.spans[at] = self.spans[2 * at].join(second);
+        }
+        self.spans.truncate(half);
     }
 
     /// Returns the spans that have values, in the order of time.

@@ -56,16 +56,33 @@ impl Seen {
     fn of(trials: &[Vec<bool>]) -> Self {
         let mut seen = Self::default();
         for trial in trials {
-            for run in trial.chunk_by(|a, b| a == b) {
-                let runs = if run[0] {
-                    &mut seen.bursts
-                } else {
-                    &mut seen.gaps
-                };
-                *runs.entry(run.len() as u32).or_default() += 1.0;
-            }
+            seen.count(trial.iter().copied());
         }
         seen
+    }
+
+    /// Counts the runs of one trial.
+    fn count(&mut self, mut trial: impl Iterator<Item = bool>) {
+        let Some(mut kind) = trial.next() else { return };
+        let mut run = 1;
+        for lost in trial {
+            if lost != kind {
+                self.end(kind, run);
+                (kind, run) = (lost, 0);
+            }
+            run += 1;
+        }
+        self.end(kind, run);
+    }
+
+    /// Counts one run.
+    fn end(&mut self, lost: bool, run: u32) {
+        let runs = if lost {
+            &mut self.bursts
+        } else {
+            &mut self.gaps
+        };
+        *runs.entry(run).or_default() += 1.0;
     }
 
     fn correlate(&mut self, trials: &[Vec<bool>]) {
@@ -88,20 +105,15 @@ impl Seen {
 
 /// Compares a recording with replicas that `channel` makes. `seed` fixes the replicas.
 pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
-    compare(channel, trials, seed, Seen::correlate)
+    compare(channel, trials, seed, true)
 }
 
 /// Does what [`check`] does, but omits the autocorrelation, which no test needs.
 pub fn test(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
-    compare(channel, trials, seed, |_, _| {})
+    compare(channel, trials, seed, false)
 }
 
-fn compare(
-    channel: &ChannelSpec,
-    trials: &[Trial],
-    seed: u64,
-    correlate: fn(&mut Seen, &[Vec<bool>]),
-) -> Check {
+fn compare(channel: &ChannelSpec, trials: &[Trial], seed: u64, correlate: bool) -> Check {
     let packets: usize = trials.iter().map(|trial| trial.lost.len()).sum();
     let share = (MOST_TESTED as f64 / packets.max(1) as f64).min(1.0);
     let kept = |trial: &Trial| ((trial.lost.len() as f64 * share) as usize).max(1);
@@ -110,13 +122,28 @@ fn compare(
         .map(|trial| trial.lost[..kept(trial).min(trial.lost.len())].to_vec())
         .collect();
     let mut found = Seen::of(&recorded);
-    correlate(&mut found, &recorded);
     let mut replicas: Vec<Seen> = Vec::new();
     for replica in 0..REPLICAS {
-        let drawn = draw(channel, trials, &recorded, seed, replica);
-        let mut seen = Seen::of(&drawn);
-        correlate(&mut seen, &drawn);
+        let mut seen = Seen::default();
+        // Only the autocorrelation needs the packets; runs are counted as they are drawn.
+        let mut drawn: Vec<Vec<bool>> = Vec::new();
+        let mut source = Source::new(channel, seed, replica);
+        for (index, (trial, recorded)) in (0..).zip(trials.iter().zip(&recorded)) {
+            let packets = source.trial(index, trial, recorded.len());
+            if correlate {
+                drawn.push(packets.collect());
+            } else {
+                seen.count(packets);
+            }
+        }
+        if correlate {
+            seen = Seen::of(&drawn);
+            seen.correlate(&drawn);
+        }
         replicas.push(seen);
+    }
+    if correlate {
+        found.correlate(&recorded);
     }
     let mean = |of: fn(&Seen) -> &Runs| {
         let mut mean = Runs::new();
@@ -152,44 +179,60 @@ fn compare(
     }
 }
 
-/// Draws a recording from the channel.
-fn draw(
-    channel: &ChannelSpec,
-    trials: &[Trial],
-    recorded: &[Vec<bool>],
-    seed: u64,
+/// Draws the trials of one replica from the channel.
+struct Source<'a> {
+    channel: &'a ChannelSpec,
+    streams: Streams,
     replica: u64,
-) -> Vec<Vec<bool>> {
-    let streams = Streams::new(seed);
-    let mut alone: Option<Channel> = None;
-    let one = |(index, (trial, recorded)): (usize, (&Trial, &Vec<bool>))| {
-        let stream = replica << 32 | index as u64;
-        let fresh = || channel.build(streams.stream("replica", stream));
+    machine: Option<Channel>,
+}
+
+impl<'a> Source<'a> {
+    fn new(channel: &'a ChannelSpec, seed: u64, replica: u64) -> Self {
+        Self {
+            channel,
+            streams: Streams::new(seed),
+            replica,
+            machine: None,
+        }
+    }
+
+    fn fresh(&self, index: u64) -> Channel {
+        let stream = self.replica << 32 | index;
+        self.channel.build(self.streams.stream("replica", stream))
+    }
+
+    /// Draws whether each packet of a trial is lost. Packets have the trial's times, or are 1 ms
+    /// apart.
+    fn trial<'t>(
+        &'t mut self,
+        index: u64,
+        trial: &'t Trial,
+        packets: usize,
+    ) -> impl Iterator<Item = bool> {
         // By packet a chain begins in its good state: one goes on through all trials, past its
         // beginning.
-        let is_chain = matches!(channel, ChannelSpec::GilbertElliott(_));
-        let machine = if is_chain {
-            alone.get_or_insert_with(|| {
-                let mut machine = fresh();
-                for _ in 0..1_000 {
+        let is_chain = matches!(self.channel, ChannelSpec::GilbertElliott(_));
+        let machine = match self.machine.take() {
+            Some(machine) if is_chain => machine,
+            _ => {
+                let mut machine = self.fresh(index);
+                for _ in 0..if is_chain { 1_000 } else { 0 } {
                     machine.harms(Time::ZERO, 1_000);
                 }
                 machine
-            })
-        } else {
-            alone.insert(fresh())
+            }
         };
+        let machine = self.machine.insert(machine);
         let first = trial.times.first().copied().unwrap_or(0);
-        let packet = |at: usize| {
+        (0..packets).map(move |at| {
             let since = trial
                 .times
                 .get(at)
                 .map_or(at as i64 * 1_000_000, |time| time - first);
             machine.harms(Time::from_nanos(since as u64), 1_000) == Harm::Lost
-        };
-        (0..recorded.len()).map(packet).collect()
-    };
-    trials.iter().zip(recorded).enumerate().map(one).collect()
+        })
+    }
 }
 
 fn sum(runs: &Runs) -> f64 {

@@ -3,6 +3,7 @@
 //! The first bytes decide the kind, never the name, so pipes work as files do. Compressed input may
 //! be compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
+mod bytes;
 mod capture;
 pub(crate) mod json;
 pub(crate) mod limited;

@@ -1,7 +1,6 @@
 //! The header and options of a TCP segment, as far as they were captured.
 
 use super::Pass;
-use super::link::word;
 
 /// Maximum number of SACK blocks that a header has room for.
 const BLOCKS: usize = 4;
@@ -56,7 +55,7 @@ impl Segment {
     /// included.
     #[inline]
     pub(super) fn read(bytes: &[u8], length: u32) -> Result<Self, Pass> {
-        let fixed = bytes.get(..20).ok_or(Pass::Short)?;
+        let fixed = bytes.first_chunk::<20>().ok_or(Pass::Short)?;
         let double =
             |at| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
         let header = usize::from(fixed[12] >> 4) * 4;
@@ -74,25 +73,24 @@ impl Segment {
                 rst: bit(2),
                 ack: bit(4),
             },
-            window: word(fixed, 14)?,
+            window: u16::from_be_bytes([fixed[14], fixed[15]]),
             cut: bytes.len() < header,
             ..Self::default()
         };
-        segment.options(&bytes[20..header.min(bytes.len())]);
+        let options = &bytes[20..header.min(bytes.len())];
+        // Time stamps alone, as they are padded by all.
+        if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = options {
+            let double = u32::from_be_bytes;
+            segment.stamps = Some((double([a, b, c, d]), double([e, f, g, h])));
+        } else {
+            segment.options(options);
+        }
         Ok(segment)
     }
 
     /// Reads the complete options, up to the first malformed one.
+    #[inline(never)]
     fn options(&mut self, mut options: &[u8]) {
-        let double = |bytes: &[u8; 4]| u32::from_be_bytes(*bytes);
-        // Timestamps alone, as they are padded by all.
-        if let [1, 1, 8, 10, value @ ..] = options
-            && let Some((value, echo)) = value.split_first_chunk()
-            && let Ok(echo) = echo.try_into()
-        {
-            self.stamps = Some((double(value), double(echo)));
-            return;
-        }
         while let [kind, rest @ ..] = options {
             match kind {
                 0 => return,

@@ -306,7 +306,8 @@ impl Half {
             return Votes::default();
         };
         self.one_way.add(at.now, self.order, delay);
-        self.one_way.forget(self.order.saturating_sub(256));
+        // A gap asks for its neighbours at once.
+        self.one_way.forget(self.order);
         if self.ledger.counts.data_packets < SHORT {
             return Votes::default();
         }

@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use connection::Connection;
 pub(crate) use half::Half;
 
-use std::collections::hash_map::Entry;
+use std::hash::{Hash, Hasher};
 use std::net::{SocketAddr, SocketAddrV4};
 
 use foldhash::{HashMap, HashMapExt as _};
@@ -23,7 +23,7 @@ use crate::memory::Memory;
 use crate::packet::Segment;
 
 /// The two ends of a connection, the smaller address first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     /// The address and port of each end, for IPv4, in two words.
     V4(u64, u64),
@@ -40,6 +40,16 @@ impl Key {
             return (Self::V4(a.min(b), a.max(b)), a <= b);
         }
         (Self::Other(a.min(b), a.max(b)), a <= b)
+    }
+}
+
+impl Hash for Key {
+    /// Hashes the ends alone, because most keys are of one kind.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::V4(a, b) => (a, b).hash(state),
+            Self::Other(a, b) => (a, b).hash(state),
+        }
     }
 }
 
@@ -78,26 +88,27 @@ impl Connections {
         mut done: impl FnMut(Connection),
     ) {
         let (key, first) = Key::new(source, destination);
-        if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
-            self.evicted += self.evict(&mut done);
-        }
-        let begun = &mut self.begun;
-        let mut begin = || {
+        let new = |begun: &mut u64| {
             *begun += 1;
             Connection::new([source, destination], first, *begun, now)
         };
-        let connection = match self.alive.entry(key) {
-            Entry::Vacant(place) => place.insert(begin()),
-            Entry::Occupied(place) => {
-                let connection = place.into_mut();
+        let connection = match self.alive.get_mut(&key) {
+            Some(connection) => {
                 let side = usize::from(connection.first_in_key != first);
                 if connection.is_over_for(side, segment, now) {
-                    let old = std::mem::replace(connection, begin());
+                    let old = std::mem::replace(connection, new(&mut self.begun));
                     self.held -= old.held;
                     self.memory.alive(old.held, 0);
                     done(old);
                 }
                 connection
+            }
+            None => {
+                if self.alive.len() >= self.limit {
+                    self.evicted += self.evict(&mut done);
+                }
+                let connection = new(&mut self.begun);
+                self.alive.entry(key).or_insert(connection)
             }
         };
         let side = usize::from(connection.first_in_key != first);

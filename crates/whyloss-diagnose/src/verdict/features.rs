@@ -8,7 +8,6 @@
 //!                    lie between them. A packet lost on the channel took its turn (1); one that a full queue refused did not (0).
 //! ```
 
-use crate::classifiers::{receivers, senders};
 use crate::delay::{Around, Delays, Ranks};
 use crate::loss::Votes;
 
@@ -146,13 +145,8 @@ impl Shared {
         ];
         let mut features = [0.0; ALL];
         features[..OWN].copy_from_slice(&own);
-        let classifiers = if before_capture {
-            receivers().count()
-        } else {
-            senders().count()
-        };
-        for index in 0..classifiers.min(ALL - OWN) {
-            features[OWN + index] = match votes.of(index) {
+        for (index, answer) in features[OWN..].iter_mut().enumerate() {
+            *answer = match votes.of(index) {
                 Some(whyloss::Cause::Wireless) => 1.0,
                 Some(whyloss::Cause::Congestion) => -1.0,
                 None => 0.0,
