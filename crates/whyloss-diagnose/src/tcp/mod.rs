@@ -92,24 +92,21 @@ impl Connections {
             *begun += 1;
             Connection::new([source, destination], first, *begun, now)
         };
-        let connection = match self.alive.get_mut(&key) {
-            Some(connection) => {
-                let side = usize::from(connection.first_in_key != first);
-                if connection.is_over_for(side, segment, now) {
-                    let old = std::mem::replace(connection, new(&mut self.begun));
-                    self.held -= old.held;
-                    self.memory.alive(old.held, 0);
-                    done(old);
-                }
-                connection
+        let connection = if let Some(connection) = self.alive.get_mut(&key) {
+            let side = usize::from(connection.first_in_key != first);
+            if connection.is_over_for(side, segment, now) {
+                let old = std::mem::replace(connection, new(&mut self.begun));
+                self.held -= old.held;
+                self.memory.alive(old.held, 0);
+                done(old);
             }
-            None => {
-                if self.alive.len() >= self.limit {
-                    self.evicted += self.evict(&mut done);
-                }
-                let connection = new(&mut self.begun);
-                self.alive.entry(key).or_insert(connection)
+            connection
+        } else {
+            if self.alive.len() >= self.limit {
+                self.evicted += self.evict(&mut done);
             }
+            let connection = new(&mut self.begun);
+            self.alive.entry(key).or_insert(connection)
         };
         let side = usize::from(connection.first_in_key != first);
         connection.on_segment(side, now, frame, ip_id, segment);
