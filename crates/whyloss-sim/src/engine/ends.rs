@@ -79,7 +79,8 @@ impl Ends {
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
-    /// two earlier events overtook it: it then stays in the queue, forgotten.
+    /// two earlier events overtook it, or the source has caught up: it then stays in the queue,
+    /// forgotten.
     #[inline]
     pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
         let counts = self.armed[end] == deadline;

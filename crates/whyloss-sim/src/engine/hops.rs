@@ -71,10 +71,10 @@ pub(crate) struct Gate {
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub(super) crossing: Duration,
-    /// The latest entry, as a time after the start of the measurement window, for which all
-    /// arrivals of a packet count.
+    /// The time after the start of the measurement window, in ns, before which a packet must enter
+    /// for all its arrivals to count.
     pub(super) within: u64,
-    /// The number of packets all of whose arrivals count.
+    /// The number of packets that entered between the start of the window and `within`.
     pub(super) count: u64,
     pub(super) size: u32,
     /// The last link of the stretch.

@@ -107,8 +107,8 @@ impl<'a> Simulation<'a> {
     ///
     /// Results are the same, except for [`Measurement::events`], and take several times as long.
     /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one
-    /// counts packets, and the fast one places for packets. Watches receive every event in the
-    /// order of its time.
+    /// counts packets, and the fast one places for packets. Watches receive events in order;
+    /// turns report packets that were offered earlier.
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self

@@ -107,7 +107,7 @@ pub(crate) struct Network {
     pub(super) truths: Truths,
     /// Maximum number of packets in all of these together.
     pub(super) most_packets: u64,
-    /// The number of packets that may still be added.
+    /// The number of places for packets that may still be added.
     pub(super) room: u64,
     /// The link whose packet found no room.
     pub(super) overfull: Option<usize>,

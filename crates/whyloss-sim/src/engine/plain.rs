@@ -1,4 +1,4 @@
-//! The plain engine: one event per arrival and one per deadline, in the order of their times, and nothing else.
+//! The plain engine: one event per arrival, per deadline and per turn, in the order of their times.
 //!
 //! ```text
 //! start       every flow's source has a deadline when it starts
@@ -35,7 +35,7 @@ pub(super) struct Plain<'a> {
     window: Window,
     links: Vec<Wire>,
     flows: Vec<Ends>,
-    /// The pending events by time, entity, and packet number (0 for a deadline).
+    /// The pending events by time, entity, and packet number (0 for a deadline or a turn).
     events: BTreeMap<(Time, usize, u64), Event>,
     /// The number of packets that have entered a link so far.
     entered: u64,

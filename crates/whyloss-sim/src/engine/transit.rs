@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Any operations: the pipe equals the standard library's queue.
+        /// Any operations: the ring equals the standard library's queue.
         #[test]
         fn agrees_with_a_queue(pushes in prop::collection::vec(prop::bool::weighted(0.55), 0..300)) {
             let (mut transit, mut naive) = (Transit::default(), VecDeque::new());

@@ -6,9 +6,9 @@
 //!
 //! **Licence.** The source never stops. The acknowledgement only moves the window: it reports no
 //! loss, repeats nothing, and no timer expires before it comes (`Sender::foresees`, asked for
-//! each). Nothing is in transit over the link that it comes from. Only the source sends into its
-//! first link, and its data waits somewhere behind. (Otherwise a segment would reach its sink in
-//! this step, its answer would be foreseen, and so on without end.)
+//! each). Nothing is in transit before it over the link that it comes from. Only the source sends
+//! into its first link, and its data waits somewhere behind. (Otherwise a segment would reach its
+//! sink in this step, its answer would be foreseen, and so on without end.)
 //!
 //! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No
 //! answer comes before this one, the timer expires later, and a true cause changes only the judge,

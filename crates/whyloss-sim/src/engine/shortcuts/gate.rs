@@ -116,7 +116,7 @@ impl Ends {
         while self.poll_late(deadline, &mut parcel, world, observer) {
             let (network, events) = (&mut world.network, &mut world.events);
             match network.send::<O, true>(deadline, &mut parcel, events, observer) {
-                // At most one packet: the next enters the first link later than this one.
+                // At most one packet: each leaves the first link later than the one before.
                 Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
                 Sent::AtGate(at) => {
                     network.wait_at_gate(

@@ -56,8 +56,9 @@ fn reports_once_per_rtt() {
     assert_eq!(receiver.next_timeout(), millis(500));
 }
 
-/// A mark is a loss event when it comes, at once reported; another one within R is of the same
-/// event; the third, 200 ms on, closes an interval of 20 packets. Everything was received.
+/// An ECN mark starts a loss event and is reported at once. Marks within R of it belong to the same
+/// event. A mark 200 ms later starts a new event and closes an interval of 20 packets. No packet is
+/// lost.
 #[test]
 fn marks_are_loss_events_and_no_losses() {
     let mut receiver = receiver(&Options::rfc5348());
