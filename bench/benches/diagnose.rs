@@ -49,9 +49,12 @@ fn fit_capture(bytes: &'static [u8]) -> Fit {
     fit::fit(&sources::diagnosed(&read(bytes))).expect("a fit")
 }
 
+/// Reads a capture.
+type Run = fn(&'static [u8]);
+
 fn captures(criterion: &mut Criterion) {
     let captures = [4, 100].map(|flows| (flows, capture(flows)));
-    let runs: [(&str, fn(&'static [u8])); 2] = [
+    let runs: [(&str, Run); 2] = [
         ("diagnose", |bytes| drop(read(bytes))),
         ("fit", |bytes| drop(fit_capture(bytes))),
     ];
