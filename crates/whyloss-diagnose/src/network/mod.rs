@@ -7,7 +7,8 @@
 //! truth.
 //!
 //! ```text
-//! number     the transmission's position among those of its flow, in the order in which they left, retransmissions included
+//! number     the transmission's position among those of its flow, in the order in which they left,
+//!            retransmissions included
 //! delay      from its source to its sink, or over all links of the log
 //! ```
 

@@ -2,13 +2,16 @@
 //! ranges, declared lost.
 //!
 //! ```text
-//! lost        an unacknowledged packet that the endpoint's log declares lost. In a log that declares none: a packet that left
-//!             two smoothed round trips ago or more, when a number at least three higher is acknowledged
+//! lost        an unacknowledged packet that the endpoint's log declares lost. In a log that
+//!             declares none: a packet that left two smoothed round trips ago or more, when a
+//!             number at least three higher is acknowledged
 //! spurious    a packet that was declared lost and is acknowledged later
-//! delay       from a packet's departure to the first acknowledgement with its number as the largest, less the time for which
-//!             the peer held that acknowledgement, unless the result were below the shortest delay so far (RFC 9002 §5.3)
-//! recovery    begins with the loss of a packet that left after the previous recovery began, and ends when a packet that left
-//!             after this beginning is acknowledged (RFC 9002 §7.3.2); it is one loss event
+//! delay       from a packet's departure to the first acknowledgement with its number as the
+//!             largest, less the time for which the peer held that acknowledgement, unless the
+//!             result were below the shortest delay so far (RFC 9002 §5.3)
+//! recovery    begins with the loss of a packet that left after the previous recovery began, and
+//!             ends when a packet that left after this beginning is acknowledged (RFC 9002 §7.3.2);
+//!             it is one loss event
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
