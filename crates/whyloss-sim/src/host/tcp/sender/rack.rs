@@ -186,21 +186,35 @@ impl Rack {
 
     /// Performs steps 2 and 3, for the segments that [arrived](Self::arrive).
     pub(super) fn update(&mut self, now: Time, echo: Time, min_rtt: Duration) {
+        let newest = self.newest_arrival(now, echo, min_rtt);
         let fack = self.fack;
-        let mut newest = None;
         for arrival in &self.arrivals {
             let end = arrival.sequence + 1;
             self.fack = self.fack.max(end);
             self.reordering_seen |= end < fack && !arrival.retransmitted;
-            let is_late = !arrival.sacked && echo < arrival.left || now - arrival.left < min_rtt;
-            if !(arrival.retransmitted && is_late) {
-                newest = newest.max(Some((arrival.left, end)));
-            }
         }
         if let Some((left, end)) = newest {
             self.rtt = now - left;
             self.newest = self.newest.max((left, end));
         }
+    }
+
+    /// Returns the departure and the end of the most recently sent segment among those that
+    /// [arrived](Self::arrive). Leaves out arrivals that may be those of an earlier transmission.
+    pub(super) fn newest_arrival(
+        &self,
+        now: Time,
+        echo: Time,
+        min_rtt: Duration,
+    ) -> Option<(Time, u64)> {
+        let is_certain = |arrival: &&Arrival| {
+            let is_late = !arrival.sacked && echo < arrival.left || now - arrival.left < min_rtt;
+            !(arrival.retransmitted && is_late)
+        };
+        let certain = self.arrivals.iter().filter(is_certain);
+        certain
+            .map(|arrival| (arrival.left, arrival.sequence + 1))
+            .max()
     }
 
     /// Performs the first half of step 4 for an acknowledgement of all before `una`, which may

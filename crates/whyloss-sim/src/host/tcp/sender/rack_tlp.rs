@@ -15,7 +15,7 @@ use super::probe::Probe;
 use super::prr::Prr;
 use super::rack::{Conditions, Rack};
 use super::scoreboard::Scoreboard;
-use crate::host::tcp::Ack;
+use crate::host::tcp::{Ack, RttSampling};
 use whyloss::event::Detection;
 use whyloss::{Duration, Time};
 
@@ -55,12 +55,14 @@ impl Sender {
         };
         let board = self.scoreboard.get_or_insert_default();
         let delivered = by_time.rack.arrive(ack, board, self.max);
+        let newest = by_time.rack.newest_arrival(now, ack.echo, self.min_rtt);
         let sacked = board.update(ack, self.max);
         let sacked_bytes = self.bytes(sacked);
         if !duplicate {
             self.duplicates = 0;
             let in_recovery = self.in_recovery || self.is_echoed();
-            self.advance(now, ack, stamped, sacked_bytes, in_recovery);
+            let rtt = self.measure_by_time(now, ack, newest.map(|(left, _)| left));
+            self.advance_with(now, ack, stamped, sacked_bytes, in_recovery, rtt);
             self.restart_timer(now);
         } else if self.in_recovery {
             self.tell_duplicate(now, stamped, sacked_bytes);
@@ -87,6 +89,20 @@ impl Sender {
         if !duplicate {
             self.plan_probe(now);
         }
+    }
+
+    /// Measures a round trip as [`Self::measure`] does, and returns that of the newest segment that
+    /// arrived, which left at `newest`. The echo's includes the time that the receiver delayed its
+    /// acknowledgement, and without a delay is no shorter.
+    fn measure_by_time(&mut self, now: Time, ack: &Ack, newest: Option<Time>) -> Option<Duration> {
+        let by_echo = self.measure(now, ack)?;
+        let (RttSampling::EveryAck, Some(left)) = (self.rtt_sampling, newest) else {
+            return Some(by_echo);
+        };
+        let (left, now) = self.ticks(left, now);
+        let rtt = now.since(left);
+        self.note_rtt(rtt);
+        Some(rtt)
     }
 
     /// Handles an acknowledgement although nothing is outstanding: it may answer a probe.
@@ -277,6 +293,38 @@ impl Sender {
             && !(self.in_recovery || by_time.after_timeout || sacked)
         {
             by_time.probe.schedule(now, srtt, lone, rto);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::tcp::{Options, Recovery, SackBlocks};
+
+    /// An acknowledgement waits for a second segment, or for a hole: the round trip is that of the
+    /// newest segment that arrived, and the timer's that of the echo.
+    #[test]
+    fn a_delayed_acknowledgement_measures_its_newest_segment() {
+        let ms = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        for (next, block) in [(2, None), (1, Some(2..3))] {
+            let mut sender = Sender::new(&Options {
+                recovery: Recovery::Rack,
+                initial_window: 3,
+                ..Options::rfc(1000)
+            });
+            for at in [0, 10, 20] {
+                assert!(sender.poll_transmit(ms(at)).is_some());
+            }
+            let ack = Ack {
+                next,
+                echo: ms(0),
+                sack: SackBlocks::new(next, block.clone()),
+            };
+            let newest = if block.is_some() { 20 } else { 10 };
+            sender.on_ack(ms(130), &ack, ms(130));
+            assert_eq!(sender.latest_rtt, Duration::from_millis(130 - newest));
+            assert_eq!(sender.srtt(), Some(Duration::from_millis(130)));
         }
     }
 }
