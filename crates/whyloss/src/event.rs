@@ -127,7 +127,9 @@ event! {
         in_flight: u64 = 0,
         /// The window in use at the arrival, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// The round-trip time that this acknowledgement measured, if any.
+        /// The round-trip time that this acknowledgement measured, if any. Take that of the most
+        /// recently sent packet that it newly acknowledges: earlier ones may have waited at the
+        /// receiver.
         rtt: Option<Duration> = None,
         /// The time at which the receiver sent the acknowledgement, on the receiver's clock and at
         /// its precision, if known (RFC 7323 TSval).
