@@ -143,6 +143,10 @@ const SPOILS: &[(&str, &str)] = &[
     ("upper = 1.25", "uper = 1.25"),
     ("\"newreno\"", "\"cubic\""),
     ("\"newreno\"", "\"rack\", base = \"ns2\""),
+    (
+        "recovery = \"newreno\" }",
+        "controller = \"cubic\" }\nclassifier = \"unaware\"\nscheme = \"whyloss\"",
+    ),
     ("\"ns2\"", "\"ns3\""),
     // Impossible values.
     ("upper = 1.25", "upper = 12.5"),

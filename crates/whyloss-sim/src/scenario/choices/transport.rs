@@ -42,6 +42,13 @@ pub(in crate::scenario) fn transport(
         );
         return Err(field.fault(message));
     }
+    if let (Some(field), Some(_), Some(_)) = (scheme, classifier, choice.get("controller"))
+        && !choice.is_probe()
+    {
+        return Err(field.fault(
+            "the flow's `classifier` and `controller` replace the scheme's; leave out both, or `scheme`",
+        ));
+    }
     let scheme = scheme.map(|field| scheme::chosen(field, choice.name, registry));
     let scheme = scheme.transpose()?;
     let at_sender = || classifier::decider(classifier, &registry.senders(), registry);
