@@ -73,22 +73,24 @@ struct Held<O> {
     object: O,
 }
 
-/// Returns the bytes that an object takes.
+/// Returns the size of an object in bytes.
 pub(crate) const fn size<O>() -> usize {
     size_of::<Held<O>>()
 }
 
-/// Returns whether an object may lie there. C's `malloc` aligns to 16 bytes where Rust's reals need
+/// Returns whether `pointer` is aligned for a `T`. C's `malloc` aligns to 16 bytes where Rust's
+/// reals need
 /// 8.
 fn aligned<T>(pointer: *const T) -> bool {
     pointer.is_aligned()
 }
 
-/// Fills `memory` of `size` bytes with what `make` returns, which may write a message.
+/// Writes the object that `make` returns to `memory`. On an error, writes a message to `text`.
 ///
 /// # Safety
-/// `memory` is null, or `size` bytes may be written there. `text` is null, or `room` bytes may be
-/// written there.
+/// - `memory` must be null, or point to `size` bytes that this call alone may write. An object
+///   there is overwritten without being dropped.
+/// - `text` must be null, or point to `room` bytes that this call alone may write.
 pub(crate) unsafe fn init<O: Object>(
     memory: *mut u8,
     size: usize,
@@ -122,11 +124,11 @@ pub(crate) unsafe fn init<O: Object>(
     }
 }
 
-/// Lets `act` work on the object at `memory`, if there is one.
+/// Calls `act` with the object at `memory`. Returns an error if there is no live object.
 ///
 /// # Safety
-/// `memory` is null or misaligned, or it holds zeros or what [`init`] or [`drop`] left there, and
-/// no other call has it.
+/// `memory` must be null, misaligned, or point to [`size`] bytes that this call alone uses. These
+/// bytes must be zero, or as [`init`], [`drop`] or an earlier call left them.
 #[inline]
 pub(crate) unsafe fn with<O: Object>(
     memory: *mut u8,
@@ -180,10 +182,10 @@ pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
     status
 }
 
-/// Returns what the pointer points to, or the error that it is null or misaligned.
+/// Returns a reference to the value at `pointer`, or the error that it is null or misaligned.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or valid for reads as long as the borrow lives.
+/// `pointer` must be null, misaligned, or valid for reads as long as the borrow lives.
 pub(crate) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, Status> {
     // SAFETY: the caller says so.
     let value = unsafe { checked(pointer)?.as_ref() };
@@ -193,7 +195,7 @@ pub(crate) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, Status> {
 /// Writes `value` where the pointer points to; a null pointer is an error.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or valid for writes.
+/// `pointer` must be null, misaligned, or valid for writes.
 pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> {
     checked(pointer)?;
     if pointer.is_null() {
@@ -206,8 +208,8 @@ pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> 
 
 /// Returns the `count` values at the pointer, which may be null if there are none.
 ///
-/// # Safety
-/// `pointer` is null, misaligned, or valid for reads of `count` values as long as the borrow lives.
+/// # Safety `pointer` must be null, misaligned, or valid for reads of `count` values as long as the
+/// borrow lives.
 pub(crate) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], Status> {
     if count == 0 {
         return Ok(&[]);

@@ -14,8 +14,10 @@
 //!   tables; `whyloss_…_drop` frees them. No other function allocates, and receivers never do.
 //! - Every function returns a [`Status`]. With a status other than `OK`, it has changed nothing,
 //!   unless its description says otherwise. Null pointers, objects that were not initialised or
-//!   were dropped, and events out of order are errors. Memory with a value other than zero must not
-//!   be passed as an object before `init` has filled it.
+//!   were dropped, and events out of order are errors. An object's memory must be zero before
+//!   `init`, so that a call before `init` is detected.
+//! - A pointer must be null, or point to aligned memory for the object, the array or the text that
+//!   the description names. Only the call uses this memory until it returns.
 //! - An object serves one thread at a time. Distinct objects share nothing.
 //! - A panic of this library would be a defect. It ends the call with `WHYLOSS_STATUS_BROKEN`, as
 //!   every later call with that object does.

@@ -118,7 +118,7 @@ pub extern "C" fn whyloss_media_size() -> usize {
 /// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_init(
     media: *mut Media,
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
 /// Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
 /// jumps, the estimator needs a few rounds to recover.
 ///
-/// # Safety
-/// `reports` points to `count` reports; the rest as the contract says.
+/// # Safety `reports` must point to `count` reports. All pointers must satisfy the
+/// [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_on_reports(
     media: *mut Media,

@@ -93,7 +93,7 @@ impl Told {
     /// Creates the room for the losses of a call.
     ///
     /// # Safety
-    /// `losses` is null, misaligned, or `room` of them may be written there.
+    /// `losses` must be null, misaligned, or point to room for `room` losses that may be written.
     unsafe fn new(losses: *mut Loss, room: usize) -> Result<Self, Status> {
         if losses.is_null() {
             return Err(Status::Null);
@@ -134,7 +134,7 @@ pub extern "C" fn whyloss_receiver_size() -> usize {
 /// any name.
 ///
 /// # Safety
-/// `name` is null, or `room` bytes may be written there.
+/// `name` must be null, or point to `room` bytes that this call alone may write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_name(
     index: usize,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn whyloss_receiver_name(
 /// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_init(
     receiver: *mut Receiver,
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Statu
 /// `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be null.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_on_packet(
     receiver: *mut Receiver,
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
 /// Writes the losses that are certain by `now_ns` on the receiver's clock, as `on_packet` does.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_on_timeout(
     receiver: *mut Receiver,
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
 /// known. The next packet begins another stream; the classifier keeps its knowledge of the path.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_finish(
     receiver: *mut Receiver,

@@ -167,7 +167,7 @@ pub extern "C" fn whyloss_scheme_size() -> usize {
 /// after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold any name.
 ///
 /// # Safety
-/// `name` is null, or `room` bytes may be written there.
+/// `name` must be null, or point to `room` bytes that this call alone may write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_name(
     index: usize,
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn whyloss_scheme_name(
 /// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
-/// Each pointer is null, or points to what its description says.
+/// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_init(
     scheme: *mut Scheme,
@@ -289,7 +289,8 @@ pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64)
 /// acknowledgement, before `on_lost`. Unknown and settled numbers have no effect.
 ///
 /// # Safety
-/// `numbers` points to `count` numbers; the rest as the contract says.
+/// `numbers` must point to `count` numbers. All pointers must satisfy the
+/// [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_acked(
     scheme: *mut Scheme,
@@ -314,7 +315,8 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked(
 /// flight, but does not report which ones an acknowledgement removed.
 ///
 /// # Safety
-/// `missing` points to `count` numbers; the rest as the contract says.
+/// `missing` must point to `count` numbers. All pointers must satisfy the
+/// [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
     scheme: *mut Scheme,
@@ -342,7 +344,8 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
 /// Writes the verdict of a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
 ///
 /// # Safety
-/// `numbers` points to `count` numbers; the rest as the contract says.
+/// `numbers` must point to `count` numbers. All pointers must satisfy the
+/// [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_on_lost(
     scheme: *mut Scheme,

@@ -21,8 +21,8 @@ pub(crate) struct Message {
 impl Message {
     /// Returns a message at `text`, empty at first.
     ///
-    /// # Safety
-    /// `text` is null, or `room` bytes may be written there as long as the message lives.
+    /// # Safety `text` must be null, or point to `room` bytes that may be written while the message
+    /// lives.
     pub(crate) unsafe fn new(text: *mut c_char, room: usize) -> Self {
         let text = text.cast::<u8>();
         let room = if text.is_null() { 0 } else { room };
@@ -77,7 +77,7 @@ impl fmt::Write for Message {
 /// Reads a text that may be null, which counts as empty.
 ///
 /// # Safety
-/// `text` is null, or a string that ends with a zero and lives as long as the borrow.
+/// `text` must be null, or a string that ends with a zero and lives as long as the borrow.
 pub(crate) unsafe fn read<'a>(
     text: *const c_char,
     message: &mut Message,
@@ -146,7 +146,7 @@ impl<'a> Parameters<'a> {
         Ok(Self { given })
     }
 
-    /// Builds what `name` names with all parameters.
+    /// Builds the entry called `name`, which must accept all parameters.
     pub(crate) fn build<C>(
         &self,
         registry: &[Entry<C>],
@@ -159,7 +159,8 @@ impl<'a> Parameters<'a> {
             .map_err(|error| message.say(Status::Name, error))
     }
 
-    /// Builds what `name` names with the parameters that it has, and takes those out.
+    /// Builds the entry called `name` with the parameters that it accepts, and removes these
+    /// parameters.
     pub(crate) fn take<C>(
         &mut self,
         registry: &[Entry<C>],

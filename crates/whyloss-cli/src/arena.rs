@@ -59,35 +59,35 @@ pub(crate) struct ArenaArgs {
     /// of dropping them.
     #[arg(long)]
     ecn: bool,
-    /// Switch the rate of lossy links among 1.5, 1 and 0.5 times nominal, staying 1 s at each on
-    /// average.
+    /// Vary the rate of lossy links at random among 1.5, 1 and 0.5 times the drawn rate, with 1 s
+    /// at each on average.
     #[arg(long)]
     varying: bool,
     /// Channels of the lossy links.
     #[arg(long, value_enum, default_value_t = Radio::Drawn)]
     radios: Radio,
-    /// Use recorded losses on the lossy links, from a table (CSV), a pattern of digits, or a
-    /// directory of these. Trials that lose less than 0.3 % or more than 30 % of packets are
-    /// skipped.
+    /// Use recorded losses on the lossy links, from a table (CSV), a pattern file (digits, 1 for a
+    /// lost packet), or a directory of these. Trials that lose less than 0.3 % or more than 30 % of
+    /// packets are skipped.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
-    /// Skip the measurement of harm to a competing flow without a classifier, which takes two
-    /// thirds of the time.
+    /// Do not measure harm to a competing flow without a classifier. This takes a third of the
+    /// time.
     #[arg(long)]
     no_harm: bool,
-    /// Also print differences from this classifier on the same networks [default: zbs-2003, if
-    /// included].
+    /// Also print the difference of each classifier from this one, network by network [default:
+    /// zbs-2003, if included].
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
-    /// Feed every receiver classifier the same recorded arrivals, instead of letting each one shape
-    /// its own traffic. Draw curves of Mc against 1 − Mw.
+    /// Give every receiver classifier the same recorded arrivals, instead of letting each one shape
+    /// its own traffic. With --out, also draw ROC curves: 1 − Mw over Mc.
     #[arg(long, conflicts_with = "classifiers")]
     replay: bool,
     /// Print the network with this number, counting from 0, as a scenario file and exit.
     #[arg(long, value_name = "NETWORK")]
     show: Option<u64>,
-    /// Print a plan for `whyloss sweep` and exit. With --out, write the plan and its scenarios
-    /// there.
+    /// Print a plan for `whyloss sweep`, without running it. With --out, write the plan and its
+    /// scenarios to that directory.
     #[arg(long, conflicts_with_all = ["replay", "show"])]
     plan: bool,
     /// Number of threads [default: one per core]. Does not affect results.
@@ -103,7 +103,8 @@ pub(crate) struct ArenaArgs {
 
 const HELP: &str = "Mc is the share of congestion losses called wireless, Mw the share of wireless losses called \
                     congestion. Each network has a random rate, round trip, buffer, queue, number of flows, \
-                    losses and cross traffic; `--show 0` prints the first one.";
+                    losses and cross traffic; `--show 0` prints the first one.\n\n\
+                    Example: whyloss arena zbs2 trees --networks 10 --no-harm";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Carrier {

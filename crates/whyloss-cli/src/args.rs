@@ -42,7 +42,7 @@ pub(crate) enum Command {
     /// List the names that other subcommands take: experiments, classifiers, controllers, policies,
     /// schemes and recorded channels.
     List(ListArgs),
-    /// Re-run experiments from papers, and print our numbers next to the published ones.
+    /// Repeat experiments of papers, and print the simulated numbers next to the published ones.
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file and print results for each flow and link.
     Run(RunArgs),
@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// not repeated.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
-    /// Compare classifiers on random networks with an oracle that knows every cause.
+    /// Compare classifiers on random networks, relative to an oracle that knows every cause.
     Arena(ArenaArgs),
     /// Evaluate a scheme against RFC 9743, or search for the network where it harms CUBIC most.
     #[cfg(feature = "parquet")]
@@ -68,7 +68,8 @@ pub(crate) enum Command {
     BenchChild(ChildArgs),
     /// Compare simulations with ns-2, ns-3 and closed-form results.
     Validate(ValidateArgs),
-    /// Run a command behind an emulated link that logs why it lost each packet (Linux).
+    /// Run a command behind an emulated link that logs why it lost each packet (Linux; root, except
+    /// with --udp).
     #[cfg(target_os = "linux")]
     Link(Box<LinkArgs>),
     /// Send data to `whyloss recv` over TFRC, IFTP or RTP (Linux).
@@ -78,10 +79,11 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
     /// Measure the kernel's TCP and real sockets over emulated links, and compare the results with
-    /// simulations (Linux, root).
+    /// simulations (Linux; root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
-    /// Load congestion controls into this machine's kernel and watch their verdicts (Linux, root).
+    /// Load congestion controls that classify losses into this machine's kernel, and watch their
+    /// verdicts (Linux; root).
     Kernel(KernelArgs),
     /// Prepares a namespace for `link` and starts its command.
     #[cfg(target_os = "linux")]

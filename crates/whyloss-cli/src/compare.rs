@@ -27,7 +27,8 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Values are B − A over the seeds present in both, ± half the 95 % confidence interval. * marks an interval that excludes 0."
+    after_help = "Differences are means of B − A over the seeds in both, ± half the 95 % confidence interval. * marks an interval that excludes 0.\n\n\
+                  Example: whyloss compare before after --out changes"
 )]
 pub(crate) struct CompareArgs {
     /// Directory written by `whyloss run --out`, `whyloss sweep --out` or `whyloss diagnose --out`.
@@ -39,8 +40,8 @@ pub(crate) struct CompareArgs {
     /// Also show numbers that are equal.
     #[arg(long)]
     all: bool,
-    /// Write an HTML page to this directory, with a sortable table and both results in the same
-    /// charts.
+    /// Write an HTML page to this directory, with a sortable table, and charts that show both
+    /// results.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.

@@ -20,32 +20,32 @@ use crate::error::CliError;
 #[command(after_help = HELP)]
 pub(crate) struct DiagnoseArgs {
     /// Captures, qlogs, and directories written by `whyloss link --log` or `whyloss run --trace`;
-    /// `-` reads standard input.
+    /// `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show only flow N, with each of its losses.
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
     /// Write an HTML page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng`
-    /// for Wireshark to this directory, in a subdirectory per input if there are several.
+    /// (for Wireshark) to this directory. Several inputs get a subdirectory each.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses consistently (shared prefixes stay shared), and drop payloads.
+    /// Replace addresses in the report and in the files of --out, and drop payloads. Addresses that
+    /// share a prefix still do.
     #[arg(long)]
     anonymise: bool,
     /// Score each verdict against the true causes that `whyloss link --log` wrote to this
     /// directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
-    /// Maximum number of open connections. When it is exceeded, the connection idle longest is
-    /// closed.
+    /// Maximum number of open connections. Above it, the longest-idle connection is closed.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Memory limit, such as `512MiB`. When it is reached, the connections idle longest are closed,
-    /// and the report says so.
+    /// Memory limit, such as `512MiB`. At the limit, the longest-idle connections are closed, and
+    /// the report says so.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory)]
     memory: u64,
 }
@@ -74,7 +74,8 @@ fn memory(text: &str) -> Result<u64, String> {
 }
 
 const HELP: &str = "Reads pcap, pcapng and qlog, plain or compressed with gzip or zstd, and logs of emulated links and simulated runs. \
-    Capture at least 96 bytes of each packet (`tcpdump -s 96`) to include TCP options.";
+    Capture at least 96 bytes of each packet (`tcpdump -s 96`) to include TCP options.\n\n\
+    Example: whyloss diagnose slow.pcap --out why";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {

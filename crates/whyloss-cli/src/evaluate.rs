@@ -45,16 +45,17 @@ pub(crate) struct EvaluateArgs {
     /// Required, except with --media.
     #[arg(value_name = "SCHEME", required_unless_present = "media")]
     scheme: Option<String>,
-    /// Compare media rate estimators on the test cases of RFC 8867 and RFC 8869, instead of
-    /// evaluating SCHEME.
+    /// Instead of evaluating SCHEME, compare estimators of media bitrates on the test cases of RFC
+    /// 8867 and RFC 8869.
     #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
     media: bool,
     /// Write an HTML page, tables (Markdown, CSV, JSON) and figures to this directory. Finished
     /// runs are kept there; repeat the command to resume.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Run only the criteria of this section of RFC 9743 (`7` or `5.2.1`), or the one with this id
-    /// (`satellite`).
+    /// Run only the criteria of this section of RFC 9743, such as `7` or `5.2.1`, or one criterion
+    /// from the list below. With --media, run only cases whose names begin with this text, such as
+    /// `5.6`.
     #[arg(long, value_name = "SECTION")]
     only: Option<String>,
     /// Run each case with seeds 1 to N [default: 5, or 1 with --quick]. Networks with drawn or
@@ -75,12 +76,12 @@ pub(crate) struct EvaluateArgs {
     /// arrived, 0 lost), or a directory of such files.
     #[arg(long, value_name = "PATH")]
     recordings: Option<PathBuf>,
-    /// Search for the network where SCHEME harms a competing CUBIC flow most, instead of evaluating
-    /// it.
+    /// Instead of evaluating SCHEME, search for the network where it harms a competing CUBIC flow
+    /// most.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// Maximum number of networks to try. With the same number and --seed, a search finds the same
-    /// network, unless --minutes ends it.
+    /// Maximum number of networks to try. The same number and --seed find the same network, unless
+    /// --minutes ends the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
     /// Maximum duration of the search, in minutes.
@@ -94,7 +95,14 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "Each criterion is a section of RFC 9743, and each result is compared with CUBIC's in the same network.";
+const HELP: &str = "Each criterion belongs to a section of RFC 9743. Each result is compared with CUBIC's in the same network.\n\n\
+                    Criteria of --only:\n  \
+                      5.1  collapse, bufferbloat, loss, fairness, round-trips, short\n  \
+                      5.2  beside-cubic, beside-reno, noisy-harm, drawn-harm, real-time, long-short\n  \
+                      6    tail-drop, wired, wireless, drawn, recorded (with --recordings)\n  \
+                      7    aqm, aqm-harm, ecn, delay, constrained, satellite, misbehaving, reordering, transient, \
+                           changes, data-centre\n\n\
+                    Example: whyloss evaluate cubic+trees --only 5.2 --out evaluation";
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text

@@ -21,8 +21,8 @@ const INTERRUPTED: i32 = 130;
 /// Whether a signal may end the process, because there are no results to save yet.
 static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 
-/// Lets the signals of [`requests`] end the process with exit code 130 until [`stop_on_interrupt`]
-/// is called.
+/// Ends the process with exit code 130 at a signal of [`requests`], until [`stop_on_interrupt`] is
+/// called.
 pub(crate) fn end_on_interrupt() -> io::Result<()> {
     for signal in requests() {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;

@@ -35,18 +35,19 @@ enum What {
     List,
     /// Load congestion controls for the duration of COMMAND, or until Ctrl-C.
     Load(LoadArgs),
-    /// Unload controls that --pin left loaded.
+    /// Unload controls that were loaded with `load --pin`.
     Unload {
         /// Controls to unload, by their names in `whyloss kernel list`.
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Show loaded controls, their sockets, and the estimates of each socket.
+    /// Show loaded controls, and the window, round-trip times and verdicts of each of their
+    /// sockets.
     Status,
-    /// Print each loss on sockets that use a loaded control, with its verdict.
+    /// Print each loss on the sockets of loaded controls, with its verdict, until Ctrl-C.
     Watch(WatchArgs),
-    /// Compare every decision of the controls with that of the library, on real transfers in
-    /// network namespaces.
+    /// Run transfers in network namespaces, and compare each decision of the controls with the
+    /// library's.
     Check(CheckArgs),
 }
 
@@ -68,17 +69,17 @@ pub(crate) struct WatchArgs {
     /// Controls to watch [default: all loaded ones].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Print next to each verdict the true cause that `whyloss link --log` writes to this
-    /// directory.
+    /// Also print the true cause of each loss, from the log that `whyloss link --log` writes to
+    /// this directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
     /// Stop after this time, such as `10s`.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Wait for controls that are not loaded yet.
+    /// Wait until the controls are loaded, instead of failing.
     #[arg(long)]
     wait: bool,
-    /// Also print acknowledgements, recovery state changes and undone window reductions.
+    /// Also print acknowledgements, changes of the recovery state and undone window reductions.
     #[arg(long)]
     every: bool,
 }
@@ -88,13 +89,14 @@ pub(crate) struct CheckArgs {
     /// Controls to check [default: all].
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Seconds of transfers per control.
+    /// Duration of the transfers of each control, in seconds.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Repeat with further seeds until this many events are compared; fail after eight rounds.
+    /// Repeat with further seeds until at least this many events have been compared; fail if eight
+    /// seeds are not enough.
     #[arg(long, default_value_t = 0, value_name = "N")]
     events: u64,
-    /// Seed for the channels.
+    /// First seed for the losses of the emulated links.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 }

@@ -43,7 +43,7 @@ const TIMING: &str = "Timing";
     reason = "each is an option of the command"
 )]
 pub(crate) struct LinkArgs {
-    /// Scenario file with the links; replaces --rate, --delay, --queue and --loss.
+    /// Scenario file with a chain of links, in place of --rate, --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
     /// Override a key of the file, such as `link.radio.delay=20ms`; may be repeated.
@@ -104,9 +104,8 @@ pub(crate) struct LinkArgs {
     /// Channel losses away from the command [default: --loss].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file", help_heading = PER_DIRECTION)]
     loss_up: Option<String>,
-    /// Change the rate, delay, queue or loss at a time after the start:
-    /// '10s: loss=0.05 rate-down=1mbit'; the suffixes -down and -up select one direction. May be
-    /// repeated.
+    /// Change rate, delay, queue or loss at a time after the start: '10s: loss=0.05
+    /// rate-down=1mbit'. The suffixes -down and -up select one direction. May be repeated.
     #[arg(long, value_name = "TIME: CHANGES", help_heading = LINK)]
     at_time: Vec<String>,
     /// Run a shell command at each end of the link, on an isolated network.
@@ -116,18 +115,18 @@ pub(crate) struct LinkArgs {
     /// (IPv4 and IPv6).
     #[arg(long, conflicts_with_all = ["both", "at"], help_heading = COMMANDS_AND_NETWORKS)]
     internet: bool,
-    /// Forward UDP from LISTEN (PORT or ADDRESS:PORT) through the link to TARGET (HOST:PORT),
-    /// without root, until the command ends or on Ctrl-C. WHYLOSS_UDP holds the listening address.
+    /// Forward UDP from LISTEN (PORT or ADDRESS:PORT) through the link to TARGET (HOST:PORT), until
+    /// COMMAND ends or on Ctrl-C. Does not need root.
     #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"], help_heading = COMMANDS_AND_NETWORKS)]
     udp: Option<String>,
     /// Number of clients that share the link, each in its own network namespace.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200), help_heading = COMMANDS_AND_NETWORKS)]
     clients: u16,
-    /// Run a shell command at a node of the file; may be repeated. The run ends when the commands
+    /// Run a shell command at a node of PATH.toml; may be repeated. The run ends when the commands
     /// at the --leads nodes have ended.
     #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"], help_heading = COMMANDS_AND_NETWORKS)]
     at: Vec<(String, String)>,
-    /// End the run when the commands at these nodes end [default: all nodes given by --at].
+    /// End the run when the commands at these nodes have ended [default: all nodes of --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at", help_heading = COMMANDS_AND_NETWORKS)]
     leads: Vec<String>,
     /// Write the fate of every packet and an HTML page to this directory.
@@ -139,7 +138,8 @@ pub(crate) struct LinkArgs {
     /// Seed for queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = LINK)]
     seed: u64,
-    /// Largest delay that the emulator may add by itself; if it adds more, the run exits with 1.
+    /// Longest delay that the emulator itself may add to a packet; if it adds more, the command
+    /// exits with 1.
     #[arg(long, value_name = "TIME", default_value = "10ms", help_heading = TIMING)]
     late_bound: String,
     /// Stop all commands after this time, such as `60s`.
@@ -156,7 +156,8 @@ pub(crate) struct LinkArgs {
     /// Print the summary only if something went wrong.
     #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
-    /// Replay the packets logged in this directory through the same links, and compare their fates.
+    /// Send the packets logged in this directory through the same links again, in virtual time, and
+    /// exit with 1 if the fate or time of a packet differs.
     #[arg(long, value_name = "DIR", exclusive = true, help_heading = OUTPUT)]
     replay: Option<PathBuf>,
     /// Command to run behind the link, with its arguments.
@@ -172,10 +173,15 @@ const AFTER: &str = "CHANNEL:\n  \
                        recorded:NAME       model of a recorded link (see `whyloss list`)\n  \
                        pattern:PATH        recording\n  \
                        '{ kind = … }'      channel in scenario syntax\n\n\
-                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org\n\n\
-                     Each command finds its own address in the environment variable WHYLOSS_ADDRESS. WHYLOSS_SERVER and \
-                     WHYLOSS_CLIENT hold the addresses of the two ends. With a file, WHYLOSS_NODE holds the address of each \
-                     node, with the node's name for NODE, such as WHYLOSS_S1.";
+                     Environment variables of the commands:\n  \
+                       WHYLOSS_ADDRESS  the command's own address\n  \
+                       WHYLOSS_SERVER   address of the server; without --both, of this machine\n  \
+                       WHYLOSS_CLIENT   address of the client\n  \
+                       WHYLOSS_S1       with PATH.toml, address of the node `s1`; each node has such a variable\n  \
+                       WHYLOSS_UDP      with --udp, listening address\n\
+                     A 6 at the end of a name (WHYLOSS_SERVER6) gives the IPv6 address.\n\n\
+                     Needs root, except with --udp. --both and --at also run in a user namespace with access to /dev/net/tun.\n\n\
+                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org";
 
 fn at(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -11,22 +11,38 @@ use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
 
+const HELP: &str = "Tables:\n  \
+                      timing       lateness of packets on a full emulated link\n  \
+                      proxy        rate and lateness of `whyloss link --udp`\n  \
+                      tcp          goodput of the kernel's TCP and of simulated TCP\n  \
+                      diagnosis    verdicts of `whyloss diagnose` on captures of the kernel's TCP\n  \
+                      classifiers  receiver classifiers over sockets and in the simulator\n  \
+                      tolerance    lateness of arrivals that each classifier tolerates\n  \
+                      clocks       verdicts with clocks that differ\n  \
+                      damage       damaged payloads over UDP and UDP-Lite\n  \
+                      web          downloads with curl\n  \
+                      ways         the ways to run `whyloss link`\n  \
+                      traces       a link that stops for seconds\n  \
+                      faults       killed processes, full disks, forged packets\n\n\
+                    Needs root, iperf3, curl and python3.\n\n\
+                    Example: whyloss reality diagnosis timing --out reality.txt";
+
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct RealityArgs {
-    /// Tables to measure, such as `timing` or `diagnosis` [default: all].
+    /// Tables to measure, from the list below [default: all].
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
-    /// Run fewer and shorter tests.
+    /// Run fewer and shorter measurements.
     #[arg(long)]
     quick: bool,
-    /// Exit with 1 if a check fails. With --quick, checks that depend on an idle machine do not
-    /// count.
+    /// Exit with 1 if a check fails. With --quick, checks that need an idle machine do not count.
     #[arg(long)]
     require: bool,
     /// Write the results to this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Directory for logs [default: a temporary directory].
+    /// Directory for the logs of the emulated links [default: a temporary directory].
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Flood a receiver with packets.

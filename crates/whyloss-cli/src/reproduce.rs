@@ -20,12 +20,15 @@ use crate::nearest::nearest;
 use crate::progress::Bar;
 use crate::threads::{self, MOST_JOBS};
 
+const HELP: &str = "Example: whyloss reproduce cen-table-2";
+
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Replications of each scenario [default: the paper's number, or as many as its precision rule
-    /// requires].
+    /// Number of seeds of each scenario [default: as in the paper, or as many as its intervals
+    /// need].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Number of threads [default: one per core]. Does not affect results.
@@ -37,8 +40,8 @@ pub(crate) struct ReproduceArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` and exit. With --out, write plans and
-    /// scenarios there.
+    /// Print the experiment as a plan for `whyloss sweep`, without running it. With --out, write
+    /// plans and scenarios to that directory.
     #[arg(long)]
     plan: bool,
 }

@@ -22,21 +22,22 @@ use crate::interrupt::stop_on_interrupt;
 #[derive(Debug, Args)]
 struct FlowArgs {
     /// Transport protocol: `tfrc`, `iftp`, `rtp` (a video call), or a table with options: '{ kind =
-    /// "rtp", late = "100 ms" }'. Must match on both ends.
+    /// "rtp", late = "100 ms" }'. Give `send` and `recv` the same kind.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
     /// Loss classifier from `whyloss list`: a receiver classifier with TFRC, which runs in `recv`,
     /// or a sender classifier with IFTP, which runs in `send`.
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
-    /// Use UDP-Lite, which Linux supports before version 7.0.
+    /// Use UDP-Lite instead of UDP, so that the kernel verifies only the covered part of a packet.
+    /// Needs Linux before version 7.0, which removed UDP-Lite. Give it to both `send` and `recv`.
     #[arg(long)]
     udp_lite: bool,
-    /// Write statistics as JSON Lines to this file, every second and at the end; `-` writes
-    /// standard output.
+    /// Write statistics as JSON Lines to this file every second and at the end; `-` is standard
+    /// output.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Fail after the peer has been silent for this time.
+    /// Fail once nothing has arrived from the other end for this time.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
     /// At the end, score the verdicts against the true causes that `whyloss link --log` wrote to
@@ -45,7 +46,12 @@ struct FlowArgs {
     truth: Option<PathBuf>,
 }
 
+const SEND: &str = "Example: whyloss send 10.0.0.1:5000 --file film.mp4";
+
+const RECV: &str = "Example: whyloss recv 5000 --classifier trees --out film.mp4 --stats -";
+
 #[derive(Debug, Args)]
+#[command(after_help = SEND)]
 pub(crate) struct SendArgs {
     /// Address of `whyloss recv`.
     #[arg(value_name = "HOST:PORT")]
@@ -63,14 +69,15 @@ pub(crate) struct SendArgs {
     /// Size of a data packet, including IP and UDP headers.
     #[arg(long, value_name = "SIZE", default_value = "1200B")]
     packet: String,
-    /// Size of the part of each packet that the checksum covers (IFTP-W) [default: --packet].
+    /// Number of bytes of each packet that the checksum covers; damage in the rest is accepted
+    /// (IFTP-W) [default: --packet].
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
-    /// Traffic to send, in scenario syntax: `greedy`, `voice`, or '{ kind = "video", fps = 25, rate
-    /// = "400 kbit/s" }'.
+    /// Traffic to generate: `greedy` (always more data), `voice`, or a video in scenario syntax: '{
+    /// kind = "video", fps = 25, rate = "400 kbit/s" }'.
     #[arg(long, value_name = "APPLICATION", default_value = "greedy")]
     application: String,
-    /// Send this file instead of an application's data; `-` reads standard input.
+    /// Send this file instead of generated traffic; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "application")]
     file: Option<PathBuf>,
     /// Stop after this many packets.
@@ -88,18 +95,19 @@ pub(crate) struct SendArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = RECV)]
 pub(crate) struct RecvArgs {
     /// Address and port to listen on.
     #[arg(value_name = "[ADDRESS:]PORT")]
     at: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Write received data to this file, each packet at its offset; `-` writes standard output, in
+    /// Write received data to this file, each packet at its offset; `-` is standard output, in
     /// order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Size limit of the file at --out, and of the one at --arrivals. Further data is dropped and
-    /// counted.
+    /// Size limit of the --out file and of the --arrivals file. Further data is dropped and
+    /// counted, and the command exits with 1.
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     out_limit: String,
     /// Accept further sessions after the first, one at a time, even after one fails.
@@ -108,13 +116,13 @@ pub(crate) struct RecvArgs {
     /// Serve a page on localhost that shows rate and losses live, and print its address.
     #[arg(long)]
     live: bool,
-    /// Write every arrival and verdict as JSON Lines to this file; `-` writes standard output.
+    /// Write every arrival and verdict as JSON Lines to this file; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     arrivals: Option<PathBuf>,
-    /// Add this time to the clock of this end, to test clocks that differ.
+    /// Set the receiver's clock ahead by this time, to test classifiers with clocks that differ.
     #[arg(long, value_name = "TIME", default_value = "0s")]
     clock_offset: String,
-    /// Run this end's clock fast by this many parts per million (negative: slow).
+    /// Run the receiver's clock faster by this many parts per million, or slower if negative.
     #[arg(
         long,
         value_name = "PPM",

@@ -29,14 +29,18 @@ use crate::threads::{self, MOST_JOBS};
 /// The maximum number of printed points with missing runs.
 const MOST_SHOWN: usize = 5;
 
+const HELP: &str = "An interrupted sweep continues with the same command.\n\n\
+                    Example: whyloss reproduce mar-fig-4 --plan --out plans && whyloss sweep plans/mar-fig-4.toml --out rows";
+
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct SweepArgs {
     /// Plan of the sweep: a TOML file that names a scenario, axes, seeds and metrics.
     /// `whyloss reproduce --plan` prints examples.
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Directory for finished runs, for `rows.parquet` with a row per run, and for an HTML page
-    /// with each point and the missing runs.
+    /// Write `rows.parquet` (a row per run) and an HTML page to this directory. Finished runs are
+    /// kept there.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Number of threads [default: one per core]. Does not affect results.
@@ -45,7 +49,7 @@ pub(crate) struct SweepArgs {
     /// Save finished runs at least this often; a killed sweep loses no more work than this.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     every: Duration,
-    /// Serve the page on localhost while the sweep runs, and print its address.
+    /// Serve the HTML page on localhost while the sweep runs, and print its address.
     #[arg(long)]
     live: bool,
 }

@@ -36,7 +36,7 @@ fn read<T: Parser>() -> Result<T, clap::Error> {
     T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Gives the long help of a command the same layout whether or not its values have descriptions.
+/// Lays out the long help of a command equally, with and without descriptions of values.
 fn spacious(command: Command) -> Command {
     let about = command.get_about().cloned();
     let long = Resettable::from(about);

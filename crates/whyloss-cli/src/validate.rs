@@ -26,8 +26,7 @@ pub(crate) struct ValidateArgs {
     /// Exit with 1 if a simulator is missing or fails, or a difference has no known reason.
     #[arg(long)]
     require: bool,
-    /// Run only ns-2 and ns-3 cases whose kind and name contain this text, such as "NewReno,
-    /// dumbbell".
+    /// Run only ns-2 and ns-3 cases whose name contains this text, such as "NewReno, dumbbell".
     #[arg(
         long,
         value_name = "TEXT",

@@ -28,7 +28,7 @@ pub const ALL: Prefix = Prefix {
     length: 10,
 };
 
-/// The prefix of all IPv6 addresses of runs. Its first byte says unique local; the others are
+/// The prefix of all IPv6 addresses of runs: a unique local address (RFC 4193) that contains
 /// `whyloss`.
 const PREFIX6: [u8; 12] = *b"\xfdwhyloss\0\0\0\0";
 /// The length of the IPv6 prefix, in bits.

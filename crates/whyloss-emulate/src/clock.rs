@@ -47,7 +47,7 @@ pub(crate) fn processor() -> Option<f64> {
     None
 }
 
-/// A clock that shows the time since it was started.
+/// A clock that starts at zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     start: u64,

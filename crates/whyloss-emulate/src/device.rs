@@ -30,8 +30,8 @@ nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
 nix::ioctl_write_ptr_bad!(add_route, libc::SIOCADDRT, libc::rtentry);
 nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
 
-/// The number of packets that may wait in a TUN device for the emulator: a second and more of what
-/// it can forward.
+/// The number of packets that may wait in a TUN device for the emulator, which forwards them in
+/// more than a second.
 const QUEUE: i32 = 30_000;
 
 /// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to
@@ -81,14 +81,13 @@ pub(crate) struct Tun {
     name: String,
     /// The counters of the devices in its namespace.
     counters: File,
-    /// The drop counter of the device when it was made.
+    /// The value of the device's drop counter at its creation.
     dropped: u64,
 }
 
 impl Tun {
-    /// Makes the device, with IPv6 where the namespace has it. Without IFF_VNET_HDR the kernel
-    /// splits segments of offloads (GSO) before the device, so that each read is one packet of the
-    /// wire.
+    /// Creates the device, with IPv6 if the namespace has IPv6. Without IFF_VNET_HDR, the kernel
+    /// splits segments of offloads (GSO), so that each read returns one packet as on a wire.
     pub(crate) fn create(shape: Shape<'_>) -> io::Result<Self> {
         let Shape {
             name,
@@ -159,7 +158,7 @@ impl Tun {
         }
     }
 
-    /// Gives the host a packet. Returns whether the kernel took it.
+    /// Writes a packet to the host. Returns whether the kernel accepted it.
     pub(crate) fn write(&self, packet: &[u8]) -> bool {
         matches!((&self.file).write(packet), Ok(length) if length == packet.len())
     }
@@ -214,7 +213,7 @@ fn quiet(name: &str) {
     }
 }
 
-/// Gives a device that is up its IPv6 address, and the default route.
+/// Sets the IPv6 address and default route of a device that is up.
 fn ipv6(shape: Shape<'_>) -> io::Result<()> {
     let mut request = request(shape.name)?;
     let family = AddressFamily::Inet6;

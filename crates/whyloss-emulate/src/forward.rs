@@ -11,7 +11,7 @@ use crate::record::{Fate, Fault};
 use crate::rests::Rests;
 use crate::summary::Counter;
 
-/// A packet on its way.
+/// A packet between two hosts.
 #[derive(Debug)]
 pub(crate) struct Packet {
     pub(crate) data: Vec<u8>,
@@ -30,11 +30,11 @@ pub(crate) struct Packet {
 pub(crate) struct Due {
     scheduled: Time,
     pub(crate) transit: Transit<Packet>,
-    /// Whether the kernel took it.
+    /// Whether the kernel accepted the packet.
     pub(crate) taken: bool,
 }
 
-/// Moves packets.
+/// Carries packets between hosts over the links, and records their fates.
 pub(crate) struct Forwarder {
     pub(crate) clock: Clock,
     pub(crate) network: Network<Packet>,
@@ -53,8 +53,8 @@ pub(crate) struct Recorder {
 }
 
 impl Forwarder {
-    /// Takes a whole IP packet that host `from` sent to host `to`. All packets due by `now` must
-    /// have been delivered.
+    /// Offers a whole IP packet from host `from` to the first link on the way to host `to`. All
+    /// packets due by `now` must have been delivered.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
         let headers = Headers::read(&data);
         let (from, to) = ends;
@@ -84,8 +84,8 @@ impl Forwarder {
         }
     }
 
-    /// Gives hosts all packets that are due by now, `at_once` at a time, and returns the present
-    /// time. `write` sets for each whether the kernel took it.
+    /// Delivers all packets that are due by now, `at_once` at a time, and returns the present time.
+    /// `write` passes packets to the kernel, and sets `taken` of each.
     pub(crate) fn deliver(&mut self, at_once: usize, write: &mut dyn FnMut(&mut [Due])) -> Time {
         loop {
             let now = self.clock.now();
@@ -160,7 +160,7 @@ impl Recorder {
         self.ended(transit.hop, transit.payload, departed, fate, fault)
     }
 
-    /// Records that a packet's way has ended; returns its buffer.
+    /// Records the end of a packet's way, and returns the packet's buffer for reuse.
     fn ended(
         &mut self,
         hop: Hop,

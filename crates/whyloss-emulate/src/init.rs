@@ -29,7 +29,7 @@ use signal_hook::iterator::Signals;
 /// Names the role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Makes the process namespace; holds the process number of its parent.
+    /// Makes the process namespace. The number is the process id of its parent.
     Keeper(u32),
     /// Process 1 of the namespace.
     First,
@@ -119,8 +119,8 @@ pub fn play(
     supervise(role, &child, &mut signals)
 }
 
-/// Plays the role that this program's arguments ask for. Returns `None` if they ask for none; then
-/// `main` continues. `subcommand` is that of [`init_by`](crate::run::init_by).
+/// Runs the role that the program's arguments name. Returns `None` if they name none; then `main`
+/// continues. `subcommand` is that of [`init_by`](crate::run::init_by).
 ///
 /// # Errors
 /// Returns the errors of [`play`].
@@ -147,8 +147,8 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
         })
 }
 
-/// Makes mounts private and mounts `/proc` anew, so that it shows the own process namespace. If a
-/// step fails, the old mounts stay.
+/// Makes mounts private, and mounts a `/proc` that shows the new process namespace. If a step
+/// fails, the old mounts stay.
 fn own_mounts() {
     const NONE: Option<&str> = None;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;

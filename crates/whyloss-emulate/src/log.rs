@@ -353,7 +353,7 @@ impl Side {
         Ok(side)
     }
 
-    /// Moves a whole block to the file.
+    /// Writes a full block to the file.
     fn take(&mut self) -> Result<(), WriteError> {
         self.file.waiting.append(self.writer.get_mut());
         self.file.record_done()

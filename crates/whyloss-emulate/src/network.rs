@@ -154,7 +154,7 @@ impl Service {
     }
 }
 
-/// The links, the routes, and the packets in flight. `P` is what a packet carries.
+/// The links, the routes, and the packets in flight. `P` is the payload of a packet.
 #[derive(Debug)]
 pub struct Network<P> {
     links: Vec<Service>,
@@ -403,8 +403,8 @@ impl<P> Network<P> {
         self.settle(transit, bits, watch);
     }
 
-    /// Keeps a packet until it has crossed its link or the link reports its fate. Removes a lost
-    /// one.
+    /// Stores a packet until it has crossed its link, or until the link reports its fate. Removes a
+    /// lost packet.
     fn settle(
         &mut self,
         mut transit: Transit<P>,
@@ -430,8 +430,8 @@ impl<P> Network<P> {
 }
 
 impl Outcome {
-    /// Translates a fate for a log. `bits` are the damaged bits; `overflowed` says whether a
-    /// congestion loss was due to lack of room rather than an early drop.
+    /// Converts a fate for the log. `bits` are the damaged bits. `overflowed` tells a full queue
+    /// from an early drop.
     fn of(fate: Fate, bits: &[u32], overflowed: bool) -> Self {
         match fate {
             Fate::Delivered(at) => Self::Delivered(at),

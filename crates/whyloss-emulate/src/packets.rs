@@ -128,7 +128,7 @@ pub fn batches(directory: &Path) -> Result<Vec<Batch>, ArchiveError> {
     Ok(batches)
 }
 
-/// Hands on the log of a run in batches.
+/// Reads the log of a run, and passes its records to a function in batches.
 fn each(
     directory: &Path,
     mut take: impl FnMut(Batch) -> Result<(), ArchiveError>,

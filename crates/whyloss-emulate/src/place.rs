@@ -137,7 +137,7 @@ impl Ground {
         plans.iter().map(prefix).collect()
     }
 
-    /// Makes the hosts, without their commands.
+    /// Creates the hosts, without starting their commands.
     pub(crate) fn build(&self, plans: &[HostPlan]) -> Result<Vec<Place>, RunError> {
         let prefixes = self.prefixes(plans).into_iter();
         plans
@@ -273,7 +273,7 @@ impl Ground {
 
 /// The time that a command may take to listen.
 const LISTEN: Duration = Duration::from_secs(5);
-/// The time between two checks whether it listens.
+/// The time between two checks for a listening command.
 const POLL: Duration = Duration::from_millis(10);
 
 impl Place {

@@ -53,8 +53,9 @@ fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
-/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst). A sleeping core
-/// takes tens of microseconds to wake, and milliseconds in a virtual machine whose host is busy.
+/// Asks the kernel to keep idle cores awake (Documentation/power/pm_qos_interface.rst). A sleeping
+/// core takes tens of microseconds to wake, and milliseconds in a virtual machine whose host is
+/// busy.
 fn awake() -> Option<File> {
     let path = "/dev/cpu_dma_latency";
     let mut file = OpenOptions::new().write(true).open(path).ok()?;

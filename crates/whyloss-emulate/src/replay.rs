@@ -58,7 +58,7 @@ pub fn replay(plans: &[LinkPlan], seed: u64, mut records: Vec<Record>) -> Replay
 }
 
 impl Replayed {
-    /// Compares the fates that a link reports later with the log, each at its time, up to `now`.
+    /// Compares the fates that a link reports up to `now` with the log, including their times.
     fn tell(&mut self, link: &mut Service, now: Time, records: &[Record], waited: &[usize]) {
         while link.next_event() <= now && link.next_event() < Time::MAX {
             let at = link.next_event();
@@ -281,8 +281,8 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Every packet has one record at each link that it reached, and the replayed links give
-        /// the same answers.
+        /// Checks that the log has one record per packet and link, and that a replay gives each
+        /// packet the fate and times in the log.
         #[test]
         fn links_answer_again_as_they_did(
             kinds in prop::collection::vec(0..LINKS.len(), 1..4),

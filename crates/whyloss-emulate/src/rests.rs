@@ -52,7 +52,7 @@ impl Rests {
 mod tests {
     use super::*;
 
-    /// Turns `gap` apart, each at once after its rest; how many rested.
+    /// Runs `turns` turns `gap` ns apart, and returns the number of turns that rested.
     fn rests(rests: &mut Rests, gap: u64, turns: u32) -> u32 {
         let mut rested = 0;
         for _ in 0..turns {

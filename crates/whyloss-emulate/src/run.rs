@@ -79,7 +79,7 @@ pub struct Done {
     /// The exit code of each host's command, with 128 added to a signal. `None` for the outside,
     /// and for commands that the run ended.
     pub exits: Vec<(String, Option<u8>)>,
-    /// Whether the run was ended from outside, or by its longest time.
+    /// Whether the run was stopped by a signal, or at its time limit.
     pub cut_short: bool,
 }
 
@@ -269,7 +269,7 @@ pub fn run(
     })
 }
 
-/// Makes the hosts. If another run takes the same addresses at the same time, finds others.
+/// Creates the hosts. If another run takes the same addresses at the same time, uses others.
 fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
         let ground = Ground::find(count, mtu)?;
@@ -283,7 +283,8 @@ fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place
     Err(RunError::NoAddresses)
 }
 
-/// Starts the commands: those that do not lead first, and the others when these listen.
+/// Starts the commands. Those that do not lead start first; the leading ones start once these
+/// listen on a port.
 fn start(
     ground: &Ground,
     plan: &Plan,
@@ -408,7 +409,7 @@ fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> i
     Ok(true)
 }
 
-/// Gives packets to the devices of their hosts.
+/// Returns a function that writes packets to the devices of their hosts.
 fn write(places: &[Place]) -> impl FnMut(&mut [Due]) {
     |packets| {
         for Due { transit, taken, .. } in packets {
@@ -417,7 +418,7 @@ fn write(places: &[Place]) -> impl FnMut(&mut [Due]) {
     }
 }
 
-/// Returns the host that owns an address: the host whose range has it, else the outside.
+/// Returns the index of the host whose range contains the address, else that of the outside host.
 fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
     let address = ipv4_of(address);
     let within = |place: &Place| address.is_some_and(|address| place.prefix.contains(address));

@@ -242,8 +242,8 @@ impl Links {
     }
 }
 
-/// Adds what a scenario must have and a run does not need. Returns the settings in addition to a
-/// text that was read from `file`, and the traces that both name, under new names.
+/// Replaces the trace files of rates by new names. Returns the changed settings for the text read
+/// from `file`, and the content of each trace under its new name.
 fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut traces = Vec::new();
@@ -271,6 +271,8 @@ fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     (all, traces)
 }
 
+/// Adds the keys that a scenario needs and a run does not: the duration, and a flow between the
+/// ends.
 fn whole(text: &str) -> String {
     let Ok(table) = text.parse::<toml::Table>() else {
         // The scenario parser says what is wrong with it.

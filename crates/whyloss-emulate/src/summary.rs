@@ -119,7 +119,7 @@ impl Counter {
         }
     }
 
-    /// Records that a packet left its last link later than scheduled, by this time.
+    /// Records by how much later than scheduled a packet left its last link.
     pub(crate) fn late(&mut self, by: Duration) {
         self.lateness.saturating_record(by.as_nanos().max(1) as u64);
     }

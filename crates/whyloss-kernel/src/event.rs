@@ -85,9 +85,10 @@ pub struct Event {
     pub acked: u32,
     /// The round-trip time of the acknowledgement in µs, if it has one.
     pub rtt_us: Option<u32>,
-    /// The smallest round-trip time that the program knows, in µs.
+    /// The lowest round-trip time that the program has measured, in µs.
     pub min_rtt_us: Option<u32>,
-    /// The round-trip time that the program compares with it, in µs; 0 before the first.
+    /// The round-trip time that the program compares with `min_rtt_us`, in µs; 0 before the first
+    /// sample.
     pub used_rtt_us: u32,
     /// The congestion window, in segments.
     pub cwnd: u32,
@@ -118,7 +119,7 @@ pub struct Event {
     pub cut: Cut,
 }
 
-/// A verdict with the odds of congestion.
+/// The window reduction that the odds of congestion led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// The share of the full reduction that was made, in thousandths.
@@ -147,9 +148,10 @@ pub struct Counts {
     pub wireless: u32,
     /// The number of losses called congestion.
     pub congestion: u32,
-    /// The number of losses of either cause that a timeout found.
+    /// The number of losses of either cause that were detected by a timeout.
     pub timeouts: u32,
-    /// The number of reductions without a loss (ECN, the host's own queue).
+    /// The number of window reductions without a loss: at ECN marks, or when the host's own queue
+    /// was full.
     pub marks: u32,
 }
 

@@ -75,7 +75,7 @@ pub struct EventLink {
     /// Whether every packet that is sent arrives, and in the order of sending.
     is_orderly: bool,
     served: u64,
-    /// The kind of the last packet that `poll` returned, if it took the link's time.
+    /// The kind of the last packet that `poll` returned, if the link transmitted it.
     told: Option<u8>,
     /// Whether the last packet that `poll` returned was lost because the queue was full.
     overflowed: bool,
@@ -89,7 +89,7 @@ pub struct EventLink {
     again: Option<Time>,
 }
 
-/// Records what a channel did to a packet.
+/// The effect of a channel on one packet, for a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Whether the channel was in its bad state; `None` for channels without two states.
@@ -351,7 +351,7 @@ impl EventLink {
         self.overflowed
     }
 
-    /// Records from now on what the channel does to each packet, for [`Self::take_met`]. Only for
+    /// Records the channel's effect on each packet from now on, for [`Self::take_met`]. Only for
     /// links that copy no packet.
     pub fn keep_what_packets_meet(&mut self) {
         self.met = Some(BTreeMap::new());
@@ -395,7 +395,8 @@ impl EventLink {
         }
     }
 
-    /// Does the work of [`Self::advance`] when packets may wait.
+    /// Starts transmissions up to `now`: the part of [`Self::advance`] for a queue that may hold
+    /// packets.
     fn start_all(&mut self, now: Time) {
         loop {
             let somebody = self.turns.len() > 0;
@@ -561,7 +562,7 @@ impl EventLink {
 const DELIVERED: u8 = 0;
 const DAMAGED: u8 = 1;
 const LOST: u8 = 2;
-/// A flag that is added to one of these kinds.
+/// The flag of an ECN mark, added to one of the kinds above.
 const MARKED: u8 = 4;
 
 /// Returns the fate that comes at `when`.

@@ -55,7 +55,7 @@ pub struct Handover {
     pub in_order: bool,
 }
 
-/// Says what happens to the packets that wait at a handover.
+/// The fate of the packets that wait at a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backlog {
     /// The new link sends the packets.

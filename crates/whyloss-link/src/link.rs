@@ -49,7 +49,7 @@ pub struct LinkSpec {
     pub handovers: Vec<Handover>,
 }
 
-/// Says what happens to a packet that was offered to a link.
+/// The fate of a packet that was offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrives undamaged at the far end at this time.
@@ -120,19 +120,20 @@ struct Rest {
     held: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
-    /// The packet last offered, if it was dropped for not being ECN-capable as far as the link
-    /// knew.
+    /// The packet last offered, if the queue dropped it because the link took it for not
+    /// ECN-capable.
     pardonable: Option<Pardonable>,
     /// Whether only the queue can ever delay or drop a packet.
     steady: bool,
-    /// Whether the second packet of a size in a row that goes the long way opens the shortcut.
+    /// Whether two packets of one size in a row, offered without the shortcut, turn it on.
     opens: bool,
 }
 
 /// A packet that a queue dropped, but would have marked if it were ECN-capable.
 #[derive(Clone, Copy, Debug)]
 struct Pardonable {
-    /// The first bit that was damaged before the queue.
+    /// The offset of the first bit damaged before the queue, from the packet's start; `None` if
+    /// none is.
     damaged: Option<u32>,
 }
 
@@ -218,7 +219,7 @@ impl Link {
         self.transmit::<false>(now, size)
     }
 
-    /// Does what [`Self::offer`] does when a channel or a discipline may refuse the packet before
+    /// Offers a packet as [`Self::offer`] does, if a channel or a discipline may refuse it before
     /// the queue. One function covers the way to the arrival, because RED took more instructions in
     /// separate functions.
     #[inline(never)]
@@ -258,7 +259,7 @@ impl Link {
         Some(self.admit(now, size, packet.damaged))
     }
 
-    /// Does what [`Self::transmit`] does, at the opportunities of a trace.
+    /// Transmits a packet as [`Self::transmit`] does, at the opportunities of a trace.
     #[inline(never)]
     fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
         self.transmit::<true>(now, size)

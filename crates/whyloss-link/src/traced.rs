@@ -111,7 +111,7 @@ impl Opportunities {
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
     opportunities: Opportunities,
-    /// The opportunity in use, and the bytes left in it.
+    /// The index of the opportunity in use, and the bytes that it has left.
     current: u64,
     left: u32,
 }
@@ -125,8 +125,8 @@ impl Replay {
         }
     }
 
-    /// Gives a packet its opportunities from `free` on. Returns the times at which its first and
-    /// its last byte leave.
+    /// Uses opportunities from `free` on for a packet. Returns the times at which its first and its
+    /// last byte leave.
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         if self.left == 0 || self.opportunities.at(self.current) < free {
             let next = self.current + u64::from(self.left == 0);

@@ -61,7 +61,7 @@ impl Acknowledgements {
         self.lose_for(named, false);
     }
 
-    /// Does what [`Self::lose`] does, with a loss that ends persistent congestion.
+    /// Reports a loss as [`Self::lose`] does, as persistent congestion.
     pub fn lose_persistently(&mut self, named: bool) {
         self.lose_for(named, true);
     }

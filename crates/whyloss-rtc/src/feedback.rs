@@ -28,7 +28,7 @@ use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
 
-/// The number of packets that may still be reported.
+/// The number of latest packets whose feedback is accepted; older packets are forgotten.
 const RING: u64 = 1 << 13;
 /// The number of reports passed on at a time.
 const BATCH: usize = 256;

@@ -85,14 +85,15 @@ pub enum Event<'a> {
         at: Time,
         /// The packet as it reached the link.
         packet: &'a Packet,
-        /// The number of packets that waited then; zero unless [`Observer::QUEUE_LENGTH`].
+        /// The number of packets in the queue at this time, without the one in transmission. It is
+        /// 0 unless [`Observer::QUEUE_LENGTH`] is true.
         waiting: usize,
         /// The fate of the packet.
         fate: Fate,
         /// Whether the link's queue marks the packet (ECN) and lets it pass.
         marked: bool,
     },
-    /// A data packet reached its sink, which took it.
+    /// A data packet reached its sink, which accepted it.
     Arrived {
         /// The index of the flow in the scenario.
         flow: usize,
@@ -100,7 +101,7 @@ pub enum Event<'a> {
         at: Time,
         /// The packet that arrived.
         packet: &'a Packet,
-        /// The sink's classifier, after it has seen the packet.
+        /// The sink's classifier in its state after this packet; `None` if the flow has none.
         classifier: Option<&'a Classifier>,
     },
     /// A data packet reached its sink, which dropped it for damage within its coverage.
@@ -153,7 +154,8 @@ pub trait Watch {
     fn on(&mut self, event: &Event<'_>);
 }
 
-/// Watches a run and says what it needs, so that the engine compiled for it does no more.
+/// Watches a run, and states its needs in constants. The engine is compiled for them, and does no
+/// other work.
 pub trait Observer: Watch {
     /// The order in which the observer needs events.
     const ORDER: Order = Order::Flow;

@@ -40,7 +40,7 @@ impl OutputError {
 /// The suffix of [`Whole`] files until they are whole: `.NAME.PROCESS.tmp`.
 const UNFINISHED: &str = ".tmp";
 
-/// The list of what runs wrote into a directory, one name a line.
+/// The list of files that runs wrote into a directory, one name per line.
 const WRITTEN: &str = ".whyloss-files";
 
 /// No list of ours is longer, in bytes.
@@ -234,7 +234,7 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
     Whole::create(&directory.join("probe"))?.file.metadata()
 }
 
-/// Removes what earlier runs wrote into a directory.
+/// Removes the files that earlier runs wrote into a directory.
 ///
 /// Runs note the names of their files and directories ([`note`]). A noted directory with a note of
 /// its own is renewed too, and removed if it is then empty. A file that is not noted stays. If the
@@ -274,7 +274,7 @@ pub fn is_noted(directory: &Path, path: &Path) -> io::Result<bool> {
     Ok(at.is_file() || at.join(WRITTEN).is_file())
 }
 
-/// Removes what is noted in a directory, and in its directories that are noted or for seeds.
+/// Removes the noted files in a directory, and in its directories that are noted or for seeds.
 fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
     let list = directory.join(WRITTEN);
     let is_ours = |list: &Path| {

@@ -70,7 +70,7 @@ use crate::decider::{
     Known, Line, Lookup, OutsideReceiver, OutsideSender, RECEIVERS, SENDERS, SenderDecider,
 };
 
-/// Builds what a line names, with the given values instead of the defaults.
+/// Builds the algorithm of a line, with the given values in place of the defaults.
 type Build<X> = dyn Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync;
 
 /// A named algorithm from outside, with its description and its constructor.
@@ -135,7 +135,7 @@ pub trait Labelled: Sized {
     fn labelled(self, label: &Arc<str>) -> Self;
 }
 
-/// Makes a controller at its start.
+/// Creates a controller from its start values.
 type Make = dyn Fn(&Start) -> Box<dyn Boxed> + Send + Sync;
 
 /// Makes controllers from outside, one for each flow of each run.

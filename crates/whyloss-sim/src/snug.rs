@@ -13,7 +13,7 @@ pub(crate) fn insert<T>(list: &mut Vec<T>, place: usize, item: T) {
     list.insert(place, item);
 }
 
-/// Gives back the memory of a list that was long and is empty.
+/// Frees the memory of a list that was long and is empty.
 pub(crate) fn tidy<T>(list: &mut Vec<T>) {
     if list.is_empty() && list.capacity() > 8 {
         *list = Vec::new();

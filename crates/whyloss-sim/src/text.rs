@@ -20,8 +20,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Escapes what [`printable`] does, and tabs and line ends, so that a name cannot imitate another
-/// line or column.
+/// Escapes the characters of [`printable`], tabs and line ends, so that a name cannot imitate
+/// another line or column.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }

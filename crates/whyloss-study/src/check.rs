@@ -51,7 +51,7 @@ impl Check {
 }
 
 impl Line {
-    /// Checks that every mean lies within `allowed` of `value`.
+    /// Checks that every mean differs from `value` by at most `allowed`.
     pub fn near(&self, value: f64, allowed: f64) -> Check {
         Check::of([self], |[line]| {
             line.every(|mean| (mean - value).abs() <= allowed)

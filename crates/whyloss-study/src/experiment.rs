@@ -89,8 +89,7 @@ impl<'a> Context<'a> {
         self.seeds
     }
 
-    /// Returns whether the user chose the number of seeds, so that no rule of precision overrides
-    /// it.
+    /// Returns whether the user chose the number of seeds. Then no rule of precision overrides it.
     pub fn seeds_are_exact(&self) -> bool {
         self.exact
     }

@@ -200,7 +200,7 @@ impl<R> Runs<R> {
         self.gather((what, unit), lines)
     }
 
-    /// Reads one line from the runs of `of_line` and gives it another id and name.
+    /// Returns a line with its own id and name, measured by `of` on the runs of the line `of_line`.
     pub fn read_off(
         &self,
         of_line: &str,

@@ -323,7 +323,8 @@ impl Line {
         }
     }
 
-    /// Returns how far its means exceed the other's, in %, with the interval of a ratio of means:
+    /// Returns the excess of this line's means over the other's, in %, with the interval of a ratio
+    /// of means:
     ///
     /// ```text
     /// 100·(ȳ/x̄ − 1)  ±  100·t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ, shared seeds i
@@ -433,7 +434,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Creates lines that measure `what` in `unit`.
+    /// Creates lines with the heading `what` and the unit `unit`.
     pub fn new(
         what: &str,
         unit: &'static str,

@@ -219,8 +219,8 @@ impl Metric {
         }
     }
 
-    /// Evaluates the metric on a run. `flows` replaces the selected flows where no `@` names them.
-    /// With one value per flow it returns the first one that exists.
+    /// Evaluates the metric on a run. `flows` replaces the selected flows, unless an `@` names
+    /// them. Of one value per flow, returns the first that exists.
     pub fn of(&self, run: &Observed<'_>, flows: Option<&str>) -> Option<f64> {
         match run.value(&self.of, flows.or(self.flows.as_deref())) {
             Values::One(value) => value,

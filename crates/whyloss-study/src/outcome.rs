@@ -192,10 +192,10 @@ pub struct Claim {
 /// Decides whether a claim counts towards the score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Weight {
-    /// Counts: the paper's statement in the reading that its words suggest.
+    /// Counts towards the score: the paper's statement in its literal reading.
     #[default]
     Counted,
-    /// Does not count: the statement in another reading, as additional evidence.
+    /// Does not count towards the score: another reading of the statement, as additional evidence.
     Beside,
     /// Marks a claim that holds for any result; it does not count towards the score.
     Foregone,

@@ -149,7 +149,7 @@ fn usual_confidence() -> f64 {
 }
 
 impl Plan {
-    /// Parses a plan whose scenario files lie next to it.
+    /// Parses a plan whose scenario files are in the same directory.
     ///
     /// # Errors
     /// Returns an error if `text` is not a valid plan, or a scenario file cannot be read.
@@ -176,7 +176,7 @@ impl Plan {
         Self::new(file, first, document, read)
     }
 
-    /// Parses a plan for a scenario in memory, so that `text` names no file.
+    /// Parses a plan for a scenario in memory; `text` must not name a file.
     ///
     /// # Errors
     /// Returns an error if `text` is not a valid plan.

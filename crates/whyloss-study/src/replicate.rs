@@ -80,8 +80,8 @@ impl Context<'_> {
         )
     }
 
-    /// Does `work` for every item under the seeds `1..=seeds` in parallel, and returns one list per
-    /// item. Items reuse results that this invocation has for the same `key`.
+    /// Runs `work` for every item and each seed in `1..=seeds`, in parallel, and returns one list
+    /// per item. Items reuse results that this invocation has for the same `key`.
     ///
     /// Seeds form the outer loop, so that work stopped half-way covers the first seeds of every
     /// item.
@@ -187,7 +187,7 @@ impl Context<'_> {
         lists
     }
 
-    /// Does the missing work under the seeds `1..=seeds` of every item.
+    /// Runs the missing work of every item for the seeds `1..=seeds`.
     fn work<I: Sync, T: Send + Sync + 'static>(
         &self,
         items: &[I],

@@ -44,7 +44,7 @@ use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 pub use row::{Failure, Row};
 pub use suite::Suite;
 
-/// Describes what to compare, and how thoroughly.
+/// Selects the comparisons, and their thoroughness.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The suites to compare with.

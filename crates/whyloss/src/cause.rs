@@ -41,7 +41,7 @@ impl Confusion {
         Self { counts }
     }
 
-    /// Counts a loss with its true cause and the verdict on it.
+    /// Counts a loss by its true cause and its verdict.
     pub fn record(&mut self, truth: Cause, verdict: Cause) {
         self.counts[truth as usize][verdict as usize] += 1;
     }

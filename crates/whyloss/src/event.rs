@@ -88,7 +88,7 @@ macro_rules! event {
 }
 
 event! {
-    /// A packet leaves, for the first time or as a retransmission.
+    /// Reports that a packet leaves, for the first time or as a retransmission.
     SentEvent of {
         /// The time at which the packet leaves.
         now: Time,
@@ -101,13 +101,13 @@ event! {
         in_flight: u64 = 0,
         /// Whether the packet is a retransmission.
         retransmission: bool = false,
-        /// Whether the sender has no more data although the window would allow it.
+        /// Whether the window allows more data than the application has supplied.
         app_limited: bool = false,
     }
 }
 
 event! {
-    /// An acknowledgement arrives.
+    /// Reports that an acknowledgement arrives.
     AckEvent of {
         /// The arrival time of the acknowledgement.
         now: Time,
@@ -134,7 +134,7 @@ event! {
         /// The time at which the receiver sent the acknowledgement, on the receiver's clock and at
         /// its precision, if known (RFC 7323 TSval).
         receiver_stamp: Option<Time> = None,
-        /// Whether the sender has no more data although the window would allow it.
+        /// Whether the window allows more data than the application has supplied.
         app_limited: bool = false,
         /// Whether a recovery is in progress. Still true for the acknowledgement that ends it.
         in_recovery: bool = false,
@@ -146,11 +146,11 @@ event! {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Detection {
-    /// Acknowledgements of later packets showed the loss: duplicates, SACK, RFC 9002's packet
-    /// threshold.
+    /// Later packets were acknowledged (duplicate acknowledgements, SACK, RFC 9002's packet
+    /// threshold).
     Duplicates,
-    /// The time showed the loss: a later packet was acknowledged, and this one was in flight too
-    /// long (RFC 9002's time threshold, Vegas's fine-grained timeout).
+    /// A later packet was acknowledged, and this one has been in flight for too long (RFC 9002's
+    /// time threshold, Vegas's fine-grained timeout).
     TimeThreshold,
     /// The retransmission timer expired.
     Timeout,

@@ -123,7 +123,7 @@ pub struct LossTracker<C> {
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     loss: Loss,
-    /// New packets up to and including the one that revealed the gap.
+    /// The value of the tracker's `news` at the packet that revealed the gap, that packet included.
     news: u64,
 }
 

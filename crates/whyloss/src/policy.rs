@@ -99,7 +99,7 @@ pub struct UnderPolicy<C = AnyController> {
 }
 
 impl<C: Controller> UnderPolicy<C> {
-    /// Puts `controller` under `policy`.
+    /// Creates the combination of `controller` and `policy`.
     pub fn new(controller: C, policy: WirelessPolicy) -> Self {
         Self {
             controller,

@@ -32,7 +32,7 @@ struct Cost {
     events: f64,
 }
 
-/// Measures what each shortcut saves, and returns a table.
+/// Measures the savings of each shortcut, and returns a table.
 pub(super) fn table(bar: &Bar) -> Result<String, BenchError> {
     bar.expect(NETWORKS.len() as u64 * (1 + Shortcut::ALL.len() as u64));
     let mut whole = Vec::new();

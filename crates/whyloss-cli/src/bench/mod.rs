@@ -38,12 +38,12 @@ pub(crate) struct BenchArgs {
     /// Workload to measure; may be repeated [default: all].
     #[arg(long = "workload", value_enum, value_name = "NAME")]
     workloads: Vec<Workload>,
-    /// Take seconds instead of minutes: shorter runs, at most 1,000 flows, one repetition, and
-    /// instruction counts only for Whyloss on the dumbbell.
+    /// Measure for seconds instead of minutes: shorter runs, at most 1,000 flows, one repetition,
+    /// and instruction counts only for Whyloss on the dumbbell.
     #[arg(long)]
     quick: bool,
-    /// Run each engine shortcut on and off, and report only the instructions and events it saves.
-    /// Needs valgrind.
+    /// Instead, report how many instructions and events each shortcut of the engine saves. Needs
+    /// valgrind.
     #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
     ablate: bool,
     /// Exit with 1 if ns-2, ns-3 or valgrind is missing, or if a run of ns-2 or ns-3 fails.
@@ -272,8 +272,7 @@ fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchE
     Ok(results)
 }
 
-/// Calls `what` for each simulator on each network. A peer that fails on a network is skipped there
-/// from then on.
+/// Calls `what` for each simulator on each network. Skips a peer on a network where it has failed.
 fn each(
     tasks: &mut [Task],
     rows: &mut [Row],

@@ -29,7 +29,7 @@ fn exactly(value: Option<f64>) -> Option<Spread> {
     Spread::of(value)
 }
 
-/// Returns one table per metric, then what is not per network.
+/// Returns one table per metric, then the results that do not belong to a network.
 pub(crate) fn table(results: &Results) -> String {
     let mut text = networks(results);
     if let Some((few, many, growth)) = results.growth() {

@@ -26,8 +26,8 @@ pub(crate) struct FitArgs {
     /// captures, qlogs, or rate traces.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Quantity to model. `rate` and `delay` read a table with one number per row; `delay` also
-    /// reads the log of an emulated link or the trace of a run, and an empty cell as a loss.
+    /// Quantity to model. `rate` and `delay` read a table with one number per row. `delay` also
+    /// reads logs of emulated links and traces of runs; an empty cell is a lost packet.
     #[arg(long, value_enum, default_value_t = Law::Channel)]
     law: Law,
     /// Table column to read [default: received, lost, number or sequence for `channel`; rate for
@@ -37,27 +37,27 @@ pub(crate) struct FitArgs {
     /// Unit of the column [default: bit/s for rates, s for delays].
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// Link in the log whose delays to fit [default: the one with most packets].
+    /// With `--law delay`, link of a log whose delays to fit [default: the link with most packets].
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// Rate of the link, such as `10mbit`: subtract each packet's transmission time from the delays
-    /// in a log or trace.
+    /// With `--law delay`, rate of the link, such as `10mbit`; subtracts each packet's transmission
+    /// time at this rate from its delay.
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
     /// Time between packets or between rates, such as `100ms`, if the recording has no times.
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
-    /// Skip trials whose share of lost packets (0 to 1) is below this.
+    /// Skip trials whose share of lost packets (0 to 1) is below this value.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     loss_from: f64,
-    /// Skip trials whose share of lost packets (0 to 1) is this or more.
+    /// Skip trials whose share of lost packets (0 to 1) is this value or more.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     loss_to: Option<f64>,
-    /// Trials to fit, counting from 0.
+    /// Trials to fit. A trial is one uninterrupted sequence of packets; the first has number 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
-    /// Test the fit on the trials that --rows leaves out. Print how many pass the loss-run test,
-    /// the good-run test, and both.
+    /// With `--rows even` or `--rows odd`, test the model on each of the other trials, and print
+    /// how many trials pass each test.
     #[arg(long)]
     judge: bool,
     /// Write an HTML page with figures to this directory.
@@ -72,7 +72,10 @@ pub(crate) struct FitArgs {
 }
 
 const HELP: &str = "Each model is fitted to nine tenths of the recording and scored on the other tenth, ten times. \
-                    The simplest model is chosen whose score is close to the best and that no test rejects.";
+                    The simplest model is chosen whose score is close to the best and that no test rejects. One test \
+                    compares the lengths of runs of lost packets with those that the model gives, the other the \
+                    lengths of runs of good packets; each rejects at a significance of 1 %.\n\n\
+                    Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- curl -O https://example.org";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Law {

@@ -19,7 +19,7 @@ use crate::live::Live;
 use crate::live::history::{History, Sample};
 use crate::run::picture::Timeline;
 
-/// The number of rows in a batch.
+/// The number of rows of the log that are drawn at a time.
 const ROWS: usize = 1 << 14;
 /// The maximum number of links that the page draws.
 const MOST_DRAWN: usize = 12;

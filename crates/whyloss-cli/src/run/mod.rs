@@ -32,9 +32,12 @@ use crate::progress::Simulated;
 use crate::threads::{self, MOST_JOBS};
 use whyloss_study::results::{Results, Seed};
 
+const HELP: &str = "Example: whyloss run scenario.toml --set link.radio.channel.loss=0.01 --seeds 10 --out results";
+
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct RunArgs {
-    /// Scenario file, whose keys `whyloss schema` describes; `-` reads standard input.
+    /// Scenario file; `-` is standard input. `whyloss schema` prints all keys.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// First seed [default: from the file, or 1].
@@ -56,11 +59,11 @@ pub(crate) struct RunArgs {
     /// (SVG) and results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// While running, and then until Ctrl-C, serve the results page on localhost, and print its
-    /// address.
+    /// Serve the results page on localhost, and print its address. The page stays until Ctrl-C.
     #[arg(long)]
     watch: bool,
-    /// Simulate event by event, without shortcuts: same results, several times slower.
+    /// Simulate event by event, without shortcuts. The results are the same, but take several times
+    /// as long.
     #[arg(long)]
     plain: bool,
     /// Output format: tables, one JSON object, or CSV with one row per value and seed.

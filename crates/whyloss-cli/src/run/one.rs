@@ -21,15 +21,16 @@ use crate::progress::Simulated;
 /// Options for trace and capture files.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues to
-    /// this directory, in a subdirectory `seed-N` per seed if there are several.
+    /// Write four tables to this directory: `sources` (windows and rates), `arrivals`, `losses`
+    /// (with causes and verdicts) and `links` (queues and fates). Several seeds get a subdirectory
+    /// `seed-N` each.
     #[arg(long, value_name = "DIR")]
     pub(super) trace: Option<PathBuf>,
     /// Format of the trace tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
-    /// Write at most one row per flow or link in each interval of this length, such as `10ms`;
-    /// losses are always written.
+    /// Write at most one row per flow or link in each interval of this length, such as `10ms`, but
+    /// all losses.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
     trace_thin: Option<Duration>,
     /// Start the trace at this simulated time, such as `10s` [default: 0s].
@@ -38,8 +39,8 @@ pub(super) struct WriteArgs {
     /// End the trace at this simulated time [default: the end of the run].
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_to: Option<Duration>,
-    /// Write a capture (pcapng) of each link to this directory, in a subdirectory `seed-N` per seed
-    /// if there are several.
+    /// Write a capture (pcapng) of each link to this directory. Several seeds get a subdirectory
+    /// `seed-N` each.
     #[arg(long, value_name = "DIR")]
     pub(super) pcap: Option<PathBuf>,
 }

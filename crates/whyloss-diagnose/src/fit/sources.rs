@@ -306,8 +306,8 @@ pub fn delays(path: &Path, link: Option<&str>) -> Result<LinkDelays, Error> {
     })
 }
 
-/// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Packets lost to
-/// congestion or to an unclear cause are left out.
+/// Returns a recording of the losses that `diagnosis` attributes to the link, with one trial per
+/// flow. Omits packets lost to congestion or to an unclear cause.
 pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     let mut recording = Recording::default();
     let (mut congested, mut untold) = (0, 0);

@@ -93,7 +93,8 @@ impl Copies {
     }
 }
 
-/// The fields that a copy shares with its original.
+/// The fields that are equal in a packet and in its second capture: the IPv4 identification and
+/// the segment.
 struct Known<'a>(Option<u16>, &'a Segment);
 
 impl Hash for Known<'_> {

@@ -8,7 +8,7 @@ use whyloss::{Duration, Time};
 use super::EndpointError;
 use super::wire::{Refusal, Terms};
 
-/// The time for which a cookie holds; it may hold up to twice as long.
+/// The shortest time for which a cookie is valid; the longest is twice this.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
 
 /// Returns the meaning of a refusal to the sender.

@@ -47,7 +47,7 @@ const MOST_DAMAGED: usize = 4_096;
 /// Maximum number of answers that wait for the host. A host that takes them after each datagram
 /// never reaches it.
 const MOST_ANSWERS: usize = 64;
-/// This end's time at its start, so that clocks can be set back by a day.
+/// The receiver's clock at its start. A positive value allows clock offsets down to minus one day.
 const EPOCH: Duration = Duration::from_secs(86_400);
 
 /// The state machine of a session's transport.
@@ -68,7 +68,7 @@ struct Session {
     bytes_before: u64,
 }
 
-/// The faults that make a session fail although it ended regularly.
+/// The faults that make a session fail even if the sender ended it.
 #[derive(Clone, Copy, Default)]
 struct Faults {
     wrong: u64,
@@ -136,7 +136,8 @@ impl ReceivingEnd {
         &self.received
     }
 
-    /// Does what is due at `now`. With `once`, returns the outcome when the session has ended.
+    /// Handles timers that are due at `now`. With the option `once`, returns the outcome after the
+    /// session has ended.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written.
@@ -313,7 +314,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// Handles a datagram; returns `None` if it is ignored.
+    /// Handles a datagram; returns `None` if it was ignored.
     fn taken(
         &mut self,
         now: Time,

@@ -53,7 +53,7 @@ impl Seen {
     }
 }
 
-/// Returns the word and the bit of a number.
+/// Returns the index of the word that holds the bit of `number`, and a mask of this bit.
 fn place(number: u64) -> (usize, u64) {
     let at = number % WINDOW;
     ((at / 64) as usize, 1 << (at % 64))

@@ -58,7 +58,7 @@ pub struct Sent {
     pub at: f64,
     /// Whether the session has ended.
     pub end: bool,
-    /// The number of data packets.
+    /// The number of data packets sent.
     pub packets: u64,
     /// The number of payload bytes of these data packets.
     pub bytes: u64,

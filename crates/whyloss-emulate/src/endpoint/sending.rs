@@ -58,7 +58,7 @@ pub struct SendingEnd {
     engine: Engine,
     guard: Guard,
     source: Source,
-    /// The number and stamp of each of the last packets, indexed by its number.
+    /// The number and send time of each recent packet; the index is the number modulo the length.
     stamps: Vec<Option<(u64, Time)>>,
     next: u64,
     began: Time,
@@ -294,7 +294,7 @@ impl SendingEnd {
         }
     }
 
-    /// Processes a datagram of the peer. Its arrival time `at` lies a little before `now`.
+    /// Processes a datagram from the peer, which arrived at `at`, a little before `now`.
     pub fn take(&mut self, now: Time, at: Time, datagram: &[u8]) {
         let message = Message::decode(datagram)
             .filter(|(session, _)| *session == self.terms.session)

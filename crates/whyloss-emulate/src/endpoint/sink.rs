@@ -51,7 +51,7 @@ impl Sink {
     }
 
     /// Writes the payload of packet `sequence` of a session whose payloads have `size` bytes.
-    /// Returns whether it lies within the limit.
+    /// Returns whether the file's limit allowed it.
     pub(super) fn write(
         &mut self,
         sequence: u64,
@@ -121,8 +121,8 @@ impl Lines {
         })
     }
 
-    /// Writes a line, and returns whether it lies within the limit. Writes nothing more after the
-    /// first line that does not.
+    /// Writes a line if the file stays within its limit, and returns whether it did. After the
+    /// first line beyond the limit, writes nothing more.
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<bool, EndpointError> {
         let Some(to) = &mut self.to else {
             return Ok(true);

@@ -210,7 +210,7 @@ impl Take<'_> {
     }
 }
 
-/// Returns the session and the kind of a packet that is not IFTP's, and what follows.
+/// Returns the session and the kind of a packet other than IFTP's, and its remaining bytes.
 fn open(packet: &[u8]) -> Option<(u32, u8, Take<'_>)> {
     let mut take = Take(packet);
     let magic: [u8; 2] = take.bytes()?;

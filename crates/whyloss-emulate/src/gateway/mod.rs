@@ -116,7 +116,7 @@ pub(crate) fn show_resolv_conf(text: &str) -> io::Result<()> {
     shown
 }
 
-/// Plays the gateway until its standard input ends. `arguments` are those of [`Gateway::start`].
+/// Runs as the gateway until standard input ends. `arguments` are those of [`Gateway::start`].
 pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
     // Ends with its input alone.
     let _signals = Signals::new([SIGINT, SIGHUP, SIGTERM])?;
@@ -196,7 +196,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// Makes the table. The devices `opened` forward for runs alone.
+    /// Creates the table of rules. The devices in `opened` forward only packets of runs.
     fn hold(device: &str, slot: Prefix, opened: &[String]) -> io::Result<Self> {
         let (output, writer) = io::pipe()?;
         let mut nft = Command::new("nft")
@@ -238,7 +238,7 @@ impl Rules {
     }
 }
 
-/// The last chain of the table; if `nft` lists it, the table is complete.
+/// The name of the table's last chain. If `nft` lists this chain, the table is complete.
 const LAST: &str = "whole";
 
 /// Returns the table, on one line, which `nft` takes as one transaction.

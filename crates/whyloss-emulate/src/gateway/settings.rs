@@ -43,8 +43,8 @@ impl Settings {
         Ok(Self { file, path })
     }
 
-    /// Lets packets of runs through the machine. Returns the devices that forward because of
-    /// gateways, this one's or others'.
+    /// Turns on forwarding of packets of runs. Returns the devices that forward because of this or
+    /// another gateway.
     pub(super) fn forward(&mut self, device: &str) -> io::Result<Vec<String>> {
         let _alone = alone()?;
         // Goes with the device.
@@ -71,7 +71,7 @@ impl Settings {
         Ok(opened.collect())
     }
 
-    /// Leaves the gateways; the last restores the values.
+    /// Ends this gateway's use of the settings. The last gateway restores the old values.
     pub(super) fn end(mut self) -> io::Result<()> {
         let _alone = alone()?;
         match self.file.try_lock() {
@@ -110,7 +110,8 @@ impl Settings {
     }
 }
 
-/// Waits until no other gateway starts or ends, and holds them off until it is dropped.
+/// Waits until no other gateway starts or stops. Other gateways wait until the returned lock is
+/// dropped.
 fn alone() -> io::Result<File> {
     let directory = File::open(RUN)?;
     directory.lock()?;

@@ -293,8 +293,8 @@ fn spread(values: &[f64]) -> String {
 /// A network, a number of flows, a classifier, and a seed.
 type Cell = ((&'static str, u32, &'static str), u64);
 
-/// Makes every run, and repeats late runs. Returns all runs, and how many were late at the last
-/// attempt.
+/// Runs every job, and repeats late runs. Returns all runs, and the number of runs that were late
+/// at the last attempt.
 fn on_time_if_possible(
     bench: &Bench,
     cells: &[Cell],

@@ -9,7 +9,7 @@ use super::{Bench, RealityError, Table, arrivals_of, last_line, number};
 const PORT: u16 = 5000;
 /// The number of bytes that the checksum covers, from the start of the IP packet.
 const COVERAGE: u32 = 100;
-/// The size of a packet, and of its part before the payload, in bytes.
+/// The size of a packet, and of its headers, in bytes.
 const PACKET: u32 = 762;
 const HEADERS: u32 = 28 + 16;
 

@@ -9,7 +9,7 @@ use super::{Bench, RealityError, Table, failed, json, number};
 /// 99 % of them must not exceed.
 const PROMISE: (u32, f64) = (1_000, 1.0);
 
-/// The rate in Mbit/s, and the number of cores that must stay idle at it.
+/// A rate in Mbit/s, and the number of cores that must stay idle at this rate.
 const FREE: (u32, f64) = (300, 0.5);
 /// A command that prints the time that the machine has spent on each kind of work (proc_stat(5)).
 const LOOK: &str = "head -n 1 /proc/stat";

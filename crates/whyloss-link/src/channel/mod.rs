@@ -200,7 +200,7 @@ enum Machine {
     Slots(Box<Channel>, u32),
 }
 
-/// Says what a channel does to a packet.
+/// The effect of a channel on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
     /// The channel leaves the packet as it is.

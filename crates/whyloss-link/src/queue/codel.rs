@@ -208,7 +208,7 @@ impl Codel {
         }
     }
 
-    /// Returns the first packet of the line, and whether it may be dropped.
+    /// Removes and returns the first packet of the line, and whether it may be dropped.
     fn first(&mut self, now: Time, line: &mut Line) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.excused_until = None;

@@ -23,7 +23,7 @@ pub(super) struct DropTail {
     behind: VecDeque<Run>,
     packets: u32,
     bytes: u64,
-    /// The start of the last packet that came with a time of its own.
+    /// The start of the last packet that was added with an explicit start time.
     last_start: Time,
 }
 

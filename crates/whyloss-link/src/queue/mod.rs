@@ -79,7 +79,7 @@ impl Discipline {
     }
 }
 
-/// Says what a discipline decides about an arriving packet.
+/// The decision of a discipline about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The packet enters if there is room.
@@ -93,7 +93,7 @@ pub enum Verdict {
 /// Describes the queue of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueSpec {
-    /// The limit on waiting packets.
+    /// The limit on waiting packets, in packets or bytes.
     pub limit: Limit,
     /// The rule by which the queue refuses packets.
     pub discipline: Discipline,
@@ -191,7 +191,7 @@ pub(crate) enum Early {
 }
 
 impl Early {
-    /// Returns the discipline of a link with this rate and delay, if it decides then.
+    /// Returns the state of a discipline that decides at arrivals (RED, PIE); `None` for others.
     pub(crate) fn new(
         discipline: &Discipline,
         rate: Rate,
@@ -301,7 +301,7 @@ impl Turns {
         }
     }
 
-    /// Returns whether another packet makes room for one that finds none.
+    /// Returns whether a full queue drops another packet to admit an arriving one.
     pub(crate) fn makes_room(&self) -> bool {
         matches!(self, Self::FqCodel(_))
     }

@@ -82,7 +82,7 @@ impl Network {
         names.map(|name| format!("{what}.{name}.{rest}")).collect()
     }
 
-    /// Returns the names of the links or flows, as `what` says.
+    /// Returns the names of the items of the kind `what`: `link` or `flow`.
     fn names(&self, what: &str) -> impl Iterator<Item = &str> {
         let names = if what == "link" {
             &self.links

@@ -318,7 +318,7 @@ impl Paper {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns every scenario of a figure's plan as text.
+    /// Returns the text of each scenario that the plan named `plan` of the figure `id` runs.
     #[cfg(test)]
     pub(crate) fn scenarios(
         &'static self,

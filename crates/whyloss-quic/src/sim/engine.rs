@@ -141,7 +141,8 @@ macro_rules! hosts {
                 self.epoch + std::time::Duration::from_nanos(now.as_nanos())
             }
 
-            /// Passes events between endpoint and connection, and writes or reads what may be.
+            /// Passes events between endpoint and connection, and writes or reads stream data as
+            /// far as possible.
             fn act(&mut self, now: Time) {
                 if let Some((handle, connection)) = &mut self.connection {
                     while let Some(event) = connection.poll_endpoint_events() {
@@ -172,7 +173,7 @@ macro_rules! hosts {
                 self.look(now);
             }
 
-            /// Looks when the engine wants to be woken.
+            /// Asks the engine for its next deadline.
             fn look(&mut self, now: Time) {
                 let epoch = self.epoch;
                 let timeout = self
@@ -199,7 +200,7 @@ macro_rules! hosts {
         }
 
         impl Queue {
-            /// Keeps the send buffer full.
+            /// Writes data until the send buffer is full.
             fn write(
                 &mut self,
                 connection: &mut proto::Connection,

@@ -41,7 +41,7 @@ impl IftpSource {
         self.sender.on_ack(now, ack, &mut self.judge);
     }
 
-    /// Lets a due timer expire. Returns whether one was due.
+    /// Handles an expiry of a due timer. Returns whether one was due.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         self.judge.clear();
         let before = self.sender.timeouts();

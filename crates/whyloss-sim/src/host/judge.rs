@@ -180,9 +180,9 @@ impl Judge {
         self.said.take_if(|said| said.pending.is_none());
     }
 
-    /// Gives a cause to a loss event whose first segment is `una`.
-    /// Before it the window was `before.0` and the slow start threshold `before.1`. Some verdicts
-    /// wait for the end of the recovery.
+    /// Returns the verdict on a loss event whose first segment is `una`. Before the event, the
+    /// window was `before.0` and the slow start threshold `before.1`. Some verdicts wait for the
+    /// end of the recovery.
     pub(super) fn judge(&mut self, loss: &LossEvent, una: u64, before: (u64, u64)) -> Judgement {
         let ask = |classifier: &mut Classifier| classifier.on_loss(loss);
         let (judgement, _) = self.judge_by(loss, una, ask, |&cause| cause);
@@ -193,8 +193,8 @@ impl Judge {
         judgement
     }
 
-    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its
-    /// `cause`. The answers of references take this form, too.
+    /// Returns a verdict as [`Self::judge`] does, but asks the classifier through `ask`, whose
+    /// answer may hold more than a cause. Causes of references are converted to this type.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,

@@ -198,16 +198,16 @@ impl Source {
         }
     }
 
-    /// Returns whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it
-    /// do. One that stops does not: what it would send then, and when its timer is set anew,
-    /// depends on the time at which it is asked.
+    /// Returns whether a flow's source may [foresee](tcp::Sender::foresees) its reaction to
+    /// acknowledgements. A source that stops may not, because its packets and its timer then depend
+    /// on the time of the call.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
         matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
             && flow.stop.is_none()
     }
 
-    /// Returns whether timers make it send what it sends, and all its packets are of one size.
+    /// Returns whether the source sends only at timers, and all its packets have one size.
     pub(crate) fn is_paced(&self) -> bool {
         match self {
             Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
@@ -304,7 +304,7 @@ impl Source {
         }
     }
 
-    /// Writes into a packet that leaves what an ECN-capable source says.
+    /// Sets the ECN fields of a packet that leaves an ECN-capable source.
     pub(crate) fn dress(&mut self, packet: &mut Packet) {
         let said = match (self, &packet.payload) {
             (Self::Tcp(sender), Payload::Segment(segment)) => sender.marking(segment),

@@ -49,7 +49,7 @@ pub enum Own {
     Bbr,
 }
 
-/// Makes the two ends of a QUIC flow.
+/// Creates the two ends of a QUIC flow.
 pub type Engine = fn(&Options, Beginning) -> Hosts;
 
 static ENGINE: OnceLock<Engine> = OnceLock::new();
@@ -65,7 +65,7 @@ pub(crate) fn is_installed() -> bool {
     ENGINE.get().is_some()
 }
 
-/// Makes the two ends of a flow; without engines, ends that do nothing.
+/// Creates the two ends of a flow; without engines, ends that do nothing.
 pub(crate) fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     match ENGINE.get() {
         Some(engine) => engine(options, beginning),

@@ -125,7 +125,7 @@ impl CallResult {
     }
 }
 
-/// Makes the two ends of a call.
+/// Creates the two ends of a call.
 pub type Engine = fn(&Options, Beginning) -> Hosts;
 
 /// Returns whether an estimator is built in.
@@ -144,7 +144,7 @@ pub(crate) fn knows(estimator: Estimator) -> bool {
     ENGINE.get().is_some_and(|(knows, _)| knows(estimator))
 }
 
-/// Makes the two ends of a flow; without an engine, ends that do nothing.
+/// Creates the two ends of a flow; without an engine, ends that do nothing.
 pub(crate) fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     match ENGINE.get() {
         Some((_, engine)) => engine(options, beginning),

@@ -123,7 +123,7 @@ impl TfrcSink {
         }
     }
 
-    /// Gives a cause to every loss before `sequence`: the classifier's verdict, or that of a
+    /// Records a verdict for every loss before `sequence`: the classifier's, or that of a
     /// reference.
     fn judge(
         &mut self,

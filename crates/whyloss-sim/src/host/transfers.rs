@@ -61,8 +61,8 @@ impl Backlog {
         self.size
     }
 
-    /// Begins what is due at `now`, if the source knows that `finished` transfers arrived. Returns
-    /// how many have begun.
+    /// Begins the transfers that are due at `now`, if the source knows that `finished` transfers
+    /// arrived. Returns the number begun so far.
     pub(crate) fn refresh(&mut self, now: Time, finished: u64) -> u64 {
         match self.arrivals {
             Arrivals::Once => {

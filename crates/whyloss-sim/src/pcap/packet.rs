@@ -300,7 +300,7 @@ impl Image {
         self.segment(ends.sink, ends.source, numbers, flags, options)
     }
 
-    /// Writes the ECN field of the IPv4 header, and its checksum anew (RFC 1624, equation 3).
+    /// Writes the ECN field of the IPv4 header, and updates the checksum (RFC 1624, equation 3).
     fn set_ecn(&mut self, ecn: Ecn) {
         let field = match ecn {
             Ecn::NotCapable => return,

@@ -3,7 +3,7 @@
 
 use super::Trial;
 
-/// The longest hole that is taken for losses.
+/// The longest hole in packets that counts as losses.
 pub(super) const LONGEST_HOLE: u64 = 10_000;
 
 /// A trial under construction from the numbers that arrived.
@@ -93,7 +93,7 @@ impl Numbers {
         self.trial.lost.len()
     }
 
-    /// Hands over the trial and begins another.
+    /// Returns the finished trial, and begins another.
     pub(super) fn take(&mut self) -> Trial {
         let (copies, late, wraps) = (self.copies, self.late, self.wraps);
         let done = std::mem::take(self);

@@ -9,7 +9,7 @@ use crate::text::one_line;
 /// The longest row in bytes: a trial of as many digits.
 const LONGEST_ROW: usize = MOST_PACKETS;
 
-/// The names of columns, and what each column has.
+/// The known names of columns, each with its content.
 const OUTCOMES: [(&str, Outcome); 6] = [
     ("received", Outcome::Received),
     ("lost", Outcome::Lost),

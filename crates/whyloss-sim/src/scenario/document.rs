@@ -185,7 +185,8 @@ fn apply(root: &mut Item, index: usize, key: &str, value: &str) -> Result<(), Fa
     put(root, &steps, last, &new, &key_at, "")
 }
 
-/// Sets `last` to `new` in every table that `steps` lead to from `item`, which lies at `path`.
+/// Sets the key `last` to `new` in every table that `steps` lead to from `item`, whose path is
+/// `path`.
 fn put(
     item: &mut Item,
     steps: &[&str],

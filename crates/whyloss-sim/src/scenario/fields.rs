@@ -97,12 +97,12 @@ pub(super) fn code(name: &str) -> String {
 }
 
 impl<'a> Field<'a> {
-    /// Makes a fault of this value.
+    /// Returns a fault at this value.
     pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(&self.item.at, self.path.clone(), message)
     }
 
-    /// Makes the fault that something else was expected.
+    /// Returns the fault that the value is not what `expected` says.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
         self.fault(format!(
             "found {}, expected {expected}",

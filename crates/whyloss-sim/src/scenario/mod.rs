@@ -40,7 +40,7 @@ use crate::host::web::Transfers;
 use crate::packet::Packet;
 use crate::registry::OutsideController;
 
-/// A network and what happens on it.
+/// A network, its traffic and the measured time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
     /// The title, in a few words.
@@ -171,8 +171,7 @@ pub enum Transport {
     },
     /// The flow uses TCP, with a classifier at the sender.
     Tcp {
-        /// The options of TCP; [`tcp::Options::segment_size`] is what the window counts for a
-        /// packet.
+        /// The options of TCP. The window counts [`tcp::Options::segment_size`] bytes per packet.
         options: tcp::Options,
         /// The decider of the causes of losses.
         classifier: SenderDecider,

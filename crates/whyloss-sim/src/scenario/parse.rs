@@ -21,7 +21,7 @@ use super::schema::Probe;
 use super::{Connection, Flow, Scenario};
 use crate::registry::Registry;
 
-/// A scenario file: what to simulate, and how often.
+/// A scenario file: the scenario, and its seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioFile {
     /// The model to simulate. It passes [`Scenario::check`].
@@ -490,7 +490,7 @@ impl Builder<'_> {
         steps.iter().map(find).collect()
     }
 
-    /// Refuses to grow past what can be meant.
+    /// Returns a fault if there are more links, flows or nodes than a scenario may have.
     fn room(&self, count: usize, what: &'static str, field: &Field<'_>) -> Result<(), Fault> {
         if count < MOST && self.scenario.nodes.len() <= MOST {
             return Ok(());

@@ -15,7 +15,7 @@ use crate::registry::Registry;
 /// Describes the form of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A text, with what is expected of it.
+    /// A text, with a description of its valid values.
     Text(String),
     /// The name of a node, link or flow, with `{i}` for the copy's number.
     Name,
@@ -104,11 +104,11 @@ pub(super) struct Probe(Rc<RefCell<State>>);
 struct State {
     shapes: BTreeMap<String, Vec<Shape>>,
     keys: BTreeMap<String, Vec<String>>,
-    /// The required keys of each table that a reading came to the end of.
+    /// The required keys of each table that was read to its end.
     always: BTreeMap<String, BTreeSet<String>>,
     /// The keys that each of these readings had.
     enough: BTreeMap<String, BTreeSet<BTreeSet<String>>>,
-    /// The way that is taken: which of how many, at each fork.
+    /// The current way: at each fork, the chosen branch and the number of branches.
     way: Vec<(usize, usize)>,
     forks: usize,
     /// The key that this reading has in addition to the needed ones, by the path of the table.

@@ -235,7 +235,7 @@ pub const LINKS: Table = Table {
             "fate",
             "",
             Kind::Word,
-            "`delivered`, `marked` (delivered, with ECN's mark from this link's queue), `damaged` (delivered, with bits that this link damaged, marked or not), `congestion` (the queue was full) or `wireless` (the channel corrupts it)",
+            "`delivered`, `marked` (delivered, with ECN's mark from this link's queue), `damaged` (delivered, with bits that this link damaged, marked or not), `congestion` (the queue was full, or RED, PIE or CoDel dropped the packet) or `wireless` (the channel corrupts it)",
         ),
         column(
             "done_s",

@@ -19,7 +19,7 @@ pub struct Criterion {
     pub axis: String,
     /// Whether every contender also runs with a controller that knows the true causes.
     pub(super) truth: bool,
-    /// The transport of its judged flows, if it overrides the setting.
+    /// The transport of the judged flows; `None` for that of the setting.
     pub(super) carrier: Option<Carrier>,
     /// Whether tables show the mean and a quantile over the cases instead of each case.
     pub(super) many: bool,
@@ -78,7 +78,7 @@ pub(super) enum Column {
 }
 
 impl Measure {
-    /// Returns the unit as cells have it.
+    /// Returns the unit in the form of the tables' cells; empty for an unknown unit.
     pub(super) fn unit(&self) -> &'static str {
         let units = ["%", "ms", "Mbit/s"];
         let known = units.iter().find(|unit| **unit == self.unit);

@@ -13,7 +13,7 @@ use crate::report::{self, ReportError};
 const SEED: u64 = 20_261_126;
 /// The number of recorded links that are replayed. They are evenly spread over all.
 const LINKS: usize = 204;
-/// A recorded link that loses more is left out, as one that carries no transport.
+/// The highest loss rate of a recorded link that is used; beyond it, no transport works.
 const MOST_LOSS: f64 = 0.3;
 
 fn measure(

@@ -224,7 +224,10 @@ pub fn page(
 ) -> String {
     let name = &setting.scheme.name;
     let mut page = Page::new(&format!("{name}, by RFC 9743"));
-    page.text(&format!("Made by `{command}`. {}", intro(setting)));
+    page.text(&format!(
+        "Made by `{command}`. {}",
+        terms(setting).join(" ")
+    ));
     for outcome in outcomes {
         html::push_outcome(&mut page, outcome, |_| None);
     }
@@ -241,15 +244,19 @@ pub fn page(
     ))
 }
 
-fn intro(setting: &Setting) -> String {
+/// Explains the setting and the terms of the tables, with a text for each bullet of a list.
+fn terms(setting: &Setting) -> [String; 4] {
     let carrier = match setting.carrier {
         Carrier::Tcp => "TCP with RACK-TLP (Vegas: with its own recovery)",
         Carrier::Quic => "QUIC (quinn). Criteria that need ECN or clocks run over TCP",
     };
-    format!(
-        "Judged flows run over {carrier}. Values are means over seeds 1 to {}. In a column with \"told\", the controller has an oracle, which knows the cause of every loss. \"Share of told\" is relative to the packets that it receives. fqRTT is the classifier of quicly, isolated is that of picoquic. Harm is the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows. Negative harm is a gain. A BDP is the product of bandwidth and round trip. Pictures omit CUBIC with fqRTT.",
-        setting.seeds
-    )
+    let seeds = setting.seeds;
+    [
+        format!("Judged flows run over {carrier}. Values are means over seeds 1 to {seeds}."),
+        "In a column with \"told\", the controller has an oracle, which knows the cause of every loss. \"Share of told\" is relative to the packets that it receives.".to_owned(),
+        "Harm is the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows. Negative harm is a gain.".to_owned(),
+        "fqRTT is the classifier of quicly, isolated that of picoquic. A BDP is the product of bandwidth and round trip. Pictures omit CUBIC with fqRTT.".to_owned(),
+    ]
 }
 
 /// Returns a paragraph per carrier on the share that the scheme receives, and on its harm.
@@ -288,10 +295,13 @@ pub fn document(
 ) -> String {
     let name = &setting.scheme.name;
     let mut text = format!(
-        "# `{name}`, by RFC 9743\n\n```sh\n{command}\n```\n\n{}This command evaluates `{name}` by the criteria of [RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) for new congestion controls, and writes this page. Each section has the tables of one criterion.\n\n{}\n\n",
-        results(outcomes, name),
-        intro(setting)
+        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page:\n\n```sh\n{command}\n```\n\n{}Each section has the tables of one criterion:\n\n",
+        results(outcomes, name)
     );
+    for term in terms(setting) {
+        let _ = writeln!(text, "- {term}");
+    }
+    text.push('\n');
     for outcome in outcomes {
         let _ = write!(text, "## {}\n\n", outcome.title);
         text.push_str(&markdown::tables(outcome, false));

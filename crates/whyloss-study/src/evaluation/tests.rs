@@ -106,6 +106,6 @@ fn the_document_opens_with_the_result() {
     let text = report::document(&[overview], &setting("whyloss"), &[], "x");
     let result = "Over TCP, `whyloss` receives 0.82 of the packets of `whyloss` with an oracle, \
                   and CUBIC 0.73. `whyloss` takes 1.4 % from a plain flow on average, \
-                  and 8.6 % at worst.\n\nThis command";
+                  and 8.6 % at worst.\n\nEach section";
     assert!(text.contains(result), "{text}");
 }

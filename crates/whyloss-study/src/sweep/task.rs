@@ -30,13 +30,13 @@ pub(super) struct Runs {
 }
 
 impl Task {
-    /// Returns the number of runs.
+    /// Returns the number of runs in the task.
     pub fn runs(&self) -> usize {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Does the runs one after another; algorithms may have names in `registry`. Omits runs during
-    /// which `stop` is set. Calls `finished` after each completed run.
+    /// Makes the runs one after another, with algorithms registered in `registry`. Omits runs
+    /// during which `stop` is set. Calls `finished` after each completed run.
     ///
     /// # Errors
     /// Returns an error if the scenario has changed since the task was made.

@@ -176,8 +176,8 @@ pub fn links(net: &Scenario) -> Result<String, PeerError> {
     links_with(net, queue, |_, link| channel(&link.channel))
 }
 
-/// Returns what [`links`] does with other texts for queues and channels; `channel` also gets the
-/// link's number.
+/// Returns the same text as [`links`], but with queues and channels written by `queue` and
+/// `channel`; `channel` also gets the link's number.
 ///
 /// # Errors
 /// Returns the errors of `queue` and `channel`.

@@ -149,8 +149,8 @@ fn compile(place: &Place, source: &Path, program: &Path) -> Result<(), PeerError
     Ok(())
 }
 
-/// Hashes our program and what it is compiled against (FNV-1a): a new version of either is compiled
-/// anew.
+/// Hashes our program and the version of ns-3 (FNV-1a). A new version of either needs a new
+/// build.
 fn fingerprint(place: &Place) -> u64 {
     let library = match &place.libraries {
         Some(libraries) => format!("{}{}", libraries.display(), place.prefix),

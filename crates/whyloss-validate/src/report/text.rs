@@ -11,7 +11,7 @@ use crate::suite::Suite;
 /// The number of characters in a line of a reason.
 const LINE: usize = 118;
 
-/// Returns a table per suite, packets that diverge, what failed, what is missing, and a line that
+/// Returns a table per suite, diverging packets, failures, missing simulators, and a line with
 /// counts. Ends with a newline.
 pub fn render(report: &Report) -> String {
     let mut text = String::new();

@@ -36,7 +36,7 @@ use crate::{Duration, Rate, Time};
 /// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The number of packets sent before it.
+    /// The number of packets sent before this one.
     order: u64,
     sent: Time,
     /// P.delivered, P.delivered_time, P.first_send_time, P.lost and P.tx_in_flight of the draft.

@@ -92,7 +92,7 @@ pub struct WestwoodFilter {
     count: AckedCount,
     /// The time of the previous sample; `None` before the first acknowledgement.
     last: Option<Time>,
-    /// The bytes acknowledged at the time of the last sample, after it.
+    /// The bytes acknowledged since the last sample, which had the same arrival time.
     pending: u64,
     /// b_(k−1), in bytes/s; 0 before the first sample.
     sample: f64,

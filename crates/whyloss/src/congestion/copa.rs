@@ -55,7 +55,7 @@ const DEFAULT: f64 = 2.0;
 const SAME: u32 = 3;
 /// The share of lost bytes above which a round trip shrinks the window.
 const MOST_LOST: f64 = 0.3;
-/// The factor by which it shrinks the window.
+/// The factor by which such a round trip multiplies the window.
 const SHRINK: f64 = 0.7;
 /// The minimum window, in segments.
 const LEAST: f64 = 2.0;
@@ -72,7 +72,7 @@ pub struct Copa {
     /// The window, in bytes.
     cwnd: f64,
     slow_start: bool,
-    /// The inverse 1/δ, in segments.
+    /// 1/δ, in segments: a larger value keeps more data in the queue.
     inverse_delta: f64,
     /// The velocity v, without a unit.
     velocity: f64,

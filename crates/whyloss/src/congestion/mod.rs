@@ -92,7 +92,7 @@ pub trait Controller {
     fn on_mark(&mut self, mark: &MarkEvent) {
         self.on_loss(&mark.as_loss());
     }
-    /// Notes that a recovery begins after a loss that the policy spares. The window must not
+    /// Reports the start of a recovery after a loss that the policy spares. The window must not
     /// change.
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         let _ = (loss, spared);

@@ -41,7 +41,7 @@ impl Pipe {
         }
     }
 
-    /// Passes the last acknowledgement to the estimator, whatever it revealed.
+    /// Passes the last acknowledgement to the estimator, even if it revealed a loss.
     #[inline]
     pub(super) fn settle(&mut self) {
         if let Some(ack) = self.pending.take() {
@@ -49,8 +49,7 @@ impl Pipe {
         }
     }
 
-    /// Drops the last acknowledgement if it revealed a loss, so that it does not change the
-    /// estimate.
+    /// Discards the last acknowledgement if it revealed a loss, so that the estimate stays.
     pub(super) fn forget_last(&mut self) {
         self.pending = None;
     }
@@ -61,7 +60,7 @@ impl Pipe {
         self.estimator.on_mtu_change(segment_size);
     }
 
-    /// Forgets RTT_min, so that it is measured anew.
+    /// Forgets RTT_min; the next samples measure it again.
     pub(super) fn forget_min_rtt(&mut self) {
         self.min_rtt = None;
     }

@@ -89,7 +89,7 @@ pub(super) struct Passed {
     pub(super) acked: u64,
     /// The number of bytes of this batch that the edge did not pass.
     pub(super) sacked: u64,
-    /// All bytes of this batch.
+    /// The total number of bytes acknowledged in this batch.
     pub(super) fresh: u64,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct FirstLost {
     pub(super) offset: u64,
     /// The time at which the packet left.
     pub(super) left: Time,
-    /// The packet number of the last packet that left with it.
+    /// The highest packet number in the burst of the first lost packet.
     pub(super) number: u64,
 }
 
@@ -368,8 +368,8 @@ impl Ledger {
         }
     }
 
-    /// Settles what three acknowledged packets, up to number `largest`, have overtaken. Their
-    /// losses must have been reported.
+    /// Settles entries that `largest`, the highest acknowledged number, has overtaken by three
+    /// packets. Losses among them must have been reported.
     pub(super) fn overtake(&mut self, largest: u64) {
         // Any packet of a burst may be the lost one, so the whole burst counts as overtaken.
         let overtaken = |entry: &Entry| entry.last.saturating_add(PACKET_THRESHOLD) <= largest;

@@ -126,7 +126,7 @@ struct Batch {
 /// The current or last recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recovery {
-    /// The time at which it began.
+    /// The time at which this recovery began; `None` before the first.
     start: Option<Time>,
     goes_on: bool,
     /// The offset that holds the left edge.

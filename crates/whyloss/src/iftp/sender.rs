@@ -57,14 +57,14 @@ pub struct Sender {
     gap: Duration,
     /// The time at which the last packet left.
     last: Option<Time>,
-    /// The time at which the gap after it ends.
+    /// The time at which the gap after the last packet ends.
     due: Time,
     /// The lowest number that is neither acknowledged nor given up.
     una: u64,
     /// The sequence number of the next packet.
     next: u64,
     arrived: Arrived,
-    /// The number of packets after `una` that have arrived.
+    /// The number of acknowledged packets after `una`.
     beyond: u64,
     /// The value of `una` at which the period may end.
     period_end: u64,
@@ -210,7 +210,8 @@ impl Sender {
         now >= self.deadline && self.una < self.next
     }
 
-    /// Lets the timer expire if it is due: gives up all outstanding packets and begins slow start.
+    /// Handles an expiry of the timer, if it is due: gives up all outstanding packets and begins
+    /// slow start.
     pub fn on_timeout(&mut self, now: Time, judge: &mut impl Judge) {
         if !self.is_expired(now) {
             return;
@@ -336,7 +337,7 @@ impl Sender {
         sample
     }
 
-    /// Moves `una` past what has arrived, and counts it.
+    /// Moves `una` past acknowledged packets. Returns the number of packets passed.
     #[inline]
     fn pass_arrived(&mut self) -> u64 {
         let before = self.una;
@@ -378,7 +379,7 @@ impl Sender {
         }
     }
 
-    /// Lets n grow if the period is over, and begins the next.
+    /// Grows n and begins the next period, if the current one is over.
     #[inline]
     fn end_period(&mut self) {
         if self.una < self.period_end || self.next < self.period_sent {

@@ -186,7 +186,7 @@ impl FullQueue {
 struct Episode {
     /// The offset at which the episode ends, when all bytes before it are acknowledged.
     recover: u64,
-    /// The smallest latestRTT of its losses.
+    /// The smallest latestRTT of the losses in this episode.
     sample: Duration,
     /// Whether several packets were lost.
     several: bool,

@@ -63,8 +63,8 @@ pub struct Options {
     pub slow_start: SlowStart,
     /// The rule for the time at which a packet leaves.
     pub pacing: Pacing,
-    /// The longest time t_mbi between two packets, which bounds the rate from below; `None` if the
-    /// rate may fall to zero.
+    /// The longest time t_mbi between two packets, which sets the lowest rate; `None` if the rate
+    /// may fall to zero.
     pub backoff_limit: Option<Duration>,
     /// Whether the equation has min(1, 3√(3bp/8)), as in the SIGCOMM 2000 paper, instead of
     /// 3√(3bp/8). For b = 1, results differ above a loss event rate of 0.296.

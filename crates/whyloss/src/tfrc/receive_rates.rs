@@ -55,7 +55,7 @@ impl ReceiveRates {
         self.replace(now, largest);
     }
 
-    /// Keeps `rate` alone, as of `now`.
+    /// Replaces all rates by `rate`, received at `now`.
     pub(super) fn replace(&mut self, now: Time, rate: f64) {
         self.rates[0] = (now, rate);
         self.len = 1;

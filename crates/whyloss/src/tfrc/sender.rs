@@ -132,8 +132,8 @@ impl Sender {
         }
     }
 
-    /// Lets the no-feedback timer expire if it is due. Then returns the data packet that is due;
-    /// `None` if none is.
+    /// Handles an expiry of the no-feedback timer, if it is due. Then returns the data packet that
+    /// is due; `None` if none is.
     #[inline]
     pub fn on_timeout(&mut self, now: Time) -> Option<Data> {
         if now >= self.no_feedback_at {

@@ -1,14 +1,14 @@
-//! Decoding packets, sixteen at a time, and counting their wrong bits.
+//! Decodes packets, sixteen at a time, and counts their wrong bits.
 //!
-//! Most packets arrive so well that no content could be decoded wrongly. Only the other packets get
-//! random bits that are encoded and decoded. The result is the same, because the code is linear and
-//! the channel symmetric.
+//! Most packets arrive with so little noise that they decode correctly whatever their bits are.
+//! Only the other packets get random bits to encode and decode. The result is the same, because the
+//! code is linear and the channel symmetric.
 
 use super::Trial;
 use super::convolutional::{Code, LANES};
 use crate::random::Random;
 
-/// The packets that wait until the decoder is full, one per lane.
+/// Packets collected for one pass of the decoder, which decodes [`LANES`] packets at once.
 struct Batch {
     soft: Vec<[i8; LANES]>,
     slots: Vec<usize>,
@@ -60,7 +60,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the next slot's soft values, positive where they favour the sent bits.
+    /// Receives the next slot as soft values, positive where they favour the sent bits.
     pub(super) fn receive(&mut self, soft: impl Iterator<Item = i8>, random: &mut Random) {
         self.arrived.push(self.trial.lost.len(), soft);
         self.trial.lost.push(false);
@@ -93,7 +93,7 @@ impl Receiver {
         self.arrived.slots.clear();
     }
 
-    /// Lets the packets in doubt carry random bits and decodes them.
+    /// Gives the packets in doubt random bits, and decodes them.
     fn decode(&mut self, random: &mut Random) {
         let batch = &mut self.doubtful;
         let sent: Vec<Vec<bool>> = (0..batch.slots.len())

@@ -1,4 +1,5 @@
-//! *Fuse*: a link that one other link feeds is worked out in the same step.
+//! *Fuse*: the step that sends a packet over one link also sends it over the next link, if no other
+//! link feeds that one.
 //!
 //! **Idea.** A FIFO link says at once when a packet arrives at its far end. If the packet then
 //! enters a link that nothing else feeds, that link can be asked with the future time as "now".

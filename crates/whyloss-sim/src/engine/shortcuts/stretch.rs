@@ -125,7 +125,7 @@ impl Network {
         self.stretches.len() - 1
     }
 
-    /// Returns the smallest distance between packets for each link on which they never wait.
+    /// Returns, for each link on which packets never wait, the shortest time between two packets.
     fn idle(
         &self,
         scenario: &Scenario,

@@ -173,7 +173,8 @@ pub struct Beginning {
     pub seed: [u64; 4],
     /// The judge of the source's losses.
     pub judge: Judge,
-    /// Whether the source always has data. If not, it sends what it is [offered](Host::offer).
+    /// Whether the source always has data. If not, it sends only the data [offered](Host::offer) to
+    /// it.
     pub endless: bool,
     /// The start and end of the measurement window, cut where the flow stops.
     pub measured: (Time, Time),
@@ -181,7 +182,7 @@ pub struct Beginning {
     pub capacity: Option<Rate>,
 }
 
-/// Makes the hosts of a flow, anew for each run.
+/// Creates the hosts of a flow at the start of each run.
 #[derive(Clone)]
 pub struct Outside(Arc<dyn Fn(Beginning) -> Hosts + Send + Sync>);
 

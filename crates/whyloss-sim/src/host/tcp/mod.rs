@@ -91,8 +91,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Returns the blocks of the option in their order: the most recent first (RFC 2018 §4), or
-    /// [what came twice](Self::duplicate).
+    /// Returns the blocks of the option in their order. The first is the most recent one (RFC 2018
+    /// §4), or the [duplicate](Self::duplicate).
     pub fn sacked(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.sack.0.iter().map_while(|&(offset, len)| {
             let below = u64::from(offset) & BELOW;
@@ -183,7 +183,7 @@ pub enum Recovery {
     Vegas,
     /// RACK-TLP (RFC 8985), as in current kernels: finds losses by the times at which segments
     /// left, and probes for lost tails. Proportional rate reduction cuts the window (RFC 9937). The
-    /// receiver reports segments that came twice (RFC 2883).
+    /// receiver reports duplicate segments (RFC 2883).
     Rack,
 }
 

@@ -41,8 +41,8 @@ impl Ranges {
             .filter(|range| range.start <= sequence)
     }
 
-    /// Returns whether one range holds all of `within`, which is not empty. Reports repeat what the
-    /// last range holds more often than anything else.
+    /// Returns whether one range holds all of `within`, which is not empty. Checks the last range
+    /// first, because reports repeat it most often.
     #[inline]
     pub(super) fn holds(&self, within: &Range<u64>) -> bool {
         match self.0.last() {

@@ -108,7 +108,7 @@ impl Receiver {
         segment.sequence == self.next && self.ahead == 0
     }
 
-    /// Does what [`Self::on_segment`] does, for an [expected](Self::expects) segment, whose
+    /// Handles a segment as [`Self::on_segment`] does, if it is [expected](Self::expects). Its
     /// acknowledgement needs only the next number and an echo.
     #[inline]
     pub(crate) fn on_expected(&mut self, now: Time, segment: &Segment) -> Option<(u64, Time)> {
@@ -231,7 +231,7 @@ impl Receiver {
 }
 
 impl Beyond {
-    /// Makes the block of `sequence` the most recent one.
+    /// Moves the block of `sequence` to the front, as the most recent one.
     fn note(&mut self, sequence: u64) {
         let Some(block) = self.ranges.find(sequence) else {
             return;

@@ -44,7 +44,7 @@ use whyloss_link::{Random, Streams};
 /// The value for no segment being timed, or one that might have been retransmitted (Karn's rule).
 const UNTIMED: u64 = u64::MAX;
 
-/// The work that an acknowledgement, or a segment about to leave, must attend to.
+/// The work for an acknowledgement that arrives, or for a segment about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Attention {
     /// The left edge and the timer only.
@@ -96,7 +96,7 @@ pub struct Sender {
     limited_transmit: bool,
     handshaking: bool,
     in_recovery: bool,
-    /// Whether segment `una` leaves next, whatever the window is.
+    /// Whether segment `una` leaves next, even if the window is full.
     retransmit: bool,
     /// Whether the next partial acknowledgement is the first of its recovery.
     first_partial: bool,
@@ -251,8 +251,8 @@ impl Sender {
             && at <= self.deadline
     }
 
-    /// Does what [`Self::on_ack`] does, for an acknowledgement that [was foreseen](Self::foresees)
-    /// or only moves the window on.
+    /// Handles an acknowledgement as [`Self::on_ack`] does, if it [was foreseen](Self::foresees) or
+    /// only moves the window on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -408,16 +408,16 @@ impl Sender {
         self.judge.judgement()
     }
 
-    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller
-    /// learn from it.
+    /// Moves the left edge to the number in `ack`, and passes the acknowledgement to the timer, the
+    /// classifier and the controller.
     #[inline]
     fn advance(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64, in_recovery: bool) {
         let rtt = self.measure(now, ack);
         self.advance_with(now, ack, stamped, sacked, in_recovery, rtt);
     }
 
-    /// Does what [`Self::advance`] does, with the round-trip time for the classifier and the
-    /// controller.
+    /// Moves the left edge as [`Self::advance`] does, with the given round-trip time for the
+    /// classifier and the controller.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -559,7 +559,7 @@ impl Sender {
         self.control.window().min(receive_window)
     }
 
-    /// Decides what needs attention until the state changes again.
+    /// Sets the work that each acknowledgement needs until the state changes again.
     fn settle(&mut self) {
         self.handshaking &= self.una < self.handshake_length();
         self.attention = if self.is_unsettled() {
@@ -571,7 +571,8 @@ impl Sender {
         };
     }
 
-    /// Returns whether more than the left edge and pacing needs attention.
+    /// Returns whether acknowledgements need all work: during the handshake, a recovery or a gap,
+    /// with ECN, and with Vegas or RACK.
     fn is_unsettled(&self) -> bool {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking

@@ -105,7 +105,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Returns the parameter's value as `read` has it, or `default`.
+    /// Reads the parameter called `key` by `read`; returns `default` if it is missing.
     fn or<T>(
         &self,
         key: &str,
@@ -126,7 +126,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Makes the fault that no choice has this name.
+    /// Returns the fault that no choice has this name.
     fn unknown<'k>(&self, what: &str, known: impl IntoIterator<Item = &'k str> + Clone) -> Fault {
         let hint = suggest(self.name, known);
         self.field
@@ -196,22 +196,39 @@ mod tests {
         }
     }
 
+    /// The classifiers, the key, and one default for all classifiers or one for each.
+    type Row = (Vec<&'static str>, &'static str, Vec<&'static str>);
+
+    /// Returns the rows about parameters. An empty first cell means the classifiers of the row
+    /// above.
+    fn rows() -> Vec<Row> {
+        let list = |cell: &'static str| -> Vec<_> {
+            cell.split(", ").map(|one| one.trim_matches('`')).collect()
+        };
+        let mut of = Vec::new();
+        let mut rows = Vec::new();
+        for line in CLASSIFIERS.lines() {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            if let [_, classifiers, key, _, defaults, _, _] = cells[..] {
+                if !classifiers.is_empty() {
+                    of = list(classifiers);
+                }
+                rows.push((of.clone(), key.trim_matches('`'), list(defaults)));
+            }
+        }
+        rows
+    }
+
     #[test]
     fn every_parameter_is_documented_with_its_default() {
-        let named = |name: &str| {
-            let start = format!("| `{name}` | ");
-            CLASSIFIERS
-                .lines()
-                .filter(move |row| row.starts_with(&start))
-        };
+        let rows = rows();
         let receivers = crate::decider::RECEIVERS.lines();
         for line in receivers.chain(crate::decider::SENDERS.lines()) {
-            let id = line.id;
             for parameter in line.parameters {
-                let mut rows = named(parameter.name);
+                let named = || rows.iter().filter(|(_, key, _)| *key == parameter.name);
                 if parameter.name == "update_first" {
                     assert!((parameter.default - 1.0).abs() < 1e-9);
-                    assert!(rows.all(|row| row.contains("`true`")));
+                    assert!(named().count() == 1 && named().all(|row| row.2 == ["true"]));
                     continue;
                 }
                 let inverse = (1.0 / parameter.default).round();
@@ -223,13 +240,15 @@ mod tests {
                 } else {
                     parameter.default.to_string()
                 };
-                let stated = format!("`{id}` {shown}");
-                let says = |row: &str| {
-                    row.split('|')
-                        .nth(3)
-                        .is_some_and(|of| of.split(',').any(|one| one.trim() == stated))
+                let says = |(of, _, defaults): &Row| {
+                    let place = of.iter().position(|id| *id == line.id);
+                    let default = match defaults[..] {
+                        [one] => place.map(|_| one),
+                        _ => place.and_then(|place| defaults.get(place).copied()),
+                    };
+                    default == Some(&shown[..])
                 };
-                assert!(rows.any(says), "{}: {stated}", parameter.name);
+                assert!(named().any(says), "{} {}: {shown}", line.id, parameter.name);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn own<X: Labelled>(
         .map_err(|error| field.fault(error.to_string()))
 }
 
-/// Returns the parameters that are given of what `line` describes; no others may be.
+/// Returns the given parameters of `line`. Any other parameter is a fault.
 pub(super) fn values(choice: &Choice<'_>, line: &Line) -> Result<Vec<(&'static str, f64)>, Fault> {
     let known: Vec<&str> = line.parameters.iter().map(|p| p.name).collect();
     choice.only(&known)?;

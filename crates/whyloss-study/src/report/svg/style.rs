@@ -49,8 +49,8 @@ const DASHES: [&[f64]; 4] = [
 /// Opacities of bars, chosen to be far apart.
 const TINTS: [f64; 4] = [0.9, 0.35, 0.65, 0.15];
 
-/// Corners of a star, turn of the first from the right in parts of a circle, outer and inner
-/// radius. The inner radius is the outer times cos(π/corners) for a plain polygon.
+/// The markers as stars: number of corners, angle of the first corner in turns from the right,
+/// outer and inner radius. A plain polygon has an inner radius of the outer times cos(π/corners).
 const MARKERS: [(u32, f64, f64, f64); 9] = [
     (24, 0.0, 1.0, 1.0),     // disc
     (4, 0.125, 1.25, 0.884), // square

@@ -22,7 +22,7 @@ pub(super) struct History {
     /// The smallest sample of the current round trip, and the number of samples, both without
     /// recoveries.
     of_round: (i64, u32),
-    /// The largest of these smallest times, over one to two minutes.
+    /// The highest of the rounds' lowest samples, over one to two minutes.
     standing: Standing,
     /// The bytes acknowledged in the current and the previous round trip: those that met an empty
     /// queue, and all.
@@ -272,7 +272,7 @@ fn micros(rtt: i64) -> u32 {
     (rtt.cast_unsigned() / 1000) as u32
 }
 
-/// The delivered rate that a round trip last raised by a quarter.
+/// The state when a round trip last raised the delivered rate by a quarter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Reached {
     /// The start of the current round trip, and the bytes acknowledged by then.

@@ -74,7 +74,7 @@ const PARTS: f64 = 100.0;
 pub struct Signals {
     /// The number of acknowledgements that moved the edge, up to [`WARM_UP`].
     acks: u32,
-    /// The arrival time of the last of them.
+    /// The arrival time of the last acknowledgement that moved the edge.
     advanced: Time,
     first_duplicate: Time,
     duplicates: u32,
@@ -242,8 +242,8 @@ impl Signals {
         }
     }
 
-    /// Begins new buckets of extrema where the current ones have ended. Returns whether the long
-    /// one did.
+    /// Begins a new bucket of the extrema over each time that has ended. Returns whether the long
+    /// time has.
     #[cold]
     fn turn(&mut self, now: Time) -> bool {
         if self.acks == 0 {
@@ -374,7 +374,7 @@ impl Signals {
 /// The effects of an acknowledgement that moves the left edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// Whether a new long bucket began.
+    /// Whether a new bucket of the long-time extrema began.
     pub(crate) turned: bool,
     /// Whether the acknowledgement gave a round-trip time.
     pub(crate) sampled: bool,

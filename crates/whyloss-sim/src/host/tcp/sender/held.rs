@@ -48,7 +48,7 @@ impl std::fmt::Debug for Pointed {
     }
 }
 
-/// Puts the controller itself behind the pointer, so that no call asks twice which one it is.
+/// Stores the concrete controller behind the pointer, so that a call dispatches only once.
 macro_rules! pointed {
     ($controller:ident: $($variant:ident)+) => {
         match $controller {

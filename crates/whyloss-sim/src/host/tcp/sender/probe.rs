@@ -25,7 +25,7 @@ pub(super) struct Probe {
     ack_delay: Duration,
     /// The time at which a probe is due; [`Time::MAX`] if none is planned.
     pub(super) at: Time,
-    /// Whether a probe leaves next, whatever the window.
+    /// Whether a probe leaves next, even if the window is full.
     pub(super) leaves: bool,
     /// TLP.end_seq, one past the last segment when the unanswered probe left; `None` if no probe is
     /// unanswered.

@@ -115,7 +115,7 @@ impl Sender {
         }
     }
 
-    /// Lets the reordering timer or the probe act if one is due. Returns whether one was due.
+    /// Handles the reordering timer or the probe timer, if one is due. Returns whether one was.
     pub(super) fn on_timers_by_time(&mut self, now: Time) -> bool {
         let Some(by_time) = &mut self.by_time else {
             return false;

@@ -280,8 +280,8 @@ impl Sender {
         self.open_window();
     }
 
-    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself, but not
-    /// off one that was spared (MIL-2, MAR-3).
+    /// Subtracts the deflation by partial acknowledgements from the congestion window, as ns-2
+    /// does, unless the window was spared (MIL-2, MAR-3).
     pub(super) fn apply_deflation(&mut self, now: Time) {
         if self.dialect == Dialect::Ns2 {
             let at_most = if self.control.spares_losses() {
@@ -294,7 +294,7 @@ impl Sender {
         self.deflation = 0;
     }
 
-    /// Returns the controller's window less what partial acknowledgements took off it; at least a
+    /// Returns the controller's window minus the deflation by partial acknowledgements; at least a
     /// segment.
     fn deflated_window(&self) -> u64 {
         let deflated = self.bytes(u64::from(self.deflation));

@@ -69,8 +69,8 @@ impl Scoreboard {
         self.sacked.hole_from(sequence)
     }
 
-    /// Records the blocks of `ack` between the segment it asks for and `max`, and forgets what it
-    /// acknowledges cumulatively. Returns the number of segments sacked for the first time.
+    /// Records the SACK blocks of `ack` up to `max`, and removes cumulatively acknowledged
+    /// segments. Returns the number of segments sacked for the first time.
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
         let (place, below) = &mut self.counted;
         let removed = self.sacked.remove_below(ack.next);
@@ -142,8 +142,8 @@ impl Scoreboard {
         self.pipe = unsettled + retransmitted as i64;
     }
 
-    /// NextSeg (RFC 6675 §4) if `window` has room for it: a retransmission, or `nxt` if that lies
-    /// below `limit`.
+    /// Returns NextSeg (RFC 6675 §4) if `window` has room for it: a retransmission, or `nxt` if
+    /// that is below `limit`.
     pub(super) fn next_segment(
         &mut self,
         dialect: Dialect,
@@ -169,8 +169,8 @@ impl Scoreboard {
         Some(next)
     }
 
-    /// Returns the first hole that was not retransmitted and lies below `limit`; it counts as
-    /// retransmitted from now on.
+    /// Returns the first hole below `limit` that was not retransmitted, and marks it as
+    /// retransmitted.
     fn retransmit_below(&mut self, una: u64, limit: u64) -> Option<u64> {
         let hole = self.sacked.hole_from(self.high_rxt.max(una));
         (hole < limit).then(|| {

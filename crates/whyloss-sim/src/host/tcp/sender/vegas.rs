@@ -41,8 +41,8 @@ impl Sender {
         }
     }
 
-    /// Handles the expiry of the retransmission timer: ns-2 halves the window together with what
-    /// duplicates added to it.
+    /// Handles the expiry of the retransmission timer. As in ns-2, halves the window including its
+    /// inflation by duplicates.
     pub(super) fn on_timeout_vegas(&mut self) {
         self.fold_inflation();
         if let Some(vegas) = &mut self.vegas {
@@ -195,7 +195,7 @@ impl Sender {
         self.open_to(window.saturating_add(u64::from(self.inflation)));
     }
 
-    /// Keeps what up to three duplicates added to the window, as ns-2 does.
+    /// Makes the inflation by up to three duplicates permanent, as ns-2 does.
     fn fold_inflation(&mut self) {
         if self.dialect == Dialect::Ns2 && self.inflation > 0 {
             let inflation = self.bytes(u64::from(self.inflation));
