@@ -71,7 +71,7 @@ pub(crate) struct ArenaArgs {
     /// packets are skipped.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
-    /// Do not measure harm to a competing flow without a classifier. This takes a third of the
+    /// Do not measure harm to a competing flow without a classifier. This saves two thirds of the
     /// time.
     #[arg(long)]
     no_harm: bool,

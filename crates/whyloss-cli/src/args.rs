@@ -35,7 +35,8 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 success (a reproduced claim may still fail), 1 a run failed, \
-                          2 wrong input, 130 interrupted.";
+                          2 wrong input, 130 interrupted.\n\n\
+                          Example: whyloss diagnose slow.pcap";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -100,8 +100,8 @@ const HELP: &str = "Each criterion belongs to a section of RFC 9743. Each result
                       5.1  collapse, bufferbloat, loss, fairness, round-trips, short\n  \
                       5.2  beside-cubic, beside-reno, noisy-harm, drawn-harm, real-time, long-short\n  \
                       6    tail-drop, wired, wireless, drawn, recorded (with --recordings)\n  \
-                      7    aqm, aqm-harm, ecn, delay, constrained, satellite, misbehaving, reordering, transient, \
-                           changes, data-centre\n\n\
+                      7    aqm, aqm-harm, ecn, delay, constrained, satellite, misbehaving,\n       \
+                           reordering, transient, changes, data-centre\n\n\
                     Example: whyloss evaluate cubic+trees --only 5.2 --out evaluation";
 
 fn minutes(text: &str) -> Result<f64, String> {

@@ -23,7 +23,11 @@ mod truth;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod watch;
 
+const HELP: &str = "Needs root, and a build with `--features kernel`.\n\n\
+                    Example: whyloss kernel load whyloss -- iperf3 -c example.net -C wl_whyloss";
+
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub(crate) struct KernelArgs {
     #[command(subcommand)]
     what: What,

@@ -108,7 +108,8 @@ pub(crate) struct LinkArgs {
     /// rate-down=1mbit'. The suffixes -down and -up select one direction. May be repeated.
     #[arg(long, value_name = "TIME: CHANGES", help_heading = LINK)]
     at_time: Vec<String>,
-    /// Run a shell command at each end of the link, on an isolated network.
+    /// Run a shell command at each end of the link, on an isolated network. The client starts when
+    /// the server listens, and the server is stopped when the client has ended.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command", help_heading = COMMANDS_AND_NETWORKS)]
     both: Option<Vec<OsString>>,
     /// Let the command reach the Internet through the link, with this machine's networks and DNS
@@ -171,7 +172,7 @@ const AFTER: &str = "CHANNEL:\n  \
                        gilbert:1s,50ms,0.3 mean time good, mean time bad, loss probability while bad\n  \
                        bits:1e-6           bit error rate\n  \
                        recorded:NAME       model of a recorded link (see `whyloss list`)\n  \
-                       pattern:PATH        recording\n  \
+                       pattern:PATH        recording, replayed packet by packet\n  \
                        '{ kind = … }'      channel in scenario syntax\n\n\
                      Environment variables of the commands:\n  \
                        WHYLOSS_ADDRESS  the command's own address\n  \

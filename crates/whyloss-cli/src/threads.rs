@@ -10,8 +10,8 @@ pub(crate) const MOST_JOBS: i64 = 1024;
 /// The environment variable that rayon reads if `--jobs` is missing.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
 
-/// Returns a pool of `jobs` threads. The default is the number in the environment, or else one per
-/// core.
+/// Returns a pool of `jobs` threads. The default is the value of `RAYON_NUM_THREADS`, or else one
+/// thread per core.
 ///
 /// # Errors
 /// Returns an error if the environment asks for more than [`MOST_JOBS`] threads, or if they cannot

@@ -76,8 +76,8 @@ impl Options {
 pub struct Done {
     /// The counts of the run.
     pub summary: Summary,
-    /// The exit code of each host's command, with 128 added to a signal. `None` for the outside,
-    /// and for commands that the run ended.
+    /// The exit code of each host's command, 128 plus the signal if a signal ended it. `None` for
+    /// the outside host, and for commands that the run stopped.
     pub exits: Vec<(String, Option<u8>)>,
     /// Whether the run was stopped by a signal, or at its time limit.
     pub cut_short: bool,

@@ -218,7 +218,7 @@ struct Figure<'a> {
     axis: Axis,
     xs: &'a [f64],
     channel: &'a dyn Fn(f64) -> String,
-    /// The lowest loss rate, in per cent, at which the order of controls is compared.
+    /// The lowest loss rate in per cent for which the order of controls is checked.
     much: f64,
     letter: &'a str,
     others: bool,

@@ -113,7 +113,7 @@ struct Server {
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// The earliest time at which the next packet may arrive, unless order does not matter.
+    /// The arrival time of the latest packet. If order matters, no later packet arrives before it.
     last_arrival: Time,
 }
 

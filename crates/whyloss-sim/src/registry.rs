@@ -308,9 +308,8 @@ impl Registry {
         self
     }
 
-    /// Sets the version that distinguishes these algorithms from earlier ones of the same names. A
-    /// sweep continues from the rows that it finds, so a program must change its version with its
-    /// algorithms.
+    /// Sets the version of these algorithms. A sweep reuses rows of the same version, so a program
+    /// must change its version when it changes an algorithm.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();

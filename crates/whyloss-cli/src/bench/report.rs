@@ -10,7 +10,7 @@ use whyloss_study::{Figure, Panel, Series};
 use super::render;
 use super::results::{Results, Simulator};
 
-/// Writes the report.
+/// Writes `index.html`, `bench.csv` and a figure to `dir`.
 ///
 /// # Errors
 /// Returns [`ReportError::Write`] for the first file that cannot be written.

@@ -152,7 +152,7 @@ impl Bins {
             .map(move |(at, bin)| (at, bin.low * scale, bin.high * scale))
     }
 
-    /// Returns the sum per second in every bin, with the time of its middle.
+    /// Returns the middle of each bin, in s, and the bin's sum per second, times `scale`.
     fn per_second(&self, end_s: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
         let bins = self.0.iter().enumerate();
         bins.map(move |(index, bin)| {

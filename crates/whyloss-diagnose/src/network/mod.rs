@@ -315,7 +315,7 @@ fn replay(sent: &[Transmission]) -> Arrivals {
     arrivals
 }
 
-/// Sets the length of the run of each loss.
+/// Sets in each loss the length of its run of consecutive losses.
 fn runs(losses: &mut [Loss]) {
     for row in losses.chunk_by_mut(|one, next| next.order == one.order + 1) {
         let many = row.len() as u32;

@@ -19,7 +19,8 @@ impl Watch for FirstLoss {
     }
 }
 
-/// Returns the number of the first lost packet as `first`.
+/// Runs the scenario. Returns the number of the first lost packet under the name `first`, or NaN if
+/// none was lost.
 pub(super) fn first_loss(
     scenario: &Scenario,
     seed: u64,

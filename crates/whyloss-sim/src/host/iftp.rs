@@ -29,7 +29,7 @@ impl IftpSource {
         }
     }
 
-    /// Returns the number of losses that are remembered.
+    /// Returns the number of losses that the judge remembers.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.judge.held()

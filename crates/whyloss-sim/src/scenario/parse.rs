@@ -404,7 +404,7 @@ impl Builder<'_> {
         index
     }
 
-    /// Reads one `[[flow]]`: as many flows as its `count` says.
+    /// Reads one `[[flow]]`, and adds `count` flows.
     fn flow(&mut self, field: &Field<'_>) -> Result<(), Fault> {
         let entry = self.origins.next_flow();
         let fields = field.fields("a table")?;

@@ -349,7 +349,7 @@ impl Columns<'_> {
     }
 }
 
-/// Packets with ECN's mark: printed only where ECN is used.
+/// The metric of ECN-marked packets, which is printed only if a flow or queue uses ECN.
 const MARKED: &str = "marked";
 
 /// A list of metrics: the key of each, and its value over a measurement window.

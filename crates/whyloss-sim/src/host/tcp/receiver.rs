@@ -23,7 +23,7 @@ use whyloss::{Duration, Time};
 pub struct Receiver {
     /// The next segment expected; all segments before it were delivered.
     next: u64,
-    /// The contents of the last acknowledgement.
+    /// The number of the next segment in the last acknowledgement sent.
     acked: u64,
     /// The stamp to echo: TS.Recent of RFC 7323.
     recent: Time,

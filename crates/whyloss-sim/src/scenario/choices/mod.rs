@@ -43,7 +43,8 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Returns the choice for `key`, of these kinds.
+    /// Reads the value of `key` as a choice among `kinds`: a name alone, or a table with the name
+    /// and parameters.
     fn of<'k: 'a>(
         field: &Field<'a>,
         key: &str,
