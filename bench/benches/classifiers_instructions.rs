@@ -29,7 +29,7 @@ const BUDGET_OF_TREES: u64 = 400;
 const BUDGET_OF_SCHEME: u64 = 400;
 
 /// The same for a report of a packet to the estimator for media, which asks the trees at each loss.
-const BUDGET_OF_MEDIA: u64 = 640;
+const BUDGET_OF_MEDIA: u64 = 560;
 /// Reports at a time.
 const BATCH: u64 = 50;
 

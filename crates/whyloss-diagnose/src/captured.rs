@@ -27,7 +27,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     loop {
         let frame = diagnosis.frames + 1;
         let read = capture.next(|raw| {
-            let Some(packet) = dissector.packet(raw.link, raw.length, raw.bytes) else {
+            let packet = dissector.packet(raw.link, raw.length, raw.bytes);
+            let Some(packet) = &packet else {
                 return;
             };
             let seen = Seen {
@@ -35,10 +36,10 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
                 frame,
             };
             if order.passes(raw.time) {
-                followed.on_packet(seen, &packet);
+                followed.on_packet(seen, packet);
                 return;
             }
-            let waiting = Waiting::new(seen, &packet);
+            let waiting = Waiting::new(seen, packet);
             order.push(raw.time, waiting.memory(), waiting);
             while let Some(waiting) = order.due() {
                 followed.on_waiting(&waiting);

@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::iter::repeat_n;
 
 use crate::steps::step;
 use crate::track::Track;
@@ -30,18 +31,33 @@ pub(crate) const NEAR: u64 = 64;
 /// Counts values to a precision of 0.4 %.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
+    /// The counts from bucket `first` on, which begins a doubling.
     counts: Vec<u32>,
+    first: usize,
     total: u64,
 }
 
 impl Histogram {
     pub(crate) fn add(&mut self, value: u32) {
         let index = index(value);
-        if index >= self.counts.len() {
-            self.counts.resize(index + 1, 0);
+        if index < self.first || self.counts.is_empty() {
+            self.begin_at(index >> SHIFT << SHIFT);
         }
-        self.counts[index] = self.counts[index].saturating_add(1);
+        let place = index - self.first;
+        if place >= self.counts.len() {
+            self.counts.resize(place + 1, 0);
+        }
+        self.counts[place] = self.counts[place].saturating_add(1);
         self.total += 1;
+    }
+
+    /// Makes room for counts from bucket `first` on.
+    #[cold]
+    fn begin_at(&mut self, first: usize) {
+        if !self.counts.is_empty() {
+            self.counts.splice(..0, repeat_n(0, self.first - first));
+        }
+        self.first = first;
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -56,13 +72,13 @@ impl Histogram {
             seen += u64::from(count);
             seen >= rank
         })?;
-        Some(value(found))
+        Some(value(self.first + found))
     }
 
     /// Returns the cumulative counts, for ranks.
     pub(crate) fn ranks(&self) -> Ranks {
-        let mut below = Vec::with_capacity(self.counts.len() + 1);
-        below.push(0);
+        let mut below = Vec::with_capacity(self.counts.len() + 2);
+        below.extend([0, 0]);
         let mut sum = 0;
         for &count in &self.counts {
             step(1);
@@ -71,6 +87,7 @@ impl Histogram {
         }
         Ranks {
             below,
+            first: self.first,
             total: self.total,
         }
     }
@@ -84,8 +101,9 @@ impl Histogram {
 /// The ranks of values among those of a histogram.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
-    /// The number of values below each bucket.
+    /// The number of values below each bucket, from the one before `first` on.
     below: Vec<u64>,
+    first: usize,
     total: u64,
 }
 
@@ -94,7 +112,7 @@ impl Ranks {
     pub(crate) fn rank(&self, value: u32) -> f64 {
         step(1);
         let last = self.below.len() - 1;
-        let at = index(value).min(last);
+        let at = (index(value) + 1).saturating_sub(self.first).min(last);
         let (below, equal) = (
             self.below[at],
             self.below[last.min(at + 1)] - self.below[at],
@@ -291,6 +309,30 @@ mod tests {
         assert_eq!(histogram.quantile(0.5), Some(50));
         assert_eq!(histogram.quantile(1.0), Some(100));
         assert!((histogram.ranks().rank(50) - 0.495).abs() < 1e-9);
+    }
+
+    /// Values far from 0, the lower ones later: the same ranks and quantiles as by a sorted list.
+    #[test]
+    fn lower_values_come_later() {
+        let values: Vec<u32> = (0..200).map(|n| 90_000 - n * n * 2).collect();
+        let mut histogram = Histogram::default();
+        for &value in &values {
+            histogram.add(value);
+        }
+        let mut sorted: Vec<usize> = values.iter().map(|&value| index(value)).collect();
+        sorted.sort_unstable();
+        let median = Some(super::value(sorted[99]));
+        assert_eq!(histogram.quantile(0.5), median);
+        let ranks = histogram.ranks();
+        for asked in [
+            0, 300, 9_000, 10_798, 10_800, 50_000, 90_000, 90_500, 4_000_000,
+        ] {
+            let at = index(asked);
+            let below = sorted.iter().filter(|&&known| known < at).count() as f64;
+            let equal = sorted.iter().filter(|&&known| known == at).count() as f64;
+            let expected = (below + equal / 2.0) / 200.0;
+            assert!((ranks.rank(asked) - expected).abs() < 1e-9, "{asked}");
+        }
     }
 
     #[test]

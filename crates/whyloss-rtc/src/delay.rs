@@ -67,7 +67,6 @@ pub(crate) struct Queue {
 /// The sums of a least-squares line.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    n: f64,
     x: f64,
     y: f64,
     xx: f64,
@@ -77,7 +76,6 @@ struct Line {
 
 impl Line {
     fn add(&mut self, x: f64, y: f64) {
-        self.n += 1.0;
         self.x += x;
         self.y += y;
         self.xx += x * x;
@@ -85,16 +83,16 @@ impl Line {
         self.yy += y * y;
     }
 
-    /// Returns the slope, or 0 if it is less than two of its standard errors, and the deviation
-    /// from the line.
-    fn fit(&self) -> (f64, f64) {
-        let spread = self.xx - self.x * self.x / self.n;
-        let slope = (self.xy - self.x * self.y / self.n) / spread;
+    /// Returns the slope of the line through `n` points, or 0 if it is less than two of its
+    /// standard errors, and the deviation from the line.
+    fn fit(&self, n: f64) -> (f64, f64) {
+        let spread = self.xx - self.x * self.x / n;
+        let slope = (self.xy - self.x * self.y / n) / spread;
         if !slope.is_finite() {
             return (0.0, 0.0);
         }
-        let rest = self.yy - self.y * self.y / self.n - slope * slope * spread;
-        let variance = rest.max(0.0) / (self.n - 2.0).max(1.0);
+        let rest = self.yy - self.y * self.y / n - slope * slope * spread;
+        let variance = rest.max(0.0) / (n - 2.0).max(1.0);
         let sure = slope * slope * spread > 4.0 * variance;
         (if sure { slope } else { 0.0 }, variance.sqrt())
     }
@@ -102,9 +100,8 @@ impl Line {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
-    /// The delays of the latest packets, in the order of arrival.
+    /// The delays of the round's latest packets, in the order of arrival.
     rotts: [i64; 2 * MANY],
-    next: usize,
     /// The number of packets in this round, and the departure and rott of the first.
     count: usize,
     first: (Time, i64),
@@ -118,7 +115,6 @@ impl Delay {
     pub(crate) fn new() -> Self {
         Self {
             rotts: [0; 2 * MANY],
-            next: 0,
             count: 0,
             first: (Time::ZERO, 0),
             line: Line::default(),
@@ -137,15 +133,14 @@ impl Delay {
         let x = (arrival.sent - self.first.0).as_secs_f64();
         self.line
             .add(x, rott.saturating_sub(self.first.1) as f64 / 1e9);
-        self.rotts[self.next] = rott;
-        self.next = (self.next + 1) % self.rotts.len();
+        self.rotts[self.count % (2 * MANY)] = rott;
         self.count += 1;
     }
 
     /// Returns the smallest and the mean rott of the `count` packets before the latest `skip`.
     fn block(&self, skip: usize, count: usize) -> (i64, i64) {
-        let size = self.rotts.len();
-        let rotts = (1..=count).map(|back| self.rotts[(self.next + size - skip - back) % size]);
+        let end = self.count - skip;
+        let rotts = (end - count..end).map(|at| self.rotts[at % (2 * MANY)]);
         let low = rotts.clone().min().unwrap_or(0);
         // From the lowest, so that no sum overflows.
         let above: i128 = rotts.map(|rott| i128::from(rott) - i128::from(low)).sum();
@@ -163,12 +158,12 @@ impl Delay {
             self.mean.turn();
         }
         let half = (self.count / 2).min(MANY);
-        let (trend, deviation) = self.line.fit();
+        let (trend, deviation) = self.line.fit(self.count as f64);
+        let (earlier, latest) = (self.block(half, half), self.block(0, half));
         (self.count, self.line) = (0, Line::default());
         if half == 0 {
             return Queue::default();
         }
-        let (earlier, latest) = (self.block(half, half), self.block(0, half));
         let mut above = i64::MAX;
         for (least, earlier, latest) in [
             (&mut self.low, earlier.0, latest.0),

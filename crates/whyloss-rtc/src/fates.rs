@@ -53,7 +53,7 @@ enum Fate {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fates {
-    ring: Box<[Fate]>,
+    ring: Box<[Fate; SPAN as usize]>,
     /// The highest number seen, plus 1.
     end: u64,
     /// The highest number that arrived, plus 1.
@@ -65,7 +65,9 @@ pub(crate) struct Fates {
 impl Fates {
     pub(crate) fn new() -> Self {
         Self {
-            ring: vec![Fate::Unknown; SPAN as usize].into_boxed_slice(),
+            ring: vec![Fate::Unknown; SPAN as usize]
+                .try_into()
+                .expect("a fate for each number"),
             end: 0,
             arrived: 0,
             behind: Gap::default(),
@@ -77,12 +79,12 @@ impl Fates {
         if id == u64::MAX {
             return None;
         }
-        if id >= self.end {
-            let first = self.end.max((id + 1).saturating_sub(SPAN));
-            for number in first..=id {
+        let end = id + 1;
+        if end > self.end {
+            for number in self.end.max(end.saturating_sub(SPAN))..end {
                 self.ring[(number % SPAN) as usize] = Fate::Unknown;
             }
-            self.end = id + 1;
+            self.end = end;
         }
         (self.end - id <= SPAN).then(|| &mut self.ring[(id % SPAN) as usize])
     }

@@ -85,6 +85,17 @@ impl Time {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// Returns `self - earlier`, saturated.
+    #[cold]
+    fn distant_difference(self, earlier: Self) -> SignedDuration {
+        let farthest = if self.0 > earlier.0 {
+            i64::MAX
+        } else {
+            i64::MIN
+        };
+        SignedDuration(self.0.checked_signed_diff(earlier.0).unwrap_or(farthest))
+    }
 }
 
 impl SignedDuration {
@@ -158,15 +169,12 @@ impl Sub for Time {
     /// Returns the signed span from `earlier` to `self`.
     #[inline]
     fn sub(self, earlier: Time) -> SignedDuration {
-        SignedDuration(
-            self.0
-                .checked_signed_diff(earlier.0)
-                .unwrap_or(if self.0 > earlier.0 {
-                    i64::MAX
-                } else {
-                    i64::MIN
-                }),
-        )
+        // The difference of times below 292 years always fits.
+        if i64::try_from(self.0 | earlier.0).is_ok() {
+            SignedDuration(self.0 as i64 - earlier.0 as i64)
+        } else {
+            self.distant_difference(earlier)
+        }
     }
 }
 

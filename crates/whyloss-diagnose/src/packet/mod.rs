@@ -9,6 +9,7 @@ mod ip;
 mod link;
 mod segment;
 
+pub(crate) use segment::BLOCKS;
 pub use segment::{Flags, Segment};
 
 use std::net::SocketAddr;

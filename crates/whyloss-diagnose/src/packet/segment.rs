@@ -3,7 +3,7 @@
 use super::Pass;
 
 /// Maximum number of SACK blocks that a header has room for.
-const BLOCKS: usize = 4;
+pub(crate) const BLOCKS: usize = 4;
 
 /// A TCP segment (RFC 9293), with the options that matter for losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

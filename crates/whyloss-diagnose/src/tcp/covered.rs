@@ -22,11 +22,11 @@ impl Covered {
         range.map_or(at, |(_, &end)| end.max(at))
     }
 
-    /// Covers the bytes in `start..end`. Returns the parts that were not covered before.
-    pub(super) fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
-        let mut new = Vec::new();
+    /// Covers the bytes in `start..end`. The parts that were not covered before go to `new`, which
+    /// spares a list for each block.
+    pub(super) fn add(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end || end <= self.end(start) {
-            return new;
+            return;
         }
         let first = self.ranges.range(..=start).next_back();
         let first = first.filter(|(_, last)| **last >= start);
@@ -35,17 +35,16 @@ impl Covered {
         while let Some((&first, &last)) = self.ranges.range(whole.0..=end).next() {
             step(1);
             if from < first {
-                new.push((from, first));
+                new(from, first);
             }
             from = from.max(last);
             whole.1 = whole.1.max(last);
             self.ranges.remove(&first);
         }
         if from < end {
-            new.push((from, end));
+            new(from, end);
         }
         self.ranges.insert(whole.0, whole.1);
-        new
     }
 
     /// Forgets the ranges that end at `ack` or before.
@@ -82,11 +81,8 @@ mod tests {
             for _ in 0..50 {
                 let start = draw(200);
                 let end = start + draw(200 - start + 1);
-                let new: Vec<u64> = covered
-                    .add(start, end)
-                    .into_iter()
-                    .flat_map(|(start, end)| start..end)
-                    .collect();
+                let mut new: Vec<u64> = Vec::new();
+                covered.add(start, end, |start, end| new.extend(start..end));
                 let fresh: Vec<u64> = (start..end).filter(|&at| !bytes[at as usize]).collect();
                 assert_eq!(new, fresh);
                 bytes[start as usize..end as usize].fill(true);
@@ -103,8 +99,8 @@ mod tests {
     fn blocks_that_grow_take_steps_in_proportion() {
         crate::steps::assert_linear(10_000, 4, |many| {
             let mut covered = Covered::default();
-            (0..many).for_each(|n| drop(covered.add(n * 10, n * 10 + 5)));
-            (0..many).for_each(|n| drop(covered.add((many - n) * 10, many * 10)));
+            (0..many).for_each(|n| covered.add(n * 10, n * 10 + 5, |_, _| {}));
+            (0..many).for_each(|n| covered.add((many - n) * 10, many * 10, |_, _| {}));
         });
     }
 }

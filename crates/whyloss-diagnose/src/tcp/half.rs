@@ -28,7 +28,7 @@ use crate::classifiers::{Receivers, Senders};
 use crate::delay::{Delays, Histogram};
 use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
-use crate::packet::{Flags, Segment};
+use crate::packet::{BLOCKS, Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
@@ -493,12 +493,15 @@ impl Half {
 
     /// Handles the SACK blocks, and returns how many bytes in them are new.
     fn on_blocks(&mut self, at: At, segment: &Segment, ack: u64, sample: &mut Option<u32>) -> u64 {
-        let blocks: Vec<_> = segment
-            .sacked()
-            .iter()
-            .map(|&(start, end)| (self.unwrap(start), self.unwrap(end)))
-            .filter(|&(start, end)| start < end && end <= self.next && end - start < JUMP)
-            .collect();
+        let (mut blocks, mut many) = ([(0, 0); BLOCKS], 0);
+        for &(start, end) in segment.sacked() {
+            let (start, end) = (self.unwrap(start), self.unwrap(end));
+            if start < end && end <= self.next && end - start < JUMP {
+                blocks[many] = (start, end);
+                many += 1;
+            }
+        }
+        let blocks = &blocks[..many];
         self.sack |= !blocks.is_empty();
         let mut fresh = 0;
         for (index, &(start, end)) in blocks.iter().enumerate() {
@@ -513,9 +516,11 @@ impl Half {
                 continue;
             }
             // An earlier acknowledgement's ranges need no second look.
-            for (start, end) in self.sacked.add(start.max(ack), end) {
+            let mut sacked = std::mem::take(&mut self.sacked);
+            sacked.add(start.max(ack), end, |start, end| {
                 fresh += self.on_block(at, start, end, sample);
-            }
+            });
+            self.sacked = sacked;
             self.highest_sacked = self.highest_sacked.max(end);
         }
         fresh
@@ -525,21 +530,17 @@ impl Half {
         for gap in self.gaps.take(start, end) {
             self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
         }
-        let mut arrived = Vec::new();
-        for piece in self.pieces.between(start, end) {
-            if !piece.sacked {
-                piece.sacked = true;
-                arrived.push(piece.clone());
-            }
-        }
         let mut fresh = 0;
-        for piece in &arrived {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for piece in pieces.between(start, end).filter(|piece| !piece.sacked) {
+            piece.sacked = true;
             fresh += piece.end - piece.start;
             if let Some((order, delay)) = self.resolve(at, piece, None, false) {
                 self.delays.add(at.now, order, delay);
                 *sample = Some(delay);
             }
         }
+        self.pieces = pieces;
         self.delivered += fresh;
         fresh
     }

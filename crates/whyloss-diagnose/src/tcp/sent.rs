@@ -251,7 +251,7 @@ mod tests {
             for n in 0..many {
                 pieces.push(piece(n * 10, n * 10 + 10, n % 2 == 0));
             }
-            sacked.add(0, many * 10);
+            sacked.add(0, many * 10, |_, _| {});
             for n in 0..many {
                 pieces.earn();
                 pieces.between(0, many * 10).for_each(drop);

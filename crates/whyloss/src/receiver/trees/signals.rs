@@ -235,7 +235,9 @@ impl Signals {
             self.t_min_long.lower(interval);
         }
         let departed = (arrival.sent - self.sent).as_nanos();
-        if departed > 0 && rott > self.rott {
+        // Falling delays give negative slopes, which `describe` ignores. A branch on the direction
+        // would be unpredictable.
+        if departed > 0 {
             let rise = rott as f64 - self.rott as f64;
             self.slope.raise((SLOPE * rise / departed as f64) as i64);
         }
