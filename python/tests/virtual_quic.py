@@ -1,6 +1,9 @@
 """Transfers by aioquic in virtual time, so that no figure depends on the machine.
 
 virtual_quic.py SECONDS LOSS FIRST LAST ALGORITHM...    prints the Mbit/s of servers that share a link, for each seed
+
+The table of docs/guides/python.md is `30 0.01 101 140` with each algorithm; the shares are `30 0 101 108` with `cubic cubic`
+and `cubic whyloss`.
 """
 
 import collections
