@@ -5,7 +5,6 @@ quic_transfer.py fetch SECONDS COUNT    prints the bytes that each of the first 
 """
 
 import asyncio
-import datetime
 import os
 import sys
 import time
@@ -13,23 +12,11 @@ import time
 from aioquic.asyncio import QuicConnectionProtocol, connect, serve
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import StreamDataReceived
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from virtual_quic import BYTES, ROOM, certificate
 
 import whyloss.aioquic  # noqa: F401
 
 PORT = 4433
-ROOM = 1 << 30
-
-
-def certificate():
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "whyloss")])
-    now = datetime.datetime.now(datetime.timezone.utc)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    builder = builder.not_valid_before(now - datetime.timedelta(days=1))
-    return builder.not_valid_after(now + datetime.timedelta(days=1)).sign(key, hashes.SHA256()), key
 
 
 class Server(QuicConnectionProtocol):
@@ -62,7 +49,7 @@ async def fetching(seconds, count):
         configuration.verify_mode = 0
         server = os.environ["WHYLOSS_SERVER"]
         async with connect(server, PORT + index, configuration=configuration, create_protocol=Client) as client:
-            client._quic.send_stream_data(client._quic.get_next_available_stream_id(), b"%d" % 50_000_000, end_stream=True)
+            client._quic.send_stream_data(client._quic.get_next_available_stream_id(), b"%d" % BYTES, end_stream=True)
             client.transmit()
             end = time.monotonic() + seconds
             while time.monotonic() < end:

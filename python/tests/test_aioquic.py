@@ -9,7 +9,8 @@ import whyloss
 
 pytest.importorskip("aioquic")
 
-from aioquic.quic.congestion.base import create_congestion_control
+import virtual_quic
+from aioquic.quic.congestion.base import create_congestion_control, register_congestion_control
 from aioquic.quic.packet_builder import QuicSentPacket
 from aioquic.tls import Epoch
 
@@ -48,12 +49,15 @@ def test_the_scheme_hears_what_aioquic_tells(scheme):
         for sent in flight:
             control.on_packet_sent(packet=sent)
             connection.on_packet_sent(sent.packet_number, 1200, now)
-        now += 0.05 + turn % 7 * 0.001
+        rtt = 0.05 + turn % 7 * 0.001
+        now += rtt
         lost = flight[2:3] if turn % 9 == 8 else []
         acked = [sent for sent in flight if sent not in lost]
         for sent in acked:
             control.on_packet_acked(now=now, packet=sent)
-        control.on_rtt_measurement(now=now, rtt=0.05)
+        control.ack_delay = turn % 5 * 0.001
+        control.on_rtt_measurement(now=now, rtt=rtt)
+        connection.on_rtt(rtt - control.ack_delay)
         connection.on_packets_acked([sent.packet_number for sent in acked], now)
         if lost:
             control.on_packets_lost(now=now, packets=lost)
@@ -74,6 +78,38 @@ def test_the_handshake_counts_as_in_flight_alone():
     assert control.bytes_in_flight == 1200
     control.on_packets_expired(packets=[hello])
     assert (control.bytes_in_flight, control.congestion_window) == (0, before)
+
+
+def test_round_trips_exclude_the_delay_of_acknowledgements():
+    heard = []
+
+    class Heard(whyloss.aioquic.WhylossCongestionControl):
+        def on_rtt_measurement(self, *, now, rtt):
+            heard.append((rtt, self.ack_delay))
+            super().on_rtt_measurement(now=now, rtt=rtt)
+
+    register_congestion_control("heard", Heard)
+    virtual_quic.transfer(["heard"], loss=0, seed=1, seconds=0.5)
+    # The receiver waits for 1 ms. The path takes 100 ms, and 1 ms to send a packet.
+    first = [(rtt, delay) for rtt, delay in heard if rtt < 0.103]
+    assert max(delay for _, delay in first) == pytest.approx(0.001, abs=1e-4)
+    assert min(rtt - delay for rtt, delay in first) == pytest.approx(0.101, abs=3e-4)
+
+
+def test_a_scheme_outruns_cubic_in_virtual_time():
+    got = {
+        name: sum(virtual_quic.transfer([name], loss=0.01, seed=seed, seconds=20)[0] for seed in range(1, 5))
+        for name in ["cubic", "whyloss"]
+    }
+    assert got["whyloss"] > 4 * got["cubic"]
+
+
+def test_cubic_beside_a_scheme_keeps_its_share_in_virtual_time():
+    beside, with_ours = (
+        sum(virtual_quic.transfer(["cubic", other], loss=0, seed=seed, seconds=20)[0] for seed in range(1, 4))
+        for other in ["cubic", "whyloss"]
+    )
+    assert with_ours > 0.9 * beside
 
 
 def transfer(algorithms, *, loss, seed):

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
+from typing import Any
 
 from aioquic.quic.congestion.base import QuicCongestionControl, register_congestion_control
 from aioquic.quic.packet_builder import QuicSentPacket
+from aioquic.quic.recovery import QuicPacketRecovery
 from aioquic.tls import Epoch
 
 from ._study import registry
@@ -27,8 +29,12 @@ class WhylossCongestionControl(QuicCongestionControl):
     """A scheme of Whyloss, instead of aioquic's Reno or CUBIC.
 
     The scheme receives the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
-    gives up count as lost, because aioquic never reports their acknowledgement.
+    gives up count as lost, because aioquic never reports their acknowledgement. Round-trip times exclude the delay that the
+    receiver reports.
     """
+
+    ack_delay = 0.0
+    """For how many seconds the receiver held back the current acknowledgement, as it reports."""
 
     def __init__(self, *, max_datagram_size: int, scheme: str = "whyloss") -> None:
         """Start under this scheme."""
@@ -86,7 +92,11 @@ class WhylossCongestionControl(QuicCongestionControl):
         self._connection.on_persistent_congestion(self._now)
 
     def on_rtt_measurement(self, *, now: float, rtt: float) -> None:
-        """Take the end of an acknowledgement; the scheme measures round trips itself."""
+        """Take the end of an acknowledgement, and its round-trip time in seconds."""
+        # A delayed acknowledgement would look like a queue. The receiver waits for further packets,
+        # so the last acknowledgement before a lost packet is delayed longest.
+        if self._acked:
+            self._connection.on_rtt(max(0.0, rtt - self.ack_delay))
         self._flush()
 
     def _advance(self, now: float | None) -> None:
@@ -105,4 +115,19 @@ def _register() -> None:
         register_congestion_control(algorithm, functools.partial(WhylossCongestionControl, scheme=name))
 
 
+def _report_ack_delays() -> None:
+    """Make aioquic tell schemes the delay of each acknowledgement, which its interface leaves out."""
+    handle = QuicPacketRecovery.on_ack_received
+
+    @functools.wraps(handle)
+    def on_ack_received(self: QuicPacketRecovery, *, ack_delay: float, **rest: Any) -> None:  # noqa: ANN401
+        if isinstance(self._cc, WhylossCongestionControl):
+            # A peer must not hold back for longer (RFC 9002 section 5.3).
+            self._cc.ack_delay = min(ack_delay, self.max_ack_delay)
+        handle(self, ack_delay=ack_delay, **rest)
+
+    QuicPacketRecovery.on_ack_received = on_ack_received  # type: ignore[method-assign]
+
+
 _register()
+_report_ack_delays()
