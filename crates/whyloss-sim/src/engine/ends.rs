@@ -62,8 +62,8 @@ impl Ends {
     pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
         let network = &world.network;
         let source = network.links() + 2 * index;
-        let gate = network.gates.get(&index).filter(|_| flow.source.is_paced());
-        let (there, back) = network.routes[index];
+        let gate = network.gates[index].filter(|_| flow.source.is_paced());
+        let (there, back) = network.table.routes[index];
         let mut ends = Self {
             flow,
             armed: [Time::MAX; 2],

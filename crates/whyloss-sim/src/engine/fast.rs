@@ -11,12 +11,12 @@
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
 
-use super::ahead::MANY;
 use super::ends::{Ends, SINK, World};
 use super::event_queue::{EventQueue, entities};
 use super::flow::{Flow, Start};
 use super::network::{Arrived, Network, Sent};
 use super::parcel::Parcel;
+use super::prefetch::MANY;
 use super::shortcuts::Shortcuts;
 use super::stop::{ASK_EVERY, RunError};
 use super::truths::Truth;
@@ -37,11 +37,9 @@ impl Engine {
     pub(super) fn new(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Self {
         let streams = Streams::new(seed);
         let window = Window::of(scenario);
-        let mut network = Network::new(scenario, streams, window);
-        shortcuts.license(&mut network, scenario);
         let mut world = World {
             window,
-            network,
+            network: Network::new(scenario, streams, window, shortcuts),
             events: EventQueue::new(entities(scenario), scenario.end),
         };
         let ends = (0..scenario.flows.len()).map(|index| {

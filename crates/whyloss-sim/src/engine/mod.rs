@@ -23,17 +23,19 @@
 //!                                                                                          or → put … take → transmit
 //! ```
 
-pub(crate) mod ahead;
 mod busy;
 mod ends;
 pub(crate) mod event_queue;
 mod fast;
 mod flow;
+mod foresee;
 mod hops;
+mod late;
 mod measured;
 mod network;
 mod parcel;
 mod plain;
+pub(crate) mod prefetch;
 mod shortcuts;
 mod stop;
 mod transit;

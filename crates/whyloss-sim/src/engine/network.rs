@@ -10,22 +10,21 @@
 //! If later packets can change the fate of a packet, the link cannot answer at once, and has events
 //! of its own (`turns.rs`).
 
-use std::collections::BTreeMap;
-
-use whyloss::{Cause, Duration, Time};
+use whyloss::{Cause, Time};
 use whyloss_link::{Fate, Link, Streams};
 
 use super::busy::{self, Busy};
 use super::event_queue::EventQueue;
-use super::hops::{Gate, Hop, Stretch};
+use super::hops::{Gate, Hop, Table};
 use super::parcel::{Aside, Kind, Parcel};
+use super::shortcuts::{Map, Shortcut, Shortcuts};
 use super::stop::RunError;
 use super::transit::Transit;
 use super::truths::{Truth, Truths};
 use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::Packet;
-use crate::scenario::{Connection, Router, Scenario};
+use crate::scenario::{Connection, Scenario};
 
 /// The outcome of sending a packet.
 pub(crate) enum Sent {
@@ -95,10 +94,7 @@ impl Wire {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(super) wires: Vec<Wire>,
-    pub(super) stretches: Vec<Stretch>,
-    /// The links of every stretch, one after the other, each with the time that a packet takes over
-    /// it.
-    pub(super) stretched: Vec<(u32, Duration)>,
+    pub(super) table: Table,
     /// The packets in transit over each link to a place that must wait for them.
     pub(super) transits: Vec<Transit>,
     /// The links that cannot answer at once, by index; empty if there is none.
@@ -115,12 +111,8 @@ pub(crate) struct Network {
     pub(super) marked: bool,
     /// The counts of each link, except for deliveries.
     pub(super) counts: Vec<LinkResult>,
-    /// The hops of every route, one after the other, each ended by its host.
-    pub(super) hops: Vec<Hop>,
-    /// The index in `hops` of each flow's route and return route.
-    pub(super) routes: Vec<(u32, u32)>,
     /// The gate of each flow that has one.
-    pub(super) gates: BTreeMap<usize, Gate>,
+    pub(super) gates: Vec<Option<Gate>>,
     /// The flow whose gate is at the end of each link, if there is one.
     pub(super) gated: Vec<Option<u32>>,
     pub(super) window: Window,
@@ -129,48 +121,60 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Creates the network of a scenario that passed its checks.
-    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
-        let mut hops = Vec::new();
-        let mut routes = Vec::with_capacity(scenario.flows.len());
-        let router = Router::new(scenario);
-        for flow in &scenario.flows {
-            let (forward, back) = router.routes_of(flow).unwrap_or_default();
-            let mut add = |links: Vec<usize>, end| {
-                let begin = hops.len() as u32;
-                hops.extend(links.into_iter().map(|link| Hop(link as u32)));
-                hops.push(end);
-                begin
-            };
-            routes.push((add(forward, Hop::SINK), add(back, Hop::SOURCE)));
-        }
-        let link = |(index, connection): (usize, &Connection)| Wire {
+    /// Creates the network of a scenario that passed its checks, with the shortcuts that it
+    /// licenses.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        streams: Streams,
+        window: Window,
+        shortcuts: Shortcuts,
+    ) -> Self {
+        let links = &scenario.links;
+        let wire = |(index, connection): (usize, &Connection)| Wire {
             link: Link::new(&connection.link, streams, index as u64),
             delivered: 0,
             delivered_bytes: 0,
         };
+        let mut wires: Vec<_> = links.iter().enumerate().map(wire).collect();
+        let mut busy = busy::of(links, streams);
+        let map = Map::new(scenario, |link| wires[link].link.is_steady());
+        let licences = shortcuts.licences(&map);
+        for (link, busy) in busy.iter_mut().enumerate() {
+            if let Some(busy) = busy
+                && licences.prompt[link]
+            {
+                busy.make_prompt();
+            }
+        }
+        if !shortcuts.has(Shortcut::Idle) {
+            for wire in &mut wires {
+                wire.link.close_short_cut();
+            }
+        }
+        let mut gated = vec![None; links.len()];
+        for (flow, gate) in licences.gates.iter().enumerate() {
+            if let Some(gate) = gate {
+                gated[gate.link] = Some(flow as u32);
+            }
+        }
         let count = |connection: &Connection| LinkResult {
             name: connection.name.clone(),
             rate: connection.link.rate,
             ..LinkResult::default()
         };
-        let links = &scenario.links;
         Self {
-            wires: links.iter().enumerate().map(link).collect(),
-            stretches: Vec::new(),
-            stretched: Vec::new(),
+            wires,
+            table: Table::new(&map, &licences, window),
             transits: links.iter().map(|_| Transit::default()).collect(),
-            busy: busy::of(links, streams),
+            busy,
             truths: Truths::default(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
             marked: false,
             counts: links.iter().map(count).collect(),
-            gates: BTreeMap::new(),
-            gated: vec![None; links.len()],
-            hops,
-            routes,
+            gates: licences.gates,
+            gated,
             window,
             aside: Aside::default(),
         }
@@ -181,9 +185,9 @@ impl Network {
         self.wires.len()
     }
 
-    /// Sends a packet into the link of its `hop`, and on through all links fused to that one, or to its
-    /// gate. If the packet is lost, the parcel has the link and the time of its arrival there. A return
-    /// value with both would cost the hot path registers.
+    /// Sends a packet into the link of its `hop`, and on through all links fused to that one, or to
+    /// its gate. If the packet is lost, the parcel has the link and the time of its arrival there.
+    /// A return value with both would cost the hot path registers.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(
@@ -195,13 +199,13 @@ impl Network {
     ) -> Sent {
         let (mut at, size) = (now, parcel.size);
         let mut place = parcel.hop as usize;
-        let mut hop = self.hops[place];
+        let mut hop = self.table.hops[place];
         loop {
             place += 1;
             let mut index = hop.index();
             if !O::LINKS && hop.is_stretch() {
                 let entered = at;
-                let stretch = &mut self.stretches[index];
+                let stretch = &mut self.table.stretches[index];
                 let (left, counted) = stretch.cross(entered, self.window);
                 at = left;
                 let last = stretch.last as usize;
@@ -224,7 +228,7 @@ impl Network {
                     }
                 }
             }
-            hop = self.hops[place];
+            hop = self.table.hops[place];
             if !hop.is_fused() {
                 parcel.hop = place as u32;
                 if TO_GATE {
@@ -410,23 +414,11 @@ impl Network {
         })
     }
 
-    /// Returns the link that a packet crossed last.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn last_link(&self, hop: u32) -> usize {
-        let hop = self.hops[hop as usize - 1];
-        if hop.is_stretch() {
-            self.stretches[hop.index()].last as usize
-        } else {
-            hop.index()
-        }
-    }
-
     /// Makes a packet that [reaches its source](Sent::AtSource) at `at` wait until then.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        self.put(self.last_link(parcel.hop), at, parcel, events);
+        self.put(self.table.link_before(parcel.hop), at, parcel, events);
     }
 
     /// Makes a packet that reaches the end of link `gate` at `at` wait until then. If it
@@ -452,17 +444,17 @@ impl Network {
     /// Returns the loss of a packet that was [sent](Self::send) at `now`.
     pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
         let at = parcel.due;
-        let later = (at > now).then(|| (self.last_link(parcel.hop), at));
+        let later = (at > now).then(|| (self.table.link_before(parcel.hop), at));
         Loss { cause, when, later }
     }
 
     /// Returns the loss of a packet that its sink drops at `at`.
     pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
-        let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
+        let fused = self.table.hops[packet.hop as usize] == Hop::FUSED_SINK;
         Loss {
             cause: Cause::Wireless,
             when: at,
-            later: fused.then(|| (self.last_link(packet.hop), at)),
+            later: fused.then(|| (self.table.link_before(packet.hop), at)),
         }
     }
 
@@ -504,7 +496,7 @@ impl Network {
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
         let (parcel, next) = self.transits[index].pop_due(now)?;
-        let arrived = match self.hops[parcel.hop as usize] {
+        let arrived = match self.table.hops[parcel.hop as usize] {
             hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
@@ -521,19 +513,19 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn count_each(&mut self, stretch: usize, now: Time) {
-        let stretch = &self.stretches[stretch];
+        let stretch = &self.table.stretches[stretch];
         let mut at = now;
-        for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+        for &(link, crossing) in &stretch.links {
             at = at.later(crossing);
-            self.wires[link as usize].count_at(at, stretch.size, self.window);
+            self.wires[link].count_at(at, stretch.size, self.window);
         }
     }
 
     /// Adds the packets of stretches to the counts of their links, at the end of the run.
     fn count_stretches(&mut self) {
-        for stretch in &self.stretches {
-            for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
-                let wire = &mut self.wires[link as usize];
+        for stretch in &self.table.stretches {
+            for &(link, _) in &stretch.links {
+                let wire = &mut self.wires[link];
                 wire.delivered += stretch.count;
                 wire.delivered_bytes += stretch.count * u64::from(stretch.size);
             }
@@ -551,7 +543,7 @@ impl Network {
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
         let first = self.transits[index].first()?;
         let foreseeable =
-            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+            first.kind == Kind::Ack && self.table.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
     }
 

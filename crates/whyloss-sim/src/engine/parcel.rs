@@ -1,4 +1,5 @@
-//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be made.
+//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be
+//! made.
 //!
 //! ```text
 //! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes

@@ -34,12 +34,6 @@ impl Network {
         self.busy.get_mut(link)?.as_deref_mut()
     }
 
-    /// Returns whether packets go on from the link at their turn.
-    pub(super) fn is_prompt(&self, link: usize) -> bool {
-        let busy = self.busy.get(link).and_then(Option::as_ref);
-        busy.is_some_and(|busy| busy.is_prompt)
-    }
-
     /// Returns the number of packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
         let busy = self.busy.get(link).and_then(Option::as_ref);
@@ -55,7 +49,7 @@ impl Network {
         events: &mut EventQueue,
         looks: bool,
     ) {
-        let link = self.hops[parcel.hop as usize].index();
+        let link = self.table.hops[parcel.hop as usize].index();
         if self.room == 0 {
             return self.end_at_limit(link, events);
         }
@@ -82,7 +76,7 @@ impl Network {
         events: &mut EventQueue,
         looks: bool,
     ) -> Option<Parcel> {
-        let link = self.hops[parcel.hop as usize].index();
+        let link = self.table.hops[parcel.hop as usize].index();
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
         let Some(fate) = busy.and_then(|busy| busy.pass(now, parcel.size)) else {
             self.hold(now, parcel, events, looks);
@@ -157,7 +151,7 @@ impl Network {
             });
         }
         let parcel = self.settle_turned(link, parcel, fate, marked);
-        let arrived = match self.hops[parcel.hop as usize] {
+        let arrived = match self.table.hops[parcel.hop as usize] {
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
             _ => Arrived::Between,
