@@ -36,7 +36,7 @@ pub(super) struct Ends {
     pub(super) overtaken: [Time; 2],
     /// The entities of the ends in the event queue. A late source has none of its own: it uses that
     /// of the link to its gate, so that one event serves its deadline and its packet's arrival
-    /// (`Engine::nothing_arrived`).
+    /// (`late.rs`).
     pub(super) entities: [u32; 2],
     /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
@@ -143,7 +143,7 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            let at = send_answer(now, &mut answer, &mut self.flow, world, observer)?;
+            let at = send_answer(&mut answer, &mut self.flow, world, observer)?;
             // (A link may have damaged the answer, which is then not an `Ack` but aside.)
             if answer.kind == Kind::Ack && self.foresees(at, next) {
                 return Some(Foreseen {
@@ -153,7 +153,7 @@ impl Ends {
                     echo,
                 });
             }
-            world.network.wait(at, answer.copy(), &mut world.events);
+            world.network.wait(answer.copy(), &mut world.events);
         } else {
             self.deliver_packet(now, parcel.copy(), world, observer);
         }
@@ -273,17 +273,17 @@ impl Ends {
         while self.poll(now, &mut parcel, world, observer) {
             match world
                 .network
-                .send::<O, false>(now, &mut parcel, &mut world.events, observer)
+                .send::<O, false>(&mut parcel, &mut world.events, observer)
             {
-                Sent::UnderWay => {}
-                Sent::AtSink(at) => self.arrived(at, &parcel.copy(), world, observer),
-                Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
+                Sent::InTransit => {}
+                Sent::AtSink => self.arrived(parcel.due, &parcel.copy(), world, observer),
+                Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
                     self.lose(now, parcel.copy(), (cause, when), world);
                 }
                 Sent::Held => {
                     let (network, events) = (&mut world.network, &mut world.events);
-                    network.hold(now, &parcel.copy(), events, O::QUEUE_LENGTH);
+                    network.hold(&parcel.copy(), events, O::QUEUE_LENGTH);
                 }
             }
         }
@@ -294,6 +294,7 @@ impl Ends {
     #[inline]
     fn blank(&self, now: Time) -> Parcel {
         Parcel {
+            due: now,
             sent: now,
             flow: self.flow.index,
             size: self.flow.wire_size,
@@ -409,14 +410,15 @@ impl Ends {
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
-        if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, world, observer) {
-            world.network.wait(at, parcel, &mut world.events);
+        if send_answer(&mut parcel, &mut self.flow, world, observer).is_some() {
+            world.network.wait(parcel, &mut world.events);
         }
     }
 
     #[inline]
     fn blank_answer(&self, now: Time) -> Parcel {
         Parcel {
+            due: now,
             sent: now,
             flow: self.flow.index,
             size: ANSWER_SIZE,
@@ -508,21 +510,20 @@ impl Ends {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_answer<O: Observer>(
-    now: Time,
     parcel: &mut Parcel,
     flow: &mut Flow,
     world: &mut World,
     observer: &mut O,
 ) -> Option<Time> {
     let (events, network) = (&mut world.events, &mut world.network);
-    match network.send::<O, false>(now, parcel, events, observer) {
-        Sent::AtSource(at) => return Some(at),
-        Sent::Held => network.hold(now, parcel, events, O::QUEUE_LENGTH),
+    match network.send::<O, false>(parcel, events, observer) {
+        Sent::AtSource => return Some(parcel.due),
+        Sent::Held => network.hold(parcel, events, O::QUEUE_LENGTH),
         Sent::Lost(..) => {
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }
-        Sent::UnderWay => {}
-        Sent::AtSink(_) | Sent::AtGate(_) => debug_assert!(false, "an answer at a sink"),
+        Sent::InTransit => {}
+        Sent::AtSink | Sent::AtGate => debug_assert!(false, "an answer at a sink"),
     }
     None
 }

@@ -10,26 +10,25 @@ use crate::observe::Observer;
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// Handles an answer that reaches the source at `at` without obstacles: now, if the source
-    /// foresees it.
+    /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
+    /// Otherwise it waits.
     #[inline(never)]
-    pub(super) fn nears<O: Observer>(
+    pub(super) fn answered_ahead<O: Observer>(
         &mut self,
-        at: Time,
         parcel: Parcel,
         world: &mut World,
         observer: &mut O,
     ) {
-        if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
+        if parcel.kind == Kind::Ack && self.foresees(parcel.due, parcel.number) {
             let answer = Foreseen {
-                at,
+                at: parcel.due,
                 sent: parcel.sent,
                 next: parcel.number,
                 echo: parcel.echo,
             };
             self.foreseen(&answer, world, observer);
         } else {
-            world.network.wait(at, parcel, &mut world.events);
+            world.network.wait(parcel, &mut world.events);
         }
     }
 

@@ -75,17 +75,12 @@ impl Ends {
         let mut parcel = Parcel::default();
         while self.poll_late(deadline, &mut parcel, world, observer) {
             let (network, events) = (&mut world.network, &mut world.events);
-            match network.send::<O, true>(deadline, &mut parcel, events, observer) {
+            match network.send::<O, true>(&mut parcel, events, observer) {
                 // At most one packet: each leaves the first link later than the one before.
-                Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
-                Sent::AtGate(at) => {
-                    network.wait_at_gate(
-                        self.entities[SOURCE] as usize,
-                        at,
-                        parcel,
-                        at == event,
-                        events,
-                    );
+                Sent::AtGate if Some(parcel.due) == now => first = Some(parcel),
+                Sent::AtGate => {
+                    let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
+                    network.wait_at_gate(link as usize, parcel, is_awaited, events);
                 }
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), world);

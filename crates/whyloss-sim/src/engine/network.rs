@@ -26,21 +26,26 @@ use crate::observe::{Event, Observer};
 use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
 
-/// The outcome of sending a packet.
+/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
+/// the packet has reached, and `due` the time at which it is there.
+///
+/// | outcome | `hop` | what is left to do |
+/// |---|---|---|
+/// | `InTransit` | the next place that waits for it | nothing: an event takes the packet there |
+/// | `AtSink` | its fused sink | deliver it |
+/// | `AtSource` | its fused source | let the source foresee it, or make it [wait](Network::wait) |
+/// | `AtGate` | behind its [gate](Gate) | send it on, or make it [wait](Network::wait_at_gate) |
+/// | `Lost` | the link that loses it | report the [loss](Network::loss) |
+/// | `Held` | a link that cannot answer at once | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
-    /// The packet is in transit.
-    UnderWay,
-    /// The packet reaches its fused sink at this time.
-    AtSink(Time),
-    /// The packet reaches its fused source at this time, and no packet waits there before it; see
-    /// [`Network::wait`].
-    AtSource(Time),
-    /// The packet reaches its [gate](Gate) at this time, if it was sent only so far; see
-    /// [`Network::wait_at_gate`].
-    AtGate(Time),
-    /// The packet is or will be lost at this time; see [`Network::loss`].
+    InTransit,
+    AtSink,
+    /// No packet waits there before it.
+    AtSource,
+    /// Only if it was sent no further than that.
+    AtGate,
+    /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
-    /// The packet is at a link that cannot answer at once; see [`Network::hold`].
     Held,
 }
 
@@ -185,68 +190,66 @@ impl Network {
         self.wires.len()
     }
 
-    /// Sends a packet into the link of its `hop`, and on through all links fused to that one, or to
-    /// its gate. If the packet is lost, the parcel has the link and the time of its arrival there.
-    /// A return value with both would cost the hot path registers.
+    /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on
+    /// through all links fused to that one, or to its gate.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(
         &mut self,
-        now: Time,
         parcel: &mut Parcel,
         events: &mut EventQueue,
         observer: &mut O,
     ) -> Sent {
-        let (mut at, size) = (now, parcel.size);
+        let (mut at, size) = (parcel.due, parcel.size);
         let mut place = parcel.hop as usize;
         let mut hop = self.table.hops[place];
         loop {
-            place += 1;
-            let mut index = hop.index();
+            let mut link = hop.index();
             if !O::LINKS && hop.is_stretch() {
                 let entered = at;
-                let stretch = &mut self.table.stretches[index];
+                let stretch = &mut self.table.stretches[link];
                 let (left, counted) = stretch.cross(entered, self.window);
                 at = left;
                 let last = stretch.last as usize;
                 if !counted {
-                    self.count_each(index, entered);
+                    self.count_each(link, entered);
                 }
-                index = last;
+                link = last;
             } else if !O::LINKS
-                && let wire = &mut self.wires[index]
+                && let wire = &mut self.wires[link]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
                 wire.count_at(arrival, size, self.window);
                 at = arrival;
             } else {
-                match self.offer(at, index, parcel, observer) {
+                match self.offer(at, link, parcel, observer) {
                     Ok(arrival) => at = arrival,
                     Err(sent) => {
-                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
+                        (parcel.hop, parcel.due) = (place as u32, at);
                         return sent;
                     }
                 }
             }
+            place += 1;
             hop = self.table.hops[place];
             if !hop.is_fused() {
-                parcel.hop = place as u32;
+                (parcel.hop, parcel.due) = (place as u32, at);
                 if TO_GATE {
-                    return Sent::AtGate(at);
+                    return Sent::AtGate;
                 }
-                self.put(index, at, *parcel, events);
-                return Sent::UnderWay;
+                self.put(link, *parcel, events);
+                return Sent::InTransit;
             }
             if hop.is_end() {
-                parcel.hop = place as u32;
+                (parcel.hop, parcel.due) = (place as u32, at);
                 if hop == Hop::FUSED_SINK {
-                    return Sent::AtSink(at);
+                    return Sent::AtSink;
                 }
-                if self.transits[index].is_empty() {
-                    return Sent::AtSource(at);
+                if self.transits[link].is_empty() {
+                    return Sent::AtSource;
                 }
-                self.wait(at, parcel.copy(), events);
-                return Sent::UnderWay;
+                self.wait(parcel.copy(), events);
+                return Sent::InTransit;
             }
         }
     }
@@ -377,18 +380,25 @@ impl Network {
         self.settle(now, index, parcel, fate)
     }
 
-    /// Puts a packet in transit over link `index`, due at `at`.
+    /// Puts a packet in transit over a link, and sets the link's event if it is the first there.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn put(&mut self, index: usize, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        let transit = &mut self.transits[index];
-        if transit.is_empty() {
-            events.push(index, at);
+    fn put(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        if self.transits[link].is_empty() {
+            events.push(link, parcel.due);
         }
+        self.put_silently(link, parcel, events);
+    }
+
+    /// Does what [`Self::put`] does, but sets no event.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn put_silently(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        let transit = &mut self.transits[link];
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end_at_limit(index, events);
+            return self.end_at_limit(link, events);
         }
-        transit.push(Parcel { due: at, ..parcel });
+        transit.push(parcel);
     }
 
     /// Ends the run at the limit on packets, which one over link `index` would exceed.
@@ -414,31 +424,27 @@ impl Network {
         })
     }
 
-    /// Makes a packet that [reaches its source](Sent::AtSource) at `at` wait until then.
+    /// Makes a packet that is [at its source](Sent::AtSource) ahead of time wait until it is due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        self.put(self.table.link_before(parcel.hop), at, parcel, events);
+    pub(crate) fn wait(&mut self, parcel: Parcel, events: &mut EventQueue) {
+        self.put(self.table.link_before(parcel.hop), parcel, events);
     }
 
-    /// Makes a packet that reaches the end of link `gate` at `at` wait until then. If it
-    /// `is_awaited`, the link has an event at that time: that of the source's deadline.
+    /// Makes a packet that is [at its gate](Sent::AtGate), the end of a link, wait until it is due.
+    /// If it `is_awaited`, the link has an event at that time: that of the source's deadline.
     pub(crate) fn wait_at_gate(
         &mut self,
-        gate: usize,
-        at: Time,
+        link: usize,
         parcel: Parcel,
         is_awaited: bool,
         events: &mut EventQueue,
     ) {
-        if !is_awaited {
-            return self.put(gate, at, parcel, events);
+        if is_awaited {
+            self.put_silently(link, parcel, events);
+        } else {
+            self.put(link, parcel, events);
         }
-        let transit = &mut self.transits[gate];
-        if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end_at_limit(gate, events);
-        }
-        transit.push(Parcel { due: at, ..parcel });
     }
 
     /// Returns the loss of a packet that was [sent](Self::send) at `now`.
