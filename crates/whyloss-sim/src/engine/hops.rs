@@ -46,8 +46,8 @@ impl Table {
         let (mut stretches, mut ways) = (BTreeMap::new(), BTreeMap::new());
         for (index, flow) in map.flows.iter().enumerate() {
             let [data, answer] = flow.sizes.unwrap_or_default();
-            let sink = Hop::SINK.fused_if(licences.sinks[index]);
-            let source = Hop::SOURCE.fused_if(licences.sources[index]);
+            let sink = Hop::SINK.fused_if(licences.fused_sinks[index]);
+            let source = Hop::SOURCE.fused_if(licences.fused_sources[index]);
             let both = [(&flow.there, data, sink), (&flow.back, answer, source)];
             let [there, back] = both.map(|(links, size, end)| {
                 let mut way = Vec::new();
@@ -58,7 +58,7 @@ impl Table {
                     } else {
                         Hop::link(run[0])
                     };
-                    way.push(hop.fused_if(licences.links[run[0]]));
+                    way.push(hop.fused_if(licences.fused[run[0]]));
                 }
                 way.push(end);
                 *ways.entry(way).or_insert_with_key(|way| {

@@ -1,20 +1,21 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
 //! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next, which
-//! shows an example, then `hops.rs`, `network.rs` and `ends.rs`.
+//! shows an example, then `hops.rs`, `network.rs`, `transmit.rs`
+//! and `deliver.rs`.
 //!
 //! # A packet's way
 //!
 //! | word | what happens | where |
 //! |---|---|---|
 //! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
-//! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
+//! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
 //! | *send* | a packet enters a link, and every one fused behind it | `network.rs` |
 //! | *pass* | a link is idle and nothing is in the way: it gives the packet's arrival | `whyloss_link` |
 //! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
 //! | *put* | a packet must wait for its arrival: it is in transit, and an event comes | `network.rs` |
 //! | *take* | the packet in transit that is due leaves for the next place | `network.rs` |
-//! | *deliver* | a data packet reaches its sink, which may *answer* | `flow.rs`, `ends.rs` |
-//! | *answer* | a sink's packet is *sent* on its way home | `ends.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
+//! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
 //! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
 //!
 //! In the order in which they happen to a segment of TCP and its acknowledgement:
@@ -46,6 +47,7 @@
 //! | *room* | the number of packets that the run may still add | `network.rs` |
 
 mod busy;
+mod deliver;
 mod ends;
 pub(crate) mod event_queue;
 mod fast;
@@ -61,6 +63,7 @@ pub(crate) mod prefetch;
 mod shortcuts;
 mod stop;
 mod transit;
+mod transmit;
 mod truths;
 mod turns;
 

@@ -583,7 +583,57 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use whyloss::Duration;
+
+    use super::super::event_queue::entities;
     use super::*;
+
+    /// Two sources share a link to a sink: their packets wait before it, and nowhere else.
+    #[test]
+    fn a_sent_packet_says_where_and_when_it_is() {
+        let text = r#"
+            duration = "1 s"
+            link = [
+                { from = "a", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "b", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "r", to = "t", rate = "4 Mbit/s", delay = "1 ms", queue = { packets = 1 } },
+            ]
+            flow = [
+                { from = "a", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+                { from = "b", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+            ]
+        "#;
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let window = Window::of(&scenario);
+        let mut network = Network::new(&scenario, Streams::new(1), window, Shortcuts::ALL);
+        let mut events = EventQueue::new(entities(&scenario), scenario.end);
+        let first = network.table.routes[0].0;
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut parcel = Parcel {
+            size: 1_000,
+            hop: first,
+            ..Parcel::default()
+        };
+        // 1 ms of transmission and 1 ms of delay.
+        let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+        assert!(matches!(sent, Sent::InTransit));
+        assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
+        let (now, link) = events.pop().expect("its arrival");
+        let (parcel, _) = network.take(now, link, &mut events).expect("the packet");
+        assert_eq!((parcel.hop, parcel.due, now), (first + 1, at(2), at(2)));
+        // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
+        let [one, two, three] = [(); 3].map(|()| {
+            let mut parcel = parcel;
+            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            (sent, parcel.hop, parcel.due)
+        });
+        assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));
+        assert!(matches!(two, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(7)));
+        let (Sent::Lost(Cause::Congestion, when), hop, due) = three else {
+            panic!("a full queue");
+        };
+        assert_eq!((when, hop, due), (at(2), first + 1, at(2)));
+    }
 
     #[test]
     fn a_wire_is_one_cache_line() {

@@ -21,13 +21,13 @@ use super::map::Map;
 /// Returns whether each flow's source is fused, given the fused links and sinks.
 pub(super) fn sources(map: &Map, licences: &Licences) -> Vec<bool> {
     let uses = map.uses();
-    let flows = map.flows.iter().zip(&licences.sinks);
+    let flows = map.flows.iter().zip(&licences.fused_sinks);
     let fused = flows.map(|(flow, &sink)| {
         let (Some((&first, behind)), Some(&last)) = (flow.there.split_first(), flow.back.last())
         else {
             return false;
         };
-        let waits = !sink || behind.iter().any(|&link| !licences.links[link]);
+        let waits = !sink || behind.iter().any(|&link| !licences.fused[link]);
         let answer_at_once = |link: usize| !map.links[link].busy;
         flow.may_foresee
             && waits
@@ -47,7 +47,7 @@ mod tests {
     fn data_must_leave_alone_and_wait_somewhere() {
         let fused = |flows: &[(&[usize], &[usize])]| {
             let map = Map::of(4, flows);
-            Shortcuts::ALL.licences(&map).sources
+            Shortcuts::ALL.licences(&map).fused_sources
         };
         // Links 0 and 1 lead to link 2, where both wait; the answers come over link 3.
         assert_eq!(fused(&[(&[0, 2], &[3]), (&[1, 2], &[3])]), [true, true]);

@@ -25,7 +25,7 @@ pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
     let gate = |flow: &FlowFacts| {
         let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
         // The packets wait before the first link that is not fused, if there is one.
-        let before = 1 + behind.iter().position(|&link| !licences.links[link])?;
+        let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {
             let facts = &map.links[link];

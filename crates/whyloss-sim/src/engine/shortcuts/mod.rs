@@ -170,17 +170,17 @@ impl Shortcuts {
         }
         let feeders = map.feeders(&licences.prompt);
         if self.has(Shortcut::Fuse) {
-            licences.links = fuse::links(&feeders);
+            licences.fused = fuse::links(&feeders);
         }
         let mut merges = vec![None; map.links.len()];
         if self.has(Shortcut::Sink) {
             if self.has(Shortcut::Merge) {
-                merges = sinks::merges(map, &feeders, &mut licences.links);
+                merges = sinks::merges(map, &feeders, &mut licences.fused);
             }
-            licences.sinks = sinks::sinks(map, &feeders, &merges);
+            licences.fused_sinks = sinks::sinks(map, &feeders, &merges);
         }
         if self.has(Shortcut::Foresee) {
-            licences.sources = foresee::sources(map, &licences);
+            licences.fused_sources = foresee::sources(map, &licences);
         }
         if self.has(Shortcut::Gate) {
             licences.gates = gate::gates(map, &licences);
@@ -195,12 +195,12 @@ impl Shortcuts {
 /// The places where a scenario licenses shortcuts. [`Shortcut::Idle`] is left to the links.
 #[derive(Clone, Debug)]
 pub(super) struct Licences {
-    /// Whether each link is worked out in the step in which a packet reaches it.
-    pub(super) links: Vec<bool>,
-    /// Whether each flow's sink is.
-    pub(super) sinks: Vec<bool>,
+    /// Whether each link is fused with the links, or the sinks, that feed it.
+    pub(super) fused: Vec<bool>,
+    /// Whether each flow's sink is fused with the last link to it.
+    pub(super) fused_sinks: Vec<bool>,
     /// Whether each flow's source is, as far as it foresees what it does.
-    pub(super) sources: Vec<bool>,
+    pub(super) fused_sources: Vec<bool>,
     /// The gate of each flow that has one.
     pub(super) gates: Vec<Option<Gate>>,
     /// Whether each link may be part of a stretch.
@@ -214,9 +214,9 @@ impl Licences {
     fn none(map: &Map) -> Self {
         let (links, flows) = (map.links.len(), map.flows.len());
         Self {
-            links: vec![false; links],
-            sinks: vec![false; flows],
-            sources: vec![false; flows],
+            fused: vec![false; links],
+            fused_sinks: vec![false; flows],
+            fused_sources: vec![false; flows],
             gates: vec![None; flows],
             stretch: vec![false; links],
             prompt: vec![false; links],
@@ -225,7 +225,7 @@ impl Licences {
 
     /// Splits a way into the links that a packet crosses in one step: stretches, and single links.
     pub(super) fn runs<'a>(&self, way: &'a [usize]) -> impl Iterator<Item = &'a [usize]> {
-        way.chunk_by(|&link, &next| self.stretch[link] && self.stretch[next] && self.links[next])
+        way.chunk_by(|&link, &next| self.stretch[link] && self.stretch[next] && self.fused[next])
     }
 }
 

@@ -65,8 +65,6 @@ struct Branch {
     size: u32,
     /// The time that a packet takes over the branch.
     length: Duration,
-    /// Whether each link on the branch answers in the step of the one before it.
-    fused: bool,
 }
 
 /// Finds the merges and fuses them. Returns the smallest distance between packets for each.
@@ -83,8 +81,7 @@ pub(super) fn merges(map: &Map, feeders: &[Feeder], fused: &mut [bool]) -> Vec<O
             }
         }
         reached.retain(|&link, branches| {
-            let first = branches[0];
-            let alike = first.fused && branches.iter().all(|branch| *branch == first);
+            let alike = branches.iter().all(|branch| *branch == branches[0]);
             let alone = branches.len() == uses[link] && feeders[link] == Feeder::Several;
             alike && alone && !fused[link] && !map.links[link].busy
         });
@@ -106,32 +103,28 @@ fn branch(
     fused: &[bool],
     flow: &FlowFacts,
 ) -> Option<(usize, Branch)> {
-    if flow.answers == Answers::Later {
-        return None;
-    }
     let waits = |&link: &usize| !spacing.never_waits(link);
-    let root = flow.there.iter().rposition(waits)?;
-    let merge = flow.back.iter().position(waits)?;
-    let (out, home) = (&flow.there[root + 1..], &flow.back[..merge]);
+    let last = flow.there.iter().rposition(waits)?;
+    let (root, out) = (flow.there[last], &flow.there[last + 1..]);
+    let (home, merge) = flow.back.split_at(flow.back.iter().position(waits)?);
     let [data, answer] = flow.sizes?;
-    let root = flow.there[root];
-    let mut branch = Branch {
+    let crossing = |way: &[usize], size| {
+        let links = way.iter().map(|&link| map.links[link].crossing(size));
+        links.fold(Duration::ZERO, |sum, crossing| sum + crossing)
+    };
+    let branch = Branch {
         root,
         size: data,
-        length: Duration::ZERO,
-        fused: map.links[root].even && !map.links[root].busy,
+        length: crossing(out, data) + crossing(home, answer),
     };
-    for (way, size) in [(out, data), (home, answer)] {
-        for &link in way {
-            branch.length += map.links[link].crossing(size);
-        }
-    }
-    // (The first link home is asked by the sink.)
-    branch.fused &= out
+    // (The sink itself enters the first link home.)
+    let in_one_step = out
         .iter()
         .chain(home.iter().skip(1))
         .all(|&link| fused[link]);
-    Some((flow.back[merge], branch))
+    let settled = map.links[root].even && !map.links[root].busy;
+    let at_once = flow.answers != Answers::Later;
+    (in_one_step && settled && at_once).then_some((merge[0], branch))
 }
 
 #[cfg(test)]
