@@ -2,8 +2,9 @@
 
 use whyloss::Time;
 
-use super::ends::{Ends, Foreseen, SINK, World};
+use super::ends::{Ends, SINK, World};
 use super::flow::{Delivered, Flow};
+use super::foresee::Foreseen;
 use super::network::Sent;
 use super::parcel::{Kind, Parcel};
 use crate::host::Sink;
@@ -54,15 +55,18 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            let at = send_answer(&mut answer, &mut self.flow, world, observer)?;
+            if !send_answer(&mut answer, &mut self.flow, world, observer) {
+                return None;
+            }
+            let foreseen = Foreseen {
+                at: answer.due,
+                sent: now,
+                next,
+                echo,
+            };
             // (A link may have damaged the answer, which is then not an `Ack` but aside.)
-            if answer.kind == Kind::Ack && self.foresees(at, next) {
-                return Some(Foreseen {
-                    at,
-                    sent: now,
-                    next,
-                    echo,
-                });
+            if answer.kind == Kind::Ack && self.foresees(&foreseen) {
+                return Some(foreseen);
             }
             world.network.wait(answer.copy(), &mut world.events);
         } else {
@@ -173,7 +177,7 @@ impl Ends {
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
-        if send_answer(&mut parcel, &mut self.flow, world, observer).is_some() {
+        if send_answer(&mut parcel, &mut self.flow, world, observer) {
             world.network.wait(parcel, &mut world.events);
         }
     }
@@ -191,8 +195,8 @@ impl Ends {
     }
 }
 
-/// Sends an answer. Returns the time at which it reaches its source, if the source is fused. The
-/// loss of an answer is not reported.
+/// Sends an answer. Returns whether it is now, ahead of time, at its fused source. The loss of an
+/// answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_answer<O: Observer>(
@@ -200,10 +204,10 @@ fn send_answer<O: Observer>(
     flow: &mut Flow,
     world: &mut World,
     observer: &mut O,
-) -> Option<Time> {
+) -> bool {
     let (events, network) = (&mut world.events, &mut world.network);
     match network.send::<O, false>(parcel, events, observer) {
-        Sent::AtSource => return Some(parcel.due),
+        Sent::AtSource => return true,
         Sent::Held => network.hold(parcel, events, O::QUEUE_LENGTH),
         Sent::Lost(..) => {
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
@@ -211,5 +215,5 @@ fn send_answer<O: Observer>(
         Sent::InTransit => {}
         Sent::AtSink | Sent::AtGate => debug_assert!(false, "an answer at a sink"),
     }
-    None
+    false
 }

@@ -46,17 +46,6 @@ pub(super) struct Ends {
     pub(super) back: u32,
 }
 
-/// An acknowledgement that the source [foresees](crate::host::tcp::Sender::foresees). (A whole
-/// parcel would cost 23 more instructions per packet.)
-pub(super) struct Foreseen {
-    /// The time at which it reaches the source.
-    pub(super) at: Time,
-    /// The time at which it left the sink.
-    pub(super) sent: Time,
-    pub(super) next: u64,
-    pub(super) echo: Time,
-}
-
 impl Ends {
     /// Creates the ends of flow number `index`, whose source is woken at `start`.
     pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
@@ -117,7 +106,7 @@ impl Ends {
         counts
     }
 
-    /// Handles the loss of a packet that was sent at `now`.
+    /// Handles the loss of a packet at a link that it reaches now, or ahead of time.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -130,20 +119,6 @@ impl Ends {
         let packet = parcel.unpack(&mut world.network.aside);
         self.flow.forget(&packet.payload);
         self.lose_packet(&packet, loss, world);
-    }
-
-    /// Handles the loss of a packet at the present time.
-    pub(super) fn lose_here(
-        &mut self,
-        parcel: Parcel,
-        cause: Cause,
-        when: Time,
-        world: &mut World,
-    ) {
-        let later = None;
-        let packet = parcel.unpack(&mut world.network.aside);
-        self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, Loss { cause, when, later }, world);
     }
 
     /// Counts a lost data packet and reports its cause: to the source's judge when the packet

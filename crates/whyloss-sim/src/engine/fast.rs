@@ -278,8 +278,7 @@ impl Engine {
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
                 Err((cause, when)) => {
-                    self.ends[flow].catch_up(now, &mut self.world, observer);
-                    self.ends[flow].lose_here(parcel, cause, when, &mut self.world);
+                    self.lose(now, parcel, (cause, when), observer);
                 }
             }
         }

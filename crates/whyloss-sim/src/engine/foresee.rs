@@ -2,11 +2,35 @@
 
 use whyloss::Time;
 
-use super::ends::{Ends, Foreseen, World};
+use super::ends::{Ends, World};
 use super::parcel::{Kind, Parcel};
 use crate::host::Source;
 use crate::host::tcp::{Ack, SackBlocks};
 use crate::observe::Observer;
+
+/// An acknowledgement that the source [foresees](crate::host::tcp::Sender::foresees). (Smaller than
+/// a parcel, so that it stays in registers.)
+pub(super) struct Foreseen {
+    /// The time at which it reaches the source.
+    pub(super) at: Time,
+    /// The time at which it left the sink.
+    pub(super) sent: Time,
+    pub(super) next: u64,
+    pub(super) echo: Time,
+}
+
+impl Foreseen {
+    /// Returns the acknowledgement in a parcel of this kind.
+    #[inline]
+    pub(super) fn of(parcel: &Parcel) -> Self {
+        Self {
+            at: parcel.due,
+            sent: parcel.sent,
+            next: parcel.number,
+            echo: parcel.echo,
+        }
+    }
+}
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
@@ -19,13 +43,8 @@ impl Ends {
         world: &mut World,
         observer: &mut O,
     ) {
-        if parcel.kind == Kind::Ack && self.foresees(parcel.due, parcel.number) {
-            let answer = Foreseen {
-                at: parcel.due,
-                sent: parcel.sent,
-                next: parcel.number,
-                echo: parcel.echo,
-            };
+        let answer = Foreseen::of(&parcel);
+        if parcel.kind == Kind::Ack && self.foresees(&answer) {
             self.foreseen(&answer, world, observer);
         } else {
             world.network.wait(parcel, &mut world.events);
@@ -59,27 +78,21 @@ impl Ends {
         world: &mut World,
         observer: &mut O,
     ) {
-        while let Some(answer) = world.network.first_for_source(link)
-            && answer.flow == self.flow.index
-            && self.foresees(answer.due, answer.number)
+        while let Some(parcel) = world.network.first_for_source(link)
+            && parcel.flow == self.flow.index
+            && let answer = Foreseen::of(parcel)
+            && self.foresees(&answer)
         {
-            let foreseen = Foreseen {
-                at: answer.due,
-                sent: answer.sent,
-                next: answer.number,
-                echo: answer.echo,
-            };
             world.network.transits[link].pop();
-            self.foreseen(&foreseen, world, observer);
+            self.foreseen(&answer, world, observer);
         }
     }
 
-    /// Returns whether the source foresees its reaction to an acknowledgement of all before `next`
-    /// that comes at `at`.
+    /// Returns whether the source foresees its reaction to an acknowledgement.
     #[inline]
-    pub(super) fn foresees(&self, at: Time, next: u64) -> bool {
+    pub(super) fn foresees(&self, answer: &Foreseen) -> bool {
         match &self.flow.source {
-            Source::Tcp(sender) => sender.foresees(at, next),
+            Source::Tcp(sender) => sender.foresees(answer.at, answer.next),
             _ => false,
         }
     }

@@ -167,16 +167,6 @@ impl fmt::Debug for Hop {
     }
 }
 
-/// The first place where a flow's packets wait, if only this flow uses the links before it
-/// (`shortcuts/gate.rs`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gate {
-    /// The link whose far end is the gate.
-    pub(crate) link: usize,
-    /// The time from the source to the gate without waiting, the shortest possible.
-    pub(crate) crossing: Duration,
-}
-
 /// Consecutive links that a flow's packets cross without ever waiting.
 #[derive(Debug)]
 pub(super) struct Stretch {

@@ -52,8 +52,8 @@ impl Ends {
         }
     }
 
-    /// Lets a late source act as of its deadline. Returns the packet that is at the gate now, if
-    /// the current event is that of the deadline.
+    /// Lets a late source act as of its deadline: it sends packets to the gate, where they wait.
+    /// Returns the one that is there `now`, if the current event is that of the deadline.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,

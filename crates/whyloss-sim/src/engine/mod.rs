@@ -1,7 +1,6 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
-//! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next, which
-//! shows an example, then `hops.rs`, `network.rs`, `transmit.rs`
-//! and `deliver.rs`.
+//! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next,
+//! which shows an example, then `hops.rs`, `network.rs`, `transmit.rs` and `deliver.rs`.
 //!
 //! # A packet's way
 //!

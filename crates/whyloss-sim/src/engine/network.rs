@@ -15,9 +15,9 @@ use whyloss_link::{Fate, Link, Streams};
 
 use super::busy::{self, Busy};
 use super::event_queue::EventQueue;
-use super::hops::{Gate, Hop, Table};
+use super::hops::{Hop, Table};
 use super::parcel::{Aside, Kind, Parcel};
-use super::shortcuts::{Map, Shortcut, Shortcuts};
+use super::shortcuts::{Gate, Map, Shortcut, Shortcuts};
 use super::stop::RunError;
 use super::transit::Transit;
 use super::truths::{Truth, Truths};
@@ -65,6 +65,7 @@ pub(crate) struct Loss {
 pub(crate) enum Arrived {
     Between,
     AtSource,
+    /// At a source that did not foresee the packet, or could not because others waited before it.
     AtFusedSource,
     AtSink,
 }
@@ -191,7 +192,7 @@ impl Network {
     }
 
     /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on
-    /// through all links fused to that one, or to its gate.
+    /// through all links fused to that one: as far as its gate, if it comes from a late source.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(

@@ -74,7 +74,8 @@ pub(crate) struct Aside {
 }
 
 impl Parcel {
-    /// Packs a packet that its end sends now. (Inlined, because the caller has just made the packet and knows its kind.)
+    /// Packs a packet that its end sends now. (Inlined, because the caller has just made the packet
+    /// and knows its kind.)
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {

@@ -60,8 +60,8 @@ impl Network {
         self.arm_turn(link, events);
     }
 
-    /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at once.
-    /// Then returns the packet if it arrives, due at the far end.
+    /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
+    /// once. Then returns the packet if it arrives, due at the far end.
     #[inline(never)]
     pub(crate) fn hold_or_pass(
         &mut self,

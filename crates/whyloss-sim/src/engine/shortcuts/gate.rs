@@ -2,7 +2,13 @@
 //! where it waits.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
-//! *gate*, the first place where it waits. One event at the gate serves both.
+//! *gate*, the first place where it waits. One event at the gate serves both:
+//!
+//! ```text
+//!               deadline ──── crossing ────▶ packet at the gate ───▶ …
+//! plain engine  event                        event
+//! fast engine                                event: acts as of the deadline, then sends on
+//! ```
 //!
 //! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
@@ -15,9 +21,17 @@
 
 use whyloss::Duration;
 
-use super::super::hops::Gate;
 use super::Licences;
 use super::map::{FlowFacts, Map};
+
+/// The first place where a flow's packets wait, if only this flow uses the links before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gate {
+    /// The link whose far end is the gate.
+    pub(crate) link: usize,
+    /// The time from the source to the gate without waiting, the shortest possible.
+    pub(crate) crossing: Duration,
+}
 
 /// Returns the gate of each flow, given the fused links.
 pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {

@@ -73,9 +73,9 @@ mod sinks;
 mod spacing;
 mod stretch;
 
+pub(super) use self::gate::Gate;
 pub(super) use self::map::Map;
 use self::spacing::Spacing;
-use super::hops::Gate;
 use crate::observe::{Observer, Order};
 
 /// A shortcut of the fast engine.
