@@ -8,18 +8,25 @@
 //! **Licence of a sink.** The last link to it can answer at once. The first link of its answers
 //! gets packets from this sink alone or is a merge, or the sink never answers.
 //!
-//! **Proof.** Nothing else changes the sink. It meets a deadline that lies before a packet's
-//! arrival first: no other packet on its way comes before that one. A deadline behind the last
-//! packet is an event, and by then all packets that come before it have left the last place where
-//! they wait.
+//! **Proof.** Only packets of its flow and its own deadlines change a sink.
+//!
+//! 1. Packets reach it in the order in which they leave the last place where they wait, and the
+//!    engine delivers them in this order.
+//! 2. Before it takes a packet, the sink acts on its deadlines before that packet's arrival, as of
+//!    their times.
+//! 3. A deadline that no packet follows yet is an event. When it comes, all packets that arrive
+//!    before it have left the last place where they wait, so the sink has them.
+//! 4. The first link of its answers sees them in order, as nothing else comes between.
 //!
 //! **Licence of a merge.** Only answers reach the link, each at the end of a [`Branch`], and all
 //! branches are equal:
 //!
 //! ```text
-//!              ╭─ sink 0 ─╮        the branch of a packet: from the far end of the root to the
-//!   ── root ───┤          ├─ merge   near end of the merge. Only the sinks differ, and the links
-//!              ╰─ sink 1 ─╯        that lead to and from them
+//!              ╭── links ── sink 0 ── links ──╮
+//!   ── root ───┤                              ├─── merge ──
+//!              ╰── links ── sink 1 ── links ──╯
+//!              │                              │
+//!              ╰─── branch: out ──┴── home ───╯
 //! ```
 //!
 //! On a branch, packets never wait (`spacing.rs`), and each link is worked out in the step of the
