@@ -10,9 +10,9 @@ use whyloss::{Cause, Duration, Time};
 
 use super::event_queue::EventQueue;
 use super::flow::Flow;
-use super::network::{Loss, Network};
+use super::network::Network;
 use super::parcel::Parcel;
-use super::truths::Truth;
+use super::truths::{Loss, Truth};
 use crate::host::Sink;
 use crate::measure::Window;
 use crate::packet::Packet;

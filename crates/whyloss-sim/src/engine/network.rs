@@ -20,10 +20,9 @@ use super::parcel::{Aside, Kind, Parcel};
 use super::shortcuts::{Gate, Map, Shortcut, Shortcuts};
 use super::stop::RunError;
 use super::transit::Transit;
-use super::truths::{Truth, Truths};
+use super::truths::Truths;
 use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
-use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
 
 /// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
@@ -35,7 +34,7 @@ use crate::scenario::{Connection, Scenario};
 /// | `AtSink` | its fused sink | deliver it |
 /// | `AtSource` | its fused source | let the source foresee it, or make it [wait](Network::wait) |
 /// | `AtGate` | behind its [gate](Gate) | send it on, or make it [wait](Network::wait_at_gate) |
-/// | `Lost` | the link that loses it | report the [loss](Network::loss) |
+/// | `Lost` | the link that loses it | report the [loss](super::truths::Loss) |
 /// | `Held` | a link that cannot answer at once | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
     InTransit,
@@ -47,17 +46,6 @@ pub(crate) enum Sent {
     /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
     Held,
-}
-
-/// The loss of a packet.
-#[derive(Clone, Copy)]
-pub(crate) struct Loss {
-    pub(crate) cause: Cause,
-    /// The time of the loss.
-    pub(crate) when: Time,
-    /// For a loss that was computed ahead of time: the link over which the packet reaches the point
-    /// of the loss, and the time of its arrival there.
-    pub(crate) later: Option<(usize, Time)>,
 }
 
 /// The next place of a packet that left a link.
@@ -446,48 +434,6 @@ impl Network {
         } else {
             self.put(link, parcel, events);
         }
-    }
-
-    /// Returns the loss of a packet that was [sent](Self::send) at `now`.
-    pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
-        let at = parcel.due;
-        let later = (at > now).then(|| (self.table.link_before(parcel.hop), at));
-        Loss { cause, when, later }
-    }
-
-    /// Returns the loss of a packet that its sink drops at `at`.
-    pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
-        let fused = self.table.hops[packet.hop as usize] == Hop::FUSED_SINK;
-        Loss {
-            cause: Cause::Wireless,
-            when: at,
-            later: fused.then(|| (self.table.link_before(packet.hop), at)),
-        }
-    }
-
-    /// Holds the cause of a loss back until `at`, when the packet reaches the end of link `index`,
-    /// and sets an event of that link.
-    pub(crate) fn tell_later(
-        &mut self,
-        index: usize,
-        at: Time,
-        truth: Truth,
-        events: &mut EventQueue,
-    ) {
-        if self.room == 0 {
-            return self.end_at_limit(index, events);
-        }
-        self.room -= 1;
-        self.truths.add(at, index, truth);
-        events.push(index, at);
-    }
-
-    /// Takes a cause that may be reported at the end of link `index` now.
-    #[inline]
-    pub(crate) fn take_truth(&mut self, index: usize, now: Time) -> Option<Truth> {
-        let truth = self.truths.take(now, index)?;
-        self.room += 1;
-        Some(truth)
     }
 
     /// Removes and returns the packet at the end of link `index`, with its next place, if one is
