@@ -59,8 +59,7 @@ pub(super) enum Feeder {
     Link(usize),
     /// The sink of this flow.
     Sink(usize),
-    /// Several of these, a source, which may send at any time, or a link that is not worked out in
-    /// the order of its packets.
+    /// Several of these; a source, which may send at any time; or a busy link, at its turns.
     Several,
 }
 
@@ -156,8 +155,8 @@ impl Map {
         sizes.into_iter().map(known).collect()
     }
 
-    /// Returns the feeder of each link. Busy links, and links fed by a busy link that is not
-    /// `prompt`, see their packets in an order that is not known ahead.
+    /// Returns the feeder of each link. A busy link counts as fed by several, since it is worked out
+    /// at its turns. So does a link that it feeds, unless it is `prompt`.
     pub(super) fn feeders(&self, prompt: &[bool]) -> Vec<Feeder> {
         let mut feeders = vec![Feeder::None; self.links.len()];
         for (index, flow) in self.flows.iter().enumerate() {
