@@ -2,7 +2,7 @@
 //! together, so few of the possible buckets are ever used. The first values are kept unchanged,
 //! because most flows of a large scenario have few.
 
-use crate::engine::ahead::prefetch;
+use crate::engine::prefetch::prefetch;
 use crate::snug;
 
 /// The number of buckets of a page.

@@ -19,7 +19,7 @@ mod summary;
 
 use whyloss::Duration;
 
-use crate::engine::ahead::prefetch;
+use crate::engine::prefetch::prefetch;
 use crate::measure::Window;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::Payload;

@@ -2,7 +2,7 @@
 
 use whyloss::Time;
 
-use crate::engine::ahead::prefetch;
+use crate::engine::prefetch::prefetch;
 use crate::host::tcp::Segment;
 use crate::snug;
 

@@ -77,15 +77,19 @@ impl<T: Copy> Busy<T> {
         self.held.len() - self.free.len()
     }
 
-    /// Takes a packet, and notes the number of waiting packets if an observer `looks`.
+    /// Takes a packet. Notes the number of waiting packets if an observer needs it.
     pub(crate) fn offer(
         &mut self,
         since: Time,
         (flow, size, ecn): (u32, u32, Ecn),
         packet: T,
-        looks: bool,
+        note_waiting: bool,
     ) {
-        let waiting = if looks { self.link.queue_len(since) } else { 0 };
+        let waiting = if note_waiting {
+            self.link.queue_len(since)
+        } else {
+            0
+        };
         let ticket = self.keep(Held {
             packet,
             since,

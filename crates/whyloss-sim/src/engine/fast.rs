@@ -1,22 +1,32 @@
 //! The fast engine: the plain one with fewer events. It is fast for three reasons:
 //!
-//! - Events come only where a packet must wait for others: about one of twenty per packet in a
-//!   dumbbell. `shortcuts` lists the events that it omits, with proofs.
+//! - Events come only where a packet must wait for others. In a dumbbell, a packet and its
+//!   acknowledgement take one, where the plain engine takes six. `shortcuts` proves why.
 //! - It is compiled for each observer, and computes only what that observer needs.
 //! - A packet is 48 bytes in a ring (`parcel.rs`, `transit.rs`), and an event is one word
-//!   (`event_queue.rs`).
+//!   (`event_queue.rs`): a time and an entity. The entity's state tells what the event means.
+//!
+//! | entity | state | meaning of its event | handled by |
+//! |---|---|---|---|
+//! | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
+//! | link | a truth may be told there | a source learns of a loss | [`Engine::tell`] |
+//! | link to a gate | neither | its source's deadline was `late` ago | [`Engine::wake_late`] |
+//! | busy link | neither | packets leave it | [`Engine::turn`] |
+//! | source | its deadline is armed | it acts | [`Ends::wake_source`] |
+//! | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
+//! | source, sink | any other | none: the event was overtaken | |
 //!
 //! `docs/evidence/performance.md` has measurements, and `mod.rs` defines the words.
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
 
-use super::ahead::MANY;
 use super::ends::{Ends, SINK, World};
 use super::event_queue::{EventQueue, entities};
 use super::flow::{Flow, Start};
 use super::network::{Arrived, Network, Sent};
 use super::parcel::Parcel;
+use super::prefetch::MANY;
 use super::shortcuts::Shortcuts;
 use super::stop::{ASK_EVERY, RunError};
 use super::truths::Truth;
@@ -37,11 +47,9 @@ impl Engine {
     pub(super) fn new(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Self {
         let streams = Streams::new(seed);
         let window = Window::of(scenario);
-        let mut network = Network::new(scenario, streams, window);
-        shortcuts.license(&mut network, scenario);
         let mut world = World {
             window,
-            network,
+            network: Network::new(scenario, streams, window, shortcuts),
             events: EventQueue::new(entities(scenario), scenario.end),
         };
         let ends = (0..scenario.flows.len()).map(|index| {
@@ -148,7 +156,7 @@ impl Engine {
             network, events, ..
         } = &mut self.world;
         let Some((parcel, arrived)) = network.take(now, link, events) else {
-            return self.nothing_arrived(now, link, observer);
+            return self.other_event(now, link, observer);
         };
         let flow = parcel.flow as usize;
         match arrived {
@@ -162,19 +170,18 @@ impl Engine {
                 return;
             }
             Arrived::AtFusedSource => {
-                self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
+                self.take_answers(now, link, &parcel.copy(), observer);
                 return;
             }
         }
-        self.forward(now, now, parcel, observer);
+        self.forward(now, parcel, observer);
     }
 
-    /// Handles an event of a link over which no packet is due: a truth, a packet of a late source
-    /// at its gate, or a turn. (`cold` only moves the call out of the caller's straight path. Paced
-    /// sources come here once per packet.)
+    /// Handles an event of a link over which no packet is due. (`cold` only moves the call out of
+    /// the caller's straight path. Paced sources come here once per packet.)
     #[cold]
     #[inline(never)]
-    fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+    fn other_event<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
         if let Some(truth) = self.world.network.take_truth(link, now) {
             return self.tell(now, truth, observer);
         }
@@ -189,11 +196,11 @@ impl Engine {
     fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let sent = self.ends[flow].wake_late(now, &mut self.world, observer);
         if let Some(parcel) = sent {
-            self.forward(now, now, parcel, observer);
+            self.forward(now, parcel, observer);
         }
     }
 
-    /// Reports to a source the cause of a loss, at the time of the loss.
+    /// Reports to a source the cause of a loss, when the packet has reached the link that loses it.
     #[cold]
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
@@ -202,35 +209,34 @@ impl Engine {
         ends.flow.tell(truth.sequence, truth.cause);
     }
 
-    /// Sends a packet on from between two links, where it is at `at`: now, or later if that is
-    /// known.
+    /// Sends a packet on from between two links, where it is due now, or later if that is known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn forward<O: Observer>(&mut self, now: Time, at: Time, mut parcel: Parcel, observer: &mut O) {
+    fn forward<O: Observer>(&mut self, now: Time, mut parcel: Parcel, observer: &mut O) {
         let World {
             network, events, ..
         } = &mut self.world;
         let flow = parcel.flow as usize;
-        match network.send::<O, false>(at, &mut parcel, events, observer) {
-            Sent::UnderWay => {}
-            Sent::AtSource(at) => {
-                self.ends[flow].nears(at, parcel.copy(), &mut self.world, observer);
+        match network.send::<O, false>(&mut parcel, events, observer) {
+            Sent::InTransit => {}
+            Sent::AtSource => {
+                self.ends[flow].answered_ahead(parcel.copy(), &mut self.world, observer);
             }
-            Sent::AtSink(at) => {
+            Sent::AtSink => {
                 let ends = &mut self.ends[flow];
-                if let Some(answer) = ends.deliver(at, &parcel, &mut self.world, observer) {
+                if let Some(answer) = ends.deliver(parcel.due, &parcel, &mut self.world, observer) {
                     ends.foreseen(&answer, &mut self.world, observer);
                 }
             }
             Sent::Held => {
-                if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
+                if let Some(onward) = network.hold_or_pass(&parcel, events, O::QUEUE_LENGTH) {
                     self.go_on(now, onward, observer);
                 }
             }
             Sent::Lost(cause, when) => {
                 self.lose(now, parcel.copy(), (cause, when), observer);
             }
-            Sent::AtGate(_) => debug_assert!(false, "at a gate, from behind it"),
+            Sent::AtGate => debug_assert!(false, "at a gate, from behind it"),
         }
     }
 
@@ -272,8 +278,7 @@ impl Engine {
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
                 Err((cause, when)) => {
-                    self.ends[flow].catch_up(now, &mut self.world, observer);
-                    self.ends[flow].lose_here(parcel, cause, when, &mut self.world);
+                    self.lose(now, parcel, (cause, when), observer);
                 }
             }
         }
@@ -283,13 +288,13 @@ impl Engine {
     /// Sends a packet on from the end of such a link, when it is due.
     #[inline(never)]
     fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
-        self.forward(now, parcel.due, parcel, observer);
+        self.forward(now, parcel, observer);
     }
 
-    /// Handles an answer that had to wait and is now at its source, which may foresee those behind
-    /// it.
+    /// Passes an answer that had to wait to its fused source, and those behind it that the source
+    /// then foresees. They need no events, so [`Network::take`] has set none for the link.
     #[inline(never)]
-    fn arrival_at_fused_source<O: Observer>(
+    fn take_answers<O: Observer>(
         &mut self,
         now: Time,
         link: usize,
@@ -297,8 +302,7 @@ impl Engine {
         observer: &mut O,
     ) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
-        // `put` sets the link's event if it finds nothing in transit. Otherwise it must be set
-        // here.
+        // If none is behind it, the next answer that is put there sets the event.
         let more = world.network.some_wait(link);
         ends.answered(now, parcel, world, observer);
         if more {

@@ -1,34 +1,135 @@
-//! The table of hops: the next link or end of a packet, and whether it is handled in the same step.
+//! The table of hops: for each place on a flow's way, the link or the end that comes next, and
+//! whether it is handled in the same step as the one before.
+//!
+//! A way is a run of hops that ends at a sink or a source. A packet carries the index of its hop.
+//! Two TCP flows over links 0 → 2 → 3 and 1 → 2 → 4, with their acknowledgements over 5 → 7 → 8 and
+//! 6 → 7 → 9 (`shortcuts/mod.rs` has the picture), and no shortcut:
+//!
+//! ```text
+//! index     0  1  2  3     4  5  6  7       8  9  10 11    12 13 14 15
+//! hops      0  2  3  sink  5  7  8  source  1  2  4  sink  6  7  9  source
+//! routes    flow 0: (0, 4), flow 1: (8, 12)      the first hops of its ways there and back
+//! ```
+//!
+//! A sender enters the first hop of a way in the step in which it sends. At each other hop, a
+//! packet waits for its time, by an event, unless the hop is *fused*: marked `+` here, it is
+//! handled in the step of the hop before it. Consecutive links that are crossed in one step, in
+//! brackets, are one hop. Ways with equal hops are stored once. With all shortcuts:
+//!
+//! ```text
+//! hops      0  2  +[3]  +sink  [5 7 8]  +source  1  2  +[4]  +sink  [6 7 9]  +source
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt;
 
 use whyloss::{Duration, Time};
 
+use super::shortcuts::{Licences, Map};
 use crate::measure::Window;
 
-/// An entry of the table of hops: a link, a stretch of links, or an end of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Hop(pub(super) u32);
+/// The table of hops.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// The hops of every way, one way after the other.
+    pub(super) hops: Vec<Hop>,
+    /// The index of each flow's first hop there, and of the first hop back.
+    pub(super) routes: Vec<(u32, u32)>,
+    pub(super) stretches: Vec<Stretch>,
+}
+
+impl Table {
+    /// Writes the table of a map with these licences.
+    pub(super) fn new(map: &Map, licences: &Licences, window: Window) -> Self {
+        let mut table = Self::default();
+        // The entries so far: stretches by links and size of packet, ways by hops.
+        let (mut stretches, mut ways) = (BTreeMap::new(), BTreeMap::new());
+        for (index, flow) in map.flows.iter().enumerate() {
+            let [data, answer] = flow.sizes.unwrap_or_default();
+            let sink = Hop::SINK.fused_if(licences.fused_sinks[index]);
+            let source = Hop::SOURCE.fused_if(licences.fused_sources[index]);
+            let both = [(&flow.there, data, sink), (&flow.back, answer, source)];
+            let [there, back] = both.map(|(links, size, end)| {
+                let mut way = Vec::new();
+                for run in licences.runs(links) {
+                    let hop = if licences.stretch[run[0]] {
+                        let new = || table.add_stretch(map, run, size, window);
+                        Hop::stretch(*stretches.entry((run, size)).or_insert_with(new))
+                    } else {
+                        Hop::link(run[0])
+                    };
+                    way.push(hop.fused_if(licences.fused[run[0]]));
+                }
+                way.push(end);
+                *ways.entry(way).or_insert_with_key(|way| {
+                    table.hops.extend(way);
+                    (table.hops.len() - way.len()) as u32
+                })
+            });
+            table.routes.push((there, back));
+        }
+        table
+    }
+
+    /// Adds a stretch for packets of `size` bytes, and returns its index.
+    fn add_stretch(&mut self, map: &Map, run: &[usize], size: u32, window: Window) -> usize {
+        let crossings = run.iter().map(|&link| map.links[link].crossing(size));
+        let links: Box<[_]> = run.iter().copied().zip(crossings).collect();
+        let crossing = links.iter().fold(Duration::ZERO, |sum, link| sum + link.1);
+        let spare = window.length() - crossing;
+        self.stretches.push(Stretch {
+            crossing,
+            within: (spare.as_nanos() + 1).max(0) as u64,
+            count: 0,
+            size,
+            last: run[run.len() - 1] as u32,
+            links,
+        });
+        self.stretches.len() - 1
+    }
+
+    /// Returns the link that a packet crossed before it reached hop number `hop`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(super) fn link_before(&self, hop: u32) -> usize {
+        let hop = self.hops[hop as usize - 1];
+        if hop.is_stretch() {
+            self.stretches[hop.index()].last as usize
+        } else {
+            hop.index()
+        }
+    }
+}
+
+/// An entry of the table: a link, a stretch of links, or the end of a way; fused or not.
+///
+/// ```text
+/// bit 31 fused, bit 30 end, bit 29 stretch; the others are the index of a link or a stretch
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hop(u32);
 
 impl Hop {
-    /// The flag of a hop that is handled in the same step.
     const FUSED: u32 = 1 << 31;
-    /// The flag of the end of a route.
     const END: u32 = 1 << 30;
-    /// The flag of a stretch of links.
     const STRETCH: u32 = 1 << 29;
     pub(super) const SOURCE: Self = Self(Self::END);
     pub(super) const SINK: Self = Self(Self::END + 1);
     pub(super) const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     pub(super) const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
-    /// Returns the hop of stretch number `index`.
-    pub(super) fn stretch(index: usize, fused: bool) -> Self {
-        let hop = Self(index as u32 | Self::STRETCH);
-        if fused { hop.fused() } else { hop }
+    /// Returns the hop of link number `index`.
+    fn link(index: usize) -> Self {
+        Self(index as u32)
     }
 
-    /// Returns the index of the link; `None` for other hops.
-    pub(super) fn link(self) -> Option<usize> {
-        (self.0 & (Self::END | Self::STRETCH) == 0).then_some(self.index())
+    /// Returns the hop of stretch number `index`.
+    fn stretch(index: usize) -> Self {
+        Self(index as u32 | Self::STRETCH)
+    }
+
+    fn fused_if(self, fused: bool) -> Self {
+        Self(self.0 | if fused { Self::FUSED } else { 0 })
     }
 
     /// Returns the index of the link or of the stretch.
@@ -47,24 +148,23 @@ impl Hop {
         self.0 & Self::END != 0
     }
 
-    pub(super) fn fused(self) -> Self {
-        Self(self.0 | Self::FUSED)
-    }
-
     #[inline]
     pub(super) fn is_fused(self) -> bool {
         self.0 & Self::FUSED != 0
     }
 }
 
-/// The first place where a flow's packets wait, if only this flow uses the links before it
-/// (`shortcuts/gate.rs`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gate {
-    /// The link whose far end is the gate.
-    pub(crate) link: usize,
-    /// The time from the source to the gate without waiting, the shortest possible.
-    pub(crate) crossing: Duration,
+/// Writes the hop as in the tables above, a stretch by its number.
+impl fmt::Debug for Hop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fused = if self.is_fused() { "+" } else { "" };
+        match *self {
+            Self::SINK | Self::FUSED_SINK => write!(f, "{fused}sink"),
+            Self::SOURCE | Self::FUSED_SOURCE => write!(f, "{fused}source"),
+            hop if hop.is_stretch() => write!(f, "{fused}[{}]", hop.index()),
+            hop => write!(f, "{fused}{}", hop.index()),
+        }
+    }
 }
 
 /// Consecutive links that a flow's packets cross without ever waiting.
@@ -79,10 +179,8 @@ pub(super) struct Stretch {
     pub(super) size: u32,
     /// The last link of the stretch.
     pub(super) last: u32,
-    /// The index of the first link in [`Network::stretched`], which has the links and the time over
-    /// each.
-    pub(super) begin: u32,
-    pub(super) end: u32,
+    /// Its links, each with the time that a packet takes over it.
+    pub(super) links: Box<[(usize, Duration)]>,
 }
 
 impl Stretch {

@@ -1,42 +1,68 @@
-//! Runs a scenario. `plain.rs` is the engine to read first. `fast.rs` gives the same results with
-//! fewer events; `shortcuts` proves why.
+//! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
+//! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next,
+//! which shows an example, then `hops.rs`, `network.rs`, `transmit.rs` and `deliver.rs`.
+//!
+//! # A packet's way
 //!
 //! | word | what happens | where |
 //! |---|---|---|
 //! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
-//! | *wake late* | a paced source acts as of its deadline when its packet is at its *gate*, the first place where it waits | `shortcuts/gate.rs` |
-//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `shortcuts/gate.rs` |
-//! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
-//! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
-//! | *pass* | a link is idle and nothing is in the way: the packet's arrival is known without more ado | `whyloss_link` |
-//! | *offer* | a link says what becomes of a packet: when it arrives, or why it is lost | `whyloss_link` |
-//! | *put* | a packet must wait for its arrival: it is in transit over a link, whose event comes when it is due | `network.rs` |
-//! | *take* | the packet in transit that is due leaves: the next *send*, a sink or a source follows | `network.rs` |
-//! | *deliver* | a data packet reaches its sink, which may *answer* | `flow.rs`, `ends.rs` |
-//! | *answer* | a sink's packet is *sent* on its way home | `ends.rs` |
-//! | *foresee* | a source learns of an answer before its time, if nothing can come between; then it *transmits* | `shortcuts/foresee.rs` |
+//! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
+//! | *send* | a packet enters a link, and every one fused behind it | `network.rs` |
+//! | *pass* | a link is idle and nothing is in the way: it gives the packet's arrival | `whyloss_link` |
+//! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
+//! | *put* | a packet must wait for its arrival: it is in transit, and an event comes | `network.rs` |
+//! | *take* | the packet in transit that is due leaves for the next place | `network.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
+//! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
+//! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
 //!
 //! In the order in which they happen to a segment of TCP and its acknowledgement:
 //!
 //! ```text
-//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer → send → foresee → transmit
-//!                                                                                          or → put … take → transmit
+//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer
+//!          → send (link by link) → foresee → transmit
+//!                                or put … take → transmit
 //! ```
+//!
+//! # Other words
+//!
+//! | word | meaning | where |
+//! |---|---|---|
+//! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
+//! | *hop* | a place on a way, as an entry of a table: a link or an end | `hops.rs` |
+//! | *fused* | handled in the step of the hop before, without an event | `hops.rs` |
+//! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
+//! | *busy* | a link that cannot answer at once, as later packets change a fate | `turns.rs` |
+//! | *hold* | a busy link keeps a packet until its fate is known | `turns.rs` |
+//! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
+//! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
+//! | *truth* | the cause of a loss, until the source's judge may learn it | `truths.rs` |
+//! | *arm* | set the event of a deadline or a turn | `ends.rs`, `turns.rs` |
+//! | *overtake* | set an event before one that is pending | `ends.rs` |
+//! | *gate* | the first place where a flow's packets wait | `shortcuts/gate.rs` |
+//! | *late* | a paced source that is woken when its packet is at its gate | `late.rs` |
+//! | *catch up* | a late source acts as of its deadlines so far, before it hears of more | `late.rs` |
+//! | *room* | the number of packets that the run may still add | `network.rs` |
 
-pub(crate) mod ahead;
 mod busy;
+mod deliver;
 mod ends;
 pub(crate) mod event_queue;
 mod fast;
 mod flow;
+mod foresee;
 mod hops;
+mod late;
 mod measured;
 mod network;
 mod parcel;
 mod plain;
+pub(crate) mod prefetch;
 mod shortcuts;
 mod stop;
 mod transit;
+mod transmit;
 mod truths;
 mod turns;
 

@@ -10,50 +10,42 @@
 //! If later packets can change the fate of a packet, the link cannot answer at once, and has events
 //! of its own (`turns.rs`).
 
-use std::collections::BTreeMap;
-
-use whyloss::{Cause, Duration, Time};
+use whyloss::{Cause, Time};
 use whyloss_link::{Fate, Link, Streams};
 
 use super::busy::{self, Busy};
 use super::event_queue::EventQueue;
-use super::hops::{Gate, Hop, Stretch};
+use super::hops::{Hop, Table};
 use super::parcel::{Aside, Kind, Parcel};
+use super::shortcuts::{Gate, Map, Shortcut, Shortcuts};
 use super::stop::RunError;
 use super::transit::Transit;
-use super::truths::{Truth, Truths};
+use super::truths::Truths;
 use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
-use crate::packet::Packet;
-use crate::scenario::{Connection, Router, Scenario};
+use crate::scenario::{Connection, Scenario};
 
-/// The outcome of sending a packet.
+/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
+/// the packet has reached, and `due` the time at which it is there.
+///
+/// | outcome | `hop` | what is left to do |
+/// |---|---|---|
+/// | `InTransit` | the next place that waits for it | nothing: an event takes the packet there |
+/// | `AtSink` | its fused sink | deliver it |
+/// | `AtSource` | its fused source | let the source foresee it, or make it [wait](Network::wait) |
+/// | `AtGate` | behind its [gate](Gate) | send it on, or make it [wait](Network::wait_at_gate) |
+/// | `Lost` | the link that loses it | report the [loss](super::truths::Loss) |
+/// | `Held` | a link that cannot answer at once | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
-    /// The packet is in transit.
-    UnderWay,
-    /// The packet reaches its fused sink at this time.
-    AtSink(Time),
-    /// The packet reaches its fused source at this time, and no packet waits there before it; see
-    /// [`Network::wait`].
-    AtSource(Time),
-    /// The packet reaches its [gate](Gate) at this time, if it was sent only so far; see
-    /// [`Network::wait_at_gate`].
-    AtGate(Time),
-    /// The packet is or will be lost at this time; see [`Network::loss`].
+    InTransit,
+    AtSink,
+    /// No packet waits there before it.
+    AtSource,
+    /// Only if it was sent no further than that.
+    AtGate,
+    /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
-    /// The packet is at a link that cannot answer at once; see [`Network::hold`].
     Held,
-}
-
-/// The loss of a packet.
-#[derive(Clone, Copy)]
-pub(crate) struct Loss {
-    pub(crate) cause: Cause,
-    /// The time of the loss.
-    pub(crate) when: Time,
-    /// For a loss that was computed ahead of time: the link over which the packet reaches the point
-    /// of the loss, and the time of its arrival there.
-    pub(crate) later: Option<(usize, Time)>,
 }
 
 /// The next place of a packet that left a link.
@@ -61,6 +53,7 @@ pub(crate) struct Loss {
 pub(crate) enum Arrived {
     Between,
     AtSource,
+    /// At a source that did not foresee the packet, or could not because others waited before it.
     AtFusedSource,
     AtSink,
 }
@@ -95,10 +88,7 @@ impl Wire {
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(super) wires: Vec<Wire>,
-    pub(super) stretches: Vec<Stretch>,
-    /// The links of every stretch, one after the other, each with the time that a packet takes over
-    /// it.
-    pub(super) stretched: Vec<(u32, Duration)>,
+    pub(super) table: Table,
     /// The packets in transit over each link to a place that must wait for them.
     pub(super) transits: Vec<Transit>,
     /// The links that cannot answer at once, by index; empty if there is none.
@@ -115,12 +105,8 @@ pub(crate) struct Network {
     pub(super) marked: bool,
     /// The counts of each link, except for deliveries.
     pub(super) counts: Vec<LinkResult>,
-    /// The hops of every route, one after the other, each ended by its host.
-    pub(super) hops: Vec<Hop>,
-    /// The index in `hops` of each flow's route and return route.
-    pub(super) routes: Vec<(u32, u32)>,
     /// The gate of each flow that has one.
-    pub(super) gates: BTreeMap<usize, Gate>,
+    pub(super) gates: Vec<Option<Gate>>,
     /// The flow whose gate is at the end of each link, if there is one.
     pub(super) gated: Vec<Option<u32>>,
     pub(super) window: Window,
@@ -129,48 +115,60 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Creates the network of a scenario that passed its checks.
-    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
-        let mut hops = Vec::new();
-        let mut routes = Vec::with_capacity(scenario.flows.len());
-        let router = Router::new(scenario);
-        for flow in &scenario.flows {
-            let (forward, back) = router.routes_of(flow).unwrap_or_default();
-            let mut add = |links: Vec<usize>, end| {
-                let begin = hops.len() as u32;
-                hops.extend(links.into_iter().map(|link| Hop(link as u32)));
-                hops.push(end);
-                begin
-            };
-            routes.push((add(forward, Hop::SINK), add(back, Hop::SOURCE)));
-        }
-        let link = |(index, connection): (usize, &Connection)| Wire {
+    /// Creates the network of a scenario that passed its checks, with the shortcuts that it
+    /// licenses.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        streams: Streams,
+        window: Window,
+        shortcuts: Shortcuts,
+    ) -> Self {
+        let links = &scenario.links;
+        let wire = |(index, connection): (usize, &Connection)| Wire {
             link: Link::new(&connection.link, streams, index as u64),
             delivered: 0,
             delivered_bytes: 0,
         };
+        let mut wires: Vec<_> = links.iter().enumerate().map(wire).collect();
+        let mut busy = busy::of(links, streams);
+        let map = Map::new(scenario, |link| wires[link].link.is_steady());
+        let licences = shortcuts.licences(&map);
+        for (link, busy) in busy.iter_mut().enumerate() {
+            if let Some(busy) = busy
+                && licences.prompt[link]
+            {
+                busy.make_prompt();
+            }
+        }
+        if !shortcuts.has(Shortcut::Idle) {
+            for wire in &mut wires {
+                wire.link.close_short_cut();
+            }
+        }
+        let mut gated = vec![None; links.len()];
+        for (flow, gate) in licences.gates.iter().enumerate() {
+            if let Some(gate) = gate {
+                gated[gate.link] = Some(flow as u32);
+            }
+        }
         let count = |connection: &Connection| LinkResult {
             name: connection.name.clone(),
             rate: connection.link.rate,
             ..LinkResult::default()
         };
-        let links = &scenario.links;
         Self {
-            wires: links.iter().enumerate().map(link).collect(),
-            stretches: Vec::new(),
-            stretched: Vec::new(),
+            wires,
+            table: Table::new(&map, &licences, window),
             transits: links.iter().map(|_| Transit::default()).collect(),
-            busy: busy::of(links, streams),
+            busy,
             truths: Truths::default(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
             marked: false,
             counts: links.iter().map(count).collect(),
-            gates: BTreeMap::new(),
-            gated: vec![None; links.len()],
-            hops,
-            routes,
+            gates: licences.gates,
+            gated,
             window,
             aside: Aside::default(),
         }
@@ -181,68 +179,66 @@ impl Network {
         self.wires.len()
     }
 
-    /// Sends a packet into the link of its `hop`, and on through all links fused to that one, or to its
-    /// gate. If the packet is lost, the parcel has the link and the time of its arrival there. A return
-    /// value with both would cost the hot path registers.
+    /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on
+    /// through all links fused to that one: as far as its gate, if it comes from a late source.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(
         &mut self,
-        now: Time,
         parcel: &mut Parcel,
         events: &mut EventQueue,
         observer: &mut O,
     ) -> Sent {
-        let (mut at, size) = (now, parcel.size);
+        let (mut at, size) = (parcel.due, parcel.size);
         let mut place = parcel.hop as usize;
-        let mut hop = self.hops[place];
+        let mut hop = self.table.hops[place];
         loop {
-            place += 1;
-            let mut index = hop.index();
+            let mut link = hop.index();
             if !O::LINKS && hop.is_stretch() {
                 let entered = at;
-                let stretch = &mut self.stretches[index];
+                let stretch = &mut self.table.stretches[link];
                 let (left, counted) = stretch.cross(entered, self.window);
                 at = left;
                 let last = stretch.last as usize;
                 if !counted {
-                    self.count_each(index, entered);
+                    self.count_each(link, entered);
                 }
-                index = last;
+                link = last;
             } else if !O::LINKS
-                && let wire = &mut self.wires[index]
+                && let wire = &mut self.wires[link]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
                 wire.count_at(arrival, size, self.window);
                 at = arrival;
             } else {
-                match self.offer(at, index, parcel, observer) {
+                match self.offer(at, link, parcel, observer) {
                     Ok(arrival) => at = arrival,
                     Err(sent) => {
-                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
+                        (parcel.hop, parcel.due) = (place as u32, at);
                         return sent;
                     }
                 }
             }
-            hop = self.hops[place];
+            place += 1;
+            hop = self.table.hops[place];
             if !hop.is_fused() {
-                parcel.hop = place as u32;
+                (parcel.hop, parcel.due) = (place as u32, at);
                 if TO_GATE {
-                    return Sent::AtGate(at);
+                    return Sent::AtGate;
                 }
-                self.put(index, at, *parcel, events);
-                return Sent::UnderWay;
+                self.put(link, *parcel, events);
+                return Sent::InTransit;
             }
             if hop.is_end() {
-                parcel.hop = place as u32;
+                (parcel.hop, parcel.due) = (place as u32, at);
                 if hop == Hop::FUSED_SINK {
-                    return Sent::AtSink(at);
+                    return Sent::AtSink;
                 }
-                if self.transits[index].is_empty() {
-                    return Sent::AtSource(at);
+                if self.transits[link].is_empty() {
+                    return Sent::AtSource;
                 }
-                self.wait(at, parcel.copy(), events);
-                return Sent::UnderWay;
+                self.wait(parcel.copy(), events);
+                return Sent::InTransit;
             }
         }
     }
@@ -373,18 +369,25 @@ impl Network {
         self.settle(now, index, parcel, fate)
     }
 
-    /// Puts a packet in transit over link `index`, due at `at`.
+    /// Puts a packet in transit over a link, and sets the link's event if it is the first there.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn put(&mut self, index: usize, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        let transit = &mut self.transits[index];
-        if transit.is_empty() {
-            events.push(index, at);
+    fn put(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        if self.transits[link].is_empty() {
+            events.push(link, parcel.due);
         }
+        self.put_silently(link, parcel, events);
+    }
+
+    /// Does what [`Self::put`] does, but sets no event.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn put_silently(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        let transit = &mut self.transits[link];
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end_at_limit(index, events);
+            return self.end_at_limit(link, events);
         }
-        transit.push(Parcel { due: at, ..parcel });
+        transit.push(parcel);
     }
 
     /// Ends the run at the limit on packets, which one over link `index` would exceed.
@@ -410,85 +413,27 @@ impl Network {
         })
     }
 
-    /// Returns the link that a packet crossed last.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn last_link(&self, hop: u32) -> usize {
-        let hop = self.hops[hop as usize - 1];
-        if hop.is_stretch() {
-            self.stretches[hop.index()].last as usize
-        } else {
-            hop.index()
-        }
-    }
-
-    /// Makes a packet that [reaches its source](Sent::AtSource) at `at` wait until then.
+    /// Makes a packet that is [at its source](Sent::AtSource) ahead of time wait until it is due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        self.put(self.last_link(parcel.hop), at, parcel, events);
+    pub(crate) fn wait(&mut self, parcel: Parcel, events: &mut EventQueue) {
+        self.put(self.table.link_before(parcel.hop), parcel, events);
     }
 
-    /// Makes a packet that reaches the end of link `gate` at `at` wait until then. If it
-    /// `is_awaited`, the link has an event at that time: that of the source's deadline.
+    /// Makes a packet that is [at its gate](Sent::AtGate), the end of a link, wait until it is due.
+    /// If it `is_awaited`, the link has an event at that time: that of the source's deadline.
     pub(crate) fn wait_at_gate(
         &mut self,
-        gate: usize,
-        at: Time,
+        link: usize,
         parcel: Parcel,
         is_awaited: bool,
         events: &mut EventQueue,
     ) {
-        if !is_awaited {
-            return self.put(gate, at, parcel, events);
+        if is_awaited {
+            self.put_silently(link, parcel, events);
+        } else {
+            self.put(link, parcel, events);
         }
-        let transit = &mut self.transits[gate];
-        if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end_at_limit(gate, events);
-        }
-        transit.push(Parcel { due: at, ..parcel });
-    }
-
-    /// Returns the loss of a packet that was [sent](Self::send) at `now`.
-    pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
-        let at = parcel.due;
-        let later = (at > now).then(|| (self.last_link(parcel.hop), at));
-        Loss { cause, when, later }
-    }
-
-    /// Returns the loss of a packet that its sink drops at `at`.
-    pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
-        let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
-        Loss {
-            cause: Cause::Wireless,
-            when: at,
-            later: fused.then(|| (self.last_link(packet.hop), at)),
-        }
-    }
-
-    /// Holds the cause of a loss back until `at`, when the packet reaches the end of link `index`,
-    /// and sets an event of that link.
-    pub(crate) fn tell_later(
-        &mut self,
-        index: usize,
-        at: Time,
-        truth: Truth,
-        events: &mut EventQueue,
-    ) {
-        if self.room == 0 {
-            return self.end_at_limit(index, events);
-        }
-        self.room -= 1;
-        self.truths.add(at, index, truth);
-        events.push(index, at);
-    }
-
-    /// Takes a cause that may be reported at the end of link `index` now.
-    #[inline]
-    pub(crate) fn take_truth(&mut self, index: usize, now: Time) -> Option<Truth> {
-        let truth = self.truths.take(now, index)?;
-        self.room += 1;
-        Some(truth)
     }
 
     /// Removes and returns the packet at the end of link `index`, with its next place, if one is
@@ -504,7 +449,7 @@ impl Network {
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
         let (parcel, next) = self.transits[index].pop_due(now)?;
-        let arrived = match self.hops[parcel.hop as usize] {
+        let arrived = match self.table.hops[parcel.hop as usize] {
             hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
@@ -521,19 +466,19 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn count_each(&mut self, stretch: usize, now: Time) {
-        let stretch = &self.stretches[stretch];
+        let stretch = &self.table.stretches[stretch];
         let mut at = now;
-        for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+        for &(link, crossing) in &stretch.links {
             at = at.later(crossing);
-            self.wires[link as usize].count_at(at, stretch.size, self.window);
+            self.wires[link].count_at(at, stretch.size, self.window);
         }
     }
 
     /// Adds the packets of stretches to the counts of their links, at the end of the run.
     fn count_stretches(&mut self) {
-        for stretch in &self.stretches {
-            for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
-                let wire = &mut self.wires[link as usize];
+        for stretch in &self.table.stretches {
+            for &(link, _) in &stretch.links {
+                let wire = &mut self.wires[link];
                 wire.delivered += stretch.count;
                 wire.delivered_bytes += stretch.count * u64::from(stretch.size);
             }
@@ -551,7 +496,7 @@ impl Network {
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
         let first = self.transits[index].first()?;
         let foreseeable =
-            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+            first.kind == Kind::Ack && self.table.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
     }
 
@@ -585,7 +530,57 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
+    use whyloss::Duration;
+
+    use super::super::event_queue::entities;
     use super::*;
+
+    /// Two sources share a link to a sink: their packets wait before it, and nowhere else.
+    #[test]
+    fn a_sent_packet_says_where_and_when_it_is() {
+        let text = r#"
+            duration = "1 s"
+            link = [
+                { from = "a", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "b", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "r", to = "t", rate = "4 Mbit/s", delay = "1 ms", queue = { packets = 1 } },
+            ]
+            flow = [
+                { from = "a", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+                { from = "b", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+            ]
+        "#;
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let window = Window::of(&scenario);
+        let mut network = Network::new(&scenario, Streams::new(1), window, Shortcuts::ALL);
+        let mut events = EventQueue::new(entities(&scenario), scenario.end);
+        let first = network.table.routes[0].0;
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut parcel = Parcel {
+            size: 1_000,
+            hop: first,
+            ..Parcel::default()
+        };
+        // 1 ms of transmission and 1 ms of delay.
+        let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+        assert!(matches!(sent, Sent::InTransit));
+        assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
+        let (now, link) = events.pop().expect("its arrival");
+        let (parcel, _) = network.take(now, link, &mut events).expect("the packet");
+        assert_eq!((parcel.hop, parcel.due, now), (first + 1, at(2), at(2)));
+        // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
+        let [one, two, three] = [(); 3].map(|()| {
+            let mut parcel = parcel;
+            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            (sent, parcel.hop, parcel.due)
+        });
+        assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));
+        assert!(matches!(two, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(7)));
+        let (Sent::Lost(Cause::Congestion, when), hop, due) = three else {
+            panic!("a full queue");
+        };
+        assert_eq!((when, hop, due), (at(2), first + 1, at(2)));
+    }
 
     #[test]
     fn a_wire_is_one_cache_line() {

@@ -1,4 +1,5 @@
-//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be made.
+//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be
+//! made.
 //!
 //! ```text
 //! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
@@ -18,8 +19,9 @@ use crate::packet::{Packet, Payload};
 /// A packet in flight. (Passed by value, so that it stays in registers.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
-    /// The time at which it arrives at the end of its link.
+    /// The time at which it is at its `hop`.
     pub(crate) due: Time,
+    /// The time at which its end sent it.
     pub(crate) sent: Time,
     /// The sequence number of a data packet, the next number of an acknowledgement, or the index of
     /// the packet in [`Aside`].
@@ -28,6 +30,8 @@ pub(crate) struct Parcel {
     pub(crate) echo: Time,
     pub(crate) flow: u32,
     pub(crate) size: u32,
+    /// The place that it reaches next, or has reached: an index in the [table of
+    /// hops](super::hops), whose link it enters there.
     pub(crate) hop: u32,
     pub(crate) kind: Kind,
 }
@@ -70,11 +74,13 @@ pub(crate) struct Aside {
 }
 
 impl Parcel {
-    /// Packs a packet. (Inlined, because the caller has just made the packet and knows its kind.)
+    /// Packs a packet that its end sends now. (Inlined, because the caller has just made the packet
+    /// and knows its kind.)
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
         let mut parcel = Self {
+            due: packet.sent,
             sent: packet.sent,
             flow: packet.flow,
             size: packet.size,
@@ -187,7 +193,14 @@ impl Parcel {
     pub(crate) fn damaged(self, first: u32, aside: &mut Aside) -> Self {
         let mut packet = self.unpack(aside);
         packet.first_damaged = packet.first_damaged.min(first);
-        Self::pack(&packet, aside)
+        self.repack(&packet, aside)
+    }
+
+    fn repack(self, packet: &Packet, aside: &mut Aside) -> Self {
+        Self {
+            due: self.due,
+            ..Self::pack(packet, aside)
+        }
     }
 
     /// Returns a packet or its copy. If the other one is still to come, it keeps the slot in
@@ -200,7 +213,7 @@ impl Parcel {
             self.unpack(aside)
         };
         packet.copy |= is_copy;
-        Self::pack(&packet, aside)
+        self.repack(&packet, aside)
     }
 
     /// Copies the parcel field by field. A value passed to a function that is not inlined lives in

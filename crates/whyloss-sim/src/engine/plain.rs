@@ -9,13 +9,13 @@
 //! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate is due: arrivals and losses
 //! ```
 //!
-//! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
-//! one link in the order in which packets entered it.
+//! Events of the same time happen in the order of their entities: links, then each flow's source
+//! and sink; and those of one link in the order in which packets entered it.
 //!
 //! The fast engine (`fast.rs`) must give the same bytes as this one on any network
-//! (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share the behaviour of links, sources and sinks, and
-//! the counts of a flow (`flow.rs`). They differ in how, and in which event, a packet goes from one
-//! to the next.
+//! (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share the behaviour of links,
+//! sources and sinks, and the counts of a flow (`flow.rs`). They differ in how, and in which event,
+//! a packet goes from one to the next.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The true causes of losses that were computed ahead of time.
+//! Losses, and the true causes of those that were computed ahead of time.
 //!
 //! As in the plain engine, a source's judge learns of a loss when the packet reaches the link that
 //! loses it, because a verdict may be asked for before. Until then, the cause waits here.
@@ -6,6 +6,23 @@
 use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
+
+use super::event_queue::EventQueue;
+use super::hops::Hop;
+use super::network::Network;
+use super::parcel::Parcel;
+use crate::packet::Packet;
+
+/// The loss of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Loss {
+    pub(crate) cause: Cause,
+    /// The time of the loss.
+    pub(crate) when: Time,
+    /// For a loss that was computed ahead of time: the link over which the packet reaches the point
+    /// of the loss, and the time of its arrival there.
+    pub(crate) later: Option<(usize, Time)>,
+}
 
 /// The cause of a packet's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +82,50 @@ impl Truths {
     /// Returns the number of causes that wait at link `link`.
     pub(crate) fn len(&self, link: usize) -> usize {
         self.waiting.keys().filter(|key| key.1 == link).count()
+    }
+}
+
+impl Network {
+    /// Returns the loss of a packet that was [sent](Self::send) at `now`.
+    pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
+        let at = parcel.due;
+        let later = (at > now).then(|| (self.table.link_before(parcel.hop), at));
+        Loss { cause, when, later }
+    }
+
+    /// Returns the loss of a packet that its sink drops at `at`.
+    pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
+        let fused = self.table.hops[packet.hop as usize] == Hop::FUSED_SINK;
+        Loss {
+            cause: Cause::Wireless,
+            when: at,
+            later: fused.then(|| (self.table.link_before(packet.hop), at)),
+        }
+    }
+
+    /// Holds the cause of a loss back until `at`, when the packet reaches the end of link `index`,
+    /// and sets an event of that link.
+    pub(crate) fn tell_later(
+        &mut self,
+        index: usize,
+        at: Time,
+        truth: Truth,
+        events: &mut EventQueue,
+    ) {
+        if self.room == 0 {
+            return self.end_at_limit(index, events);
+        }
+        self.room -= 1;
+        self.truths.add(at, index, truth);
+        events.push(index, at);
+    }
+
+    /// Takes a cause that may be reported at the end of link `index` now.
+    #[inline]
+    pub(crate) fn take_truth(&mut self, index: usize, now: Time) -> Option<Truth> {
+        let truth = self.truths.take(now, index)?;
+        self.room += 1;
+        Some(truth)
     }
 }
 

@@ -34,28 +34,16 @@ impl Network {
         self.busy.get_mut(link)?.as_deref_mut()
     }
 
-    /// Returns whether packets go on from the link at their turn.
-    pub(super) fn is_prompt(&self, link: usize) -> bool {
-        let busy = self.busy.get(link).and_then(Option::as_ref);
-        busy.is_some_and(|busy| busy.is_prompt)
-    }
-
     /// Returns the number of packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
         let busy = self.busy.get(link).and_then(Option::as_ref);
         busy.map_or(0, |busy| busy.len())
     }
 
-    /// Gives a packet that was [sent](Self::send) at `now` to the link that holds it. An observer
-    /// may need the number of waiting packets.
-    pub(crate) fn hold(
-        &mut self,
-        now: Time,
-        parcel: &Parcel,
-        events: &mut EventQueue,
-        looks: bool,
-    ) {
-        let link = self.hops[parcel.hop as usize].index();
+    /// Gives a packet to the link that [holds](super::network::Sent::Held) it. Notes the number of
+    /// waiting packets if an observer needs it.
+    pub(crate) fn hold(&mut self, parcel: &Parcel, events: &mut EventQueue, note_waiting: bool) {
+        let link = self.table.hops[parcel.hop as usize].index();
         if self.room == 0 {
             return self.end_at_limit(link, events);
         }
@@ -67,25 +55,24 @@ impl Network {
         };
         if let Some(busy) = self.busy(link) {
             let whose = (parcel.flow, parcel.size, ecn);
-            busy.offer(now, whose, parcel, looks);
+            busy.offer(parcel.due, whose, parcel, note_waiting);
         }
         self.arm_turn(link, events);
     }
 
-    /// Takes a packet that arrives at a link. Returns it with its arrival time at the far end if
-    /// the link is prompt and knows that time now.
+    /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
+    /// once. Then returns the packet if it arrives, due at the far end.
     #[inline(never)]
     pub(crate) fn hold_or_pass(
         &mut self,
-        now: Time,
         parcel: &Parcel,
         events: &mut EventQueue,
-        looks: bool,
+        note_waiting: bool,
     ) -> Option<Parcel> {
-        let link = self.hops[parcel.hop as usize].index();
+        let link = self.table.hops[parcel.hop as usize].index();
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
-        let Some(fate) = busy.and_then(|busy| busy.pass(now, parcel.size)) else {
-            self.hold(now, parcel, events, looks);
+        let Some(fate) = busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) else {
+            self.hold(parcel, events, note_waiting);
             return None;
         };
         let onward = Parcel {
@@ -101,7 +88,7 @@ impl Network {
         }
         self.room -= 1;
         if let Some(busy) = self.busy(link) {
-            busy.take(now, onward);
+            busy.take(onward.due, onward);
         }
         self.arm_turn(link, events);
         None
@@ -157,7 +144,7 @@ impl Network {
             });
         }
         let parcel = self.settle_turned(link, parcel, fate, marked);
-        let arrived = match self.hops[parcel.hop as usize] {
+        let arrived = match self.table.hops[parcel.hop as usize] {
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
             _ => Arrived::Between,

@@ -13,7 +13,7 @@ use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
-use crate::engine::ahead::prefetch;
+use crate::engine::prefetch::prefetch;
 use crate::snug;
 
 /// A classifier's answer about a loss event.

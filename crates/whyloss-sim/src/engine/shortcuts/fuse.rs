@@ -11,72 +11,36 @@
 //! without an event between. So its queue, its channel and every draw of its random numbers are the
 //! same.
 
-use super::super::hops::Hop;
-use super::super::network::Network;
+use super::map::Feeder;
 
-/// The origin of a link's packets.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Feeder {
-    None,
-    Link(usize),
-    /// The sink of this flow.
-    Sink(usize),
-    /// Several of these, or a source, which may send at any time.
-    Several,
+/// Returns whether each link is fused with its feeder.
+pub(super) fn links(feeders: &[Feeder]) -> Vec<bool> {
+    let fed_by_one = |feeder: &Feeder| matches!(feeder, Feeder::Link(_));
+    feeders.iter().map(fed_by_one).collect()
 }
 
-impl Network {
-    /// Fuses links with their feeders in the table of hops.
-    pub(super) fn fuse(&mut self, feeders: &[Feeder]) {
-        for hop in &mut self.hops {
-            if let Some(link) = hop.link()
-                && let Feeder::Link(_) = feeders[link]
-            {
-                *hop = hop.fused();
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::super::map::Map;
+    use super::*;
+
+    /// Returns whether link 2 is fused, if two flows reach it over these links.
+    fn last_is_fused(first: usize, second: usize) -> bool {
+        let map = Map::of(3, &[(&[first, 2], &[]), (&[second, 2], &[])]);
+        links(&map.feeders(&[false; 3]))[2]
     }
 
-    /// Returns the number of routes that use each link.
-    pub(super) fn uses(&self) -> Vec<u32> {
-        let mut uses = vec![0; self.wires.len()];
-        for link in self.hops.iter().filter_map(|hop| hop.link()) {
-            uses[link] += 1;
-        }
-        uses
+    #[test]
+    fn a_link_that_one_other_feeds_is_fused() {
+        assert!(last_is_fused(0, 0));
+        assert!(!last_is_fused(0, 1));
     }
-}
 
-/// Returns the feeder of each link.
-pub(super) fn feeders(network: &Network) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::None; network.links()];
-    let (mut flow, mut before) = (0, Feeder::Several);
-    for hop in &network.hops {
-        before = if let Some(link) = hop.link() {
-            let feeder = &mut feeders[link];
-            *feeder = match *feeder {
-                Feeder::None => before,
-                same if same == before => same,
-                _ => Feeder::Several,
-            };
-            Feeder::Link(link)
-        } else if *hop == Hop::SINK {
-            flow += 1;
-            Feeder::Sink(flow - 1)
-        } else {
-            Feeder::Several
-        };
-    }
-    feeders
-}
-
-/// Treats busy links, and links that a busy link feeds at its turns, as links with several feeders.
-pub(super) fn leave_out_busy(network: &Network, feeders: &mut [Feeder]) {
-    for (link, feeder) in feeders.iter_mut().enumerate() {
-        let waits = |link: usize| network.is_busy(link) && !network.is_prompt(link);
-        let fed_by_busy = matches!(feeder, Feeder::Link(before) if waits(*before));
-        if fed_by_busy || network.is_busy(link) {
-            *feeder = Feeder::Several;
-        }
+    #[test]
+    fn a_link_behind_a_busy_one_is_fused_only_if_that_is_prompt() {
+        let mut map = Map::of(2, &[(&[0, 1], &[])]);
+        map.links[0].busy = true;
+        assert_eq!(links(&map.feeders(&[false, false])), [false, false]);
+        assert_eq!(links(&map.feeders(&[true, false])), [false, true]);
     }
 }

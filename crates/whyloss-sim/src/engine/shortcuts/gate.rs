@@ -2,7 +2,13 @@
 //! where it waits.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
-//! *gate*, the first place where it waits. One event at the gate serves both.
+//! *gate*, the first place where it waits. One event at the gate serves both:
+//!
+//! ```text
+//!               deadline ──── crossing ────▶ packet at the gate ───▶ …
+//! plain engine  event                        event
+//! fast engine                                event: acts as of the deadline, then sends on
+//! ```
 //!
 //! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
@@ -13,160 +19,57 @@
 //! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
 //! that have passed (`Ends::catch_up`). It does the same at the end of the run.
 
-use whyloss::{Duration, Time};
+use whyloss::Duration;
 
-use super::super::ends::{Ends, SOURCE, World};
-use super::super::hops::Gate;
-use super::super::network::{Network, Sent};
-use super::super::parcel::Parcel;
-use crate::host::{Source, tfrc};
-use crate::observe::Observer;
-use crate::packet::Payload;
-use crate::scenario::Scenario;
+use super::Licences;
+use super::map::{FlowFacts, Map};
 
-impl Network {
-    /// Returns the gate of a flow.
-    pub(super) fn find_gate(&self, scenario: &Scenario, uses: &[u32], flow: usize) -> Option<Gate> {
-        let (there, back) = self.routes[flow];
-        let way = &self.hops[there as usize..back as usize];
-        let length = 1 + way[1..].iter().position(|hop| !hop.is_fused())?;
-        let size = scenario.flows[flow].wire_size();
-        let mut crossing = Duration::ZERO;
-        for link in way[..length].iter().map(|hop| hop.index()) {
-            if uses[link] != 1 || self.is_busy(link) || !self.wires[link].link.is_steady() {
-                return None;
-            }
-            let spec = &scenario.links[link].link;
-            crossing = crossing + spec.rate.transmission_time(size) + spec.delay;
-        }
-        let goes_on = way[length].link().is_some() && crossing < Duration::MAX;
-        let link = way[length - 1].index();
-        goes_on.then_some(Gate { link, crossing })
-    }
+/// The first place where a flow's packets wait, if only this flow uses the links before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gate {
+    /// The link whose far end is the gate.
+    pub(crate) link: usize,
+    /// The time from the source to the gate without waiting, the shortest possible.
+    pub(crate) crossing: Duration,
 }
 
-#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-impl Ends {
-    /// Returns whether the source is woken late.
-    pub(in super::super) fn is_late(&self) -> bool {
-        self.late > Duration::ZERO
-    }
-
-    /// Wakes a late source whose packet may be at the gate, and returns the packet there.
-    #[inline(always)]
-    pub(in super::super) fn wake_late<O: Observer>(
-        &mut self,
-        now: Time,
-        world: &mut World,
-        observer: &mut O,
-    ) -> Option<Parcel> {
-        let deadline = now - self.late;
-        if !self.disarm(deadline, SOURCE) {
-            return None;
-        }
-        self.act_late(deadline, Some(now), world, observer)
-    }
-
-    /// Lets a late source act as of all its deadlines before now, because something reaches it or
-    /// its state is needed. Does nothing for other sources: their events come at their deadlines,
-    /// so `armed[SOURCE]` is never before now.
-    #[inline(always)]
-    pub(in super::super) fn catch_up<O: Observer>(
-        &mut self,
-        now: Time,
-        world: &mut World,
-        observer: &mut O,
-    ) {
-        if self.armed[SOURCE] < now {
-            self.act_before(now, world, observer);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn act_before<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
-        while self.armed[SOURCE] < now {
-            let deadline = self.armed[SOURCE];
-            self.disarm(deadline, SOURCE);
-            self.act_late(deadline, None, world, observer);
-        }
-    }
-
-    /// Lets a late source act as of its deadline. Returns the packet that is at the gate now, if
-    /// the current event is that of the deadline.
-    #[inline(always)]
-    fn act_late<O: Observer>(
-        &mut self,
-        deadline: Time,
-        now: Option<Time>,
-        world: &mut World,
-        observer: &mut O,
-    ) -> Option<Parcel> {
-        if !self.flow.wake_source(deadline, world.window, observer) {
-            if deadline < self.flow.stop {
-                self.arm(SOURCE, self.flow.source.next_timeout(), world);
+/// Returns the gate of each flow, given the fused links.
+pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
+    let uses = map.uses();
+    let gate = |flow: &FlowFacts| {
+        let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
+        // The packets wait before the first link that is not fused, if there is one.
+        let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
+        let mut crossing = Duration::ZERO;
+        for &link in &flow.there[..before] {
+            let facts = &map.links[link];
+            if uses[link] != 1 || !facts.steady {
+                return None;
             }
-            return None;
+            crossing += facts.crossing(size);
         }
-        if !self.flow.may_send(deadline, world.window, observer) {
-            return None;
-        }
-        let (mut first, event) = (None, deadline.later(self.late));
-        let mut parcel = Parcel::default();
-        while self.poll_late(deadline, &mut parcel, world, observer) {
-            let (network, events) = (&mut world.network, &mut world.events);
-            match network.send::<O, true>(deadline, &mut parcel, events, observer) {
-                // At most one packet: each leaves the first link later than the one before.
-                Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
-                Sent::AtGate(at) => {
-                    network.wait_at_gate(
-                        self.entities[SOURCE] as usize,
-                        at,
-                        parcel,
-                        at == event,
-                        events,
-                    );
-                }
-                Sent::Lost(cause, when) => {
-                    self.lose(deadline, parcel.copy(), (cause, when), world);
-                }
-                _ => debug_assert!(false, "short of its gate"),
-            }
-            // (Spares a poll that would return nothing.)
-            if self.flow.source.rests(deadline) {
-                break;
-            }
-        }
-        self.arm(SOURCE, self.flow.source.next_timeout(), world);
-        self.flow.acted(deadline, world.window, observer);
-        first
-    }
+        let link = flow.there[before - 1];
+        (crossing < Duration::MAX).then_some(Gate { link, crossing })
+    };
+    map.flows.iter().map(gate).collect()
+}
 
-    /// Does what [`Self::poll`] does, for a source that is woken late. (Each kind of source is
-    /// asked directly and its packet packed, without a [`Payload`] in memory.)
-    #[inline(always)]
-    fn poll_late<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        world: &mut World,
-        observer: &mut O,
-    ) -> bool {
-        match &mut self.flow.source {
-            Source::Tfrc(sender) => {
-                let Some(data) = tfrc::poll(sender, now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, Payload::TfrcData(data), world, observer);
-            }
-            Source::Iftp(source) => {
-                let Some(data) = source.poll(now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, Payload::IftpData(data), world, observer);
-            }
-            _ => return self.poll(now, parcel, world, observer),
-        }
-        true
+#[cfg(test)]
+mod tests {
+    use super::super::Shortcuts;
+    use super::*;
+
+    #[test]
+    fn a_gate_is_the_end_of_the_links_that_a_flow_has_alone() {
+        // Links 0 and 1 lead to link 2, the other flow starts there.
+        let mut map = Map::of(3, &[(&[0, 1, 2], &[]), (&[2], &[])]);
+        let gates = |map: &Map| Shortcuts::ALL.licences(map).gates;
+        let gate = Gate {
+            link: 1,
+            crossing: Duration::from_micros(2 * (1_000 + 12)),
+        };
+        assert_eq!(gates(&map), [Some(gate), None]);
+        map.links[0].steady = false;
+        assert_eq!(gates(&map), [None, None]);
     }
 }

@@ -1,46 +1,82 @@
 //! Shortcuts of the fast engine: events that it omits, each under a licence.
 //!
+//! Each file names the idea, the licence (the condition under which results stay the same to the
+//! byte) and the proof, and has the function that finds the places where a scenario meets the
+//! licence. This happens once, before the run. It reads a [`Map`] of plain facts and fills in
+//! [`Licences`], from which the [table of hops](super::hops) is written. At each packet, the engine
+//! only reads the table.
+//!
+//! # An example
+//!
+//! Two TCP flows whose sinks acknowledge each packet at once share a bottleneck, link 2. Ten links,
+//! each in one direction:
+//!
+//! ```text
+//!   s0 ──0──╮            ╭──3── d0          data of flow 0             0 2 3
+//!           r1 ═══2═══ r2                   its acknowledgements       5 7 8
+//!   s1 ──1──╯            ╰──4── d1
+//!
+//!   s0 ──8──╮            ╭──5── d0          data of flow 1             1 2 4
+//!           r1 ───7─── r2                   its acknowledgements       6 7 9
+//!   s1 ──9──╯            ╰──6── d1
+//! ```
+//!
+//! The hops of flow 0, where each row has the shortcuts of those above it, too:
+//!
+//! ```text
+//! none       0  2   3   sink  5   7   8   source
+//! fuse       0  2  +3   sink  5   7  +8   source    link 2 alone feeds 3, and 7 alone feeds 8
+//! sink       0  2  +3  +sink  5   7  +8   source    link 5 has answers of this sink alone
+//! merge      0  2  +3  +sink  5  +7  +8   source    answers meet in the order of their data at 2
+//! foresee    0  2  +3  +sink  5  +7  +8  +source    the source only lets the next segment leave
+//! stretch    0  2  +[3] +sink [5 7 8]    +source    behind link 2, packets never wait
+//! ```
+//!
+//! A hop with `+` is handled in the step of the hop before it, and the first hop of a way in the
+//! step in which an end sends. Every other hop is an event. Without shortcuts, a packet and its
+//! acknowledgement take six. With all, they take one: the arrival at the bottleneck, which depends
+//! on packets of the other flow. A test below asserts these rows.
+//!
 //! | shortcut | idea |
 //! |---|---|
-//! | [`Idle`](Shortcut::Idle) | an idle link without obstacles is asked for a time, not for a fate |
 //! | [`Fuse`](Shortcut::Fuse) | a link that one other link feeds needs no event of its own |
 //! | [`Sink`](Shortcut::Sink) | a sink takes its packets ahead of time |
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
-//! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is where it must wait |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
+//! | [`Idle`](Shortcut::Idle) | an idle link in the open is asked for a time, not for a fate |
 //! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel queue ahead of time |
+//! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is where it must wait |
 //!
-//! Each file names the idea, the licence (the condition under which results stay the same to the
-//! byte) and the proof. [`Simulation::without`](crate::Simulation::without) turns one off, and
-//! `whyloss bench --ablate` measures what each saves.
+//! # Facts for all proofs
 //!
-//! All proofs rest on one fact. A packet arrives later than it leaves, if only by a nanosecond
-//! ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
-//! before another event of the same time.
+//! - A packet arrives later than it leaves, if only by a nanosecond
+//!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
+//!   before another event of the same time.
+//! - At equal times, links come before ends (`event_queue.rs`). So whatever reaches an end at the
+//!   time of its deadline comes before the deadline. An end therefore acts first on deadlines
+//!   *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
+//! - The cause of a loss that is worked out ahead of time waits in `truths.rs` until it is time.
+//! - A busy link, which cannot answer at once (`turns.rs`), is worked out at its times. It is not
+//!   fused, and it feeds no fused link unless it is prompt. No sink or source that sends into it is
+//!   fused, and it is part of no branch.
 //!
-//! They also rest on one rule: at equal times, links come before ends (`event_queue.rs`). So
-//! whatever reaches an end at the time of its deadline comes before the deadline. An end therefore
-//! acts first on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its
-//! deadline (`<=`).
-//!
-//! The cause of a loss that is worked out ahead of time waits in `truths.rs`.
-//!
-//! A link that cannot answer at once (`turns.rs`) is worked out at its times. It is not fused, and
-//! it feeds no fused link unless it is prompt. No sink or source that sends into it is fused, and
-//! it is part of no branch.
+//! [`Simulation::without`](crate::Simulation::without) turns one shortcut off, and `whyloss bench
+//! --ablate` measures what each saves.
 
 mod foresee;
 mod fuse;
 mod gate;
+mod map;
 mod prompt;
 mod sinks;
+mod spacing;
 mod stretch;
 
-use super::network::Network;
-use crate::host::Source;
+pub(super) use self::gate::Gate;
+pub(super) use self::map::Map;
+use self::spacing::Spacing;
 use crate::observe::{Observer, Order};
-use crate::scenario::Scenario;
 
 /// A shortcut of the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +140,7 @@ impl Shortcuts {
         Self(self.0 & !(1 << shortcut as u8))
     }
 
-    fn has(self, shortcut: Shortcut) -> bool {
+    pub(super) fn has(self, shortcut: Shortcut) -> bool {
         self.0 & (1 << shortcut as u8) != 0
     }
 
@@ -125,44 +161,146 @@ impl Shortcuts {
         left
     }
 
-    /// Finds the places where the scenario licenses each shortcut, and enters them in the network.
-    pub(super) fn license(self, network: &mut Network, scenario: &Scenario) {
-        // The order matters. Prompt links must be known before busy ones are left out of `feeders`.
-        // Sinks, sources and gates read which hops are fused, and sources and gates which sinks
-        // are. Stretches come last: they rewrite the table, and `hops[there..back]` is a flow's way
-        // no longer.
-        if !self.has(Shortcut::Idle) {
-            for wire in &mut network.wires {
-                wire.link.close_short_cut();
-            }
-        }
-        let mut feeders = fuse::feeders(network);
+    /// Finds the places where a map licenses each shortcut.
+    pub(super) fn licences(self, map: &Map) -> Licences {
+        let mut licences = Licences::none(map);
+        // The order matters: each step reads what those before it found.
         if self.has(Shortcut::Prompt) {
-            network.make_prompt(scenario, &feeders);
+            licences.prompt = prompt::links(map);
         }
-        fuse::leave_out_busy(network, &mut feeders);
+        let feeders = map.feeders(&licences.prompt);
         if self.has(Shortcut::Fuse) {
-            network.fuse(&feeders);
+            licences.fused = fuse::links(&feeders);
         }
-        let mut merges = vec![None; network.links()];
+        let mut merges = vec![None; map.links.len()];
         if self.has(Shortcut::Sink) {
-            let joins = self.has(Shortcut::Merge);
-            network.fuse_sinks(scenario, &feeders, joins.then_some(&mut merges));
+            if self.has(Shortcut::Merge) {
+                merges = sinks::merges(map, &feeders, &mut licences.fused);
+            }
+            licences.fused_sinks = sinks::sinks(map, &feeders, &merges);
         }
-        let uses = network.uses();
-        for flow in 0..scenario.flows.len() {
-            if self.has(Shortcut::Foresee) && Source::may_be_foreseen(&scenario.flows[flow]) {
-                network.fuse_source(&uses, flow);
-            }
-            if self.has(Shortcut::Gate)
-                && let Some(gate) = network.find_gate(scenario, &uses, flow)
-            {
-                network.gates.insert(flow, gate);
-                network.gated[gate.link] = Some(flow as u32);
-            }
+        if self.has(Shortcut::Foresee) {
+            licences.fused_sources = foresee::sources(map, &licences);
+        }
+        if self.has(Shortcut::Gate) {
+            licences.gates = gate::gates(map, &licences);
         }
         if self.has(Shortcut::Stretch) {
-            network.stretch(scenario, &feeders, &merges);
+            licences.stretch = stretch::links(map, &Spacing::new(map, &feeders, &merges));
+        }
+        licences
+    }
+}
+
+/// The places where a scenario licenses shortcuts. [`Shortcut::Idle`] is left to the links.
+#[derive(Clone, Debug)]
+pub(super) struct Licences {
+    /// Whether each link is fused with the links, or the sinks, that feed it.
+    pub(super) fused: Vec<bool>,
+    /// Whether each flow's sink is fused with the last link to it.
+    pub(super) fused_sinks: Vec<bool>,
+    /// Whether each flow's source is, as far as it foresees what it does.
+    pub(super) fused_sources: Vec<bool>,
+    /// The gate of each flow that has one.
+    pub(super) gates: Vec<Option<Gate>>,
+    /// Whether each link may be part of a stretch.
+    pub(super) stretch: Vec<bool>,
+    /// Whether each link is prompt.
+    pub(super) prompt: Vec<bool>,
+}
+
+impl Licences {
+    /// Licenses nothing.
+    fn none(map: &Map) -> Self {
+        let (links, flows) = (map.links.len(), map.flows.len());
+        Self {
+            fused: vec![false; links],
+            fused_sinks: vec![false; flows],
+            fused_sources: vec![false; flows],
+            gates: vec![None; flows],
+            stretch: vec![false; links],
+            prompt: vec![false; links],
+        }
+    }
+
+    /// Splits a way into the links that a packet crosses in one step: stretches, and single links.
+    pub(super) fn runs<'a>(&self, way: &'a [usize]) -> impl Iterator<Item = &'a [usize]> {
+        way.chunk_by(|&link, &next| self.stretch[link] && self.stretch[next] && self.fused[next])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss::Time;
+
+    use super::super::hops::{Hop, Table};
+    use super::*;
+    use crate::measure::Window;
+
+    /// Two flows over the bottleneck 2, as in the picture above.
+    fn dumbbell() -> Map {
+        let mut map = Map::of(10, &[(&[0, 2, 3], &[5, 7, 8]), (&[1, 2, 4], &[6, 7, 9])]);
+        map.links[2].rate = whyloss::Rate::from_bps(100_000_000);
+        map
+    }
+
+    /// Returns the ways of every flow in the table of hops, with the links of each stretch in
+    /// brackets.
+    fn table(map: &Map, shortcuts: &[Shortcut]) -> String {
+        let set = shortcuts.iter().fold(0, |set, &one| set | 1 << one as u8);
+        let window = Window {
+            from: Time::ZERO,
+            end: Time::from_secs_f64(10.0),
+        };
+        let table = Table::new(map, &Shortcuts(set).licences(map), window);
+        let way = |from: u32| {
+            let hops = &table.hops[from as usize..];
+            let last = hops.iter().position(|hop| hop.is_end()).expect("an end");
+            let name = |hop: &Hop| match format!("{hop:?}") {
+                name if hop.is_stretch() => {
+                    let links = table.stretches[hop.index()].links.iter();
+                    let links: Vec<_> = links.map(|link| link.0.to_string()).collect();
+                    let fused = if name.starts_with('+') { "+" } else { "" };
+                    format!("{fused}[{}]", links.join(" "))
+                }
+                name => name,
+            };
+            hops[..=last].iter().map(name).collect::<Vec<_>>().join(" ")
+        };
+        let ways = table.routes.iter();
+        let ways = ways.flat_map(|&(there, back)| [way(there), way(back)]);
+        ways.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The table of the module's documentation.
+    #[test]
+    fn each_shortcut_changes_the_table_of_a_dumbbell() {
+        use Shortcut::{Foresee, Fuse, Merge, Sink, Stretch};
+        let rows: [(&[Shortcut], &str); 6] = [
+            (&[], "0 2 3 sink 5 7 8 source 1 2 4 sink 6 7 9 source"),
+            (
+                &[Fuse],
+                "0 2 +3 sink 5 7 +8 source 1 2 +4 sink 6 7 +9 source",
+            ),
+            (
+                &[Fuse, Sink],
+                "0 2 +3 +sink 5 7 +8 source 1 2 +4 +sink 6 7 +9 source",
+            ),
+            (
+                &[Fuse, Sink, Merge],
+                "0 2 +3 +sink 5 +7 +8 source 1 2 +4 +sink 6 +7 +9 source",
+            ),
+            (
+                &[Fuse, Sink, Merge, Foresee],
+                "0 2 +3 +sink 5 +7 +8 +source 1 2 +4 +sink 6 +7 +9 +source",
+            ),
+            (
+                &[Fuse, Sink, Merge, Foresee, Stretch],
+                "0 2 +[3] +sink [5 7 8] +source 1 2 +[4] +sink [6 7 9] +source",
+            ),
+        ];
+        for (shortcuts, expected) in rows {
+            assert_eq!(table(&dumbbell(), shortcuts), expected, "{shortcuts:?}");
         }
     }
 }

@@ -1,42 +1,45 @@
 //! *Prompt*: packets of a CoDel link enter the next link as soon as they leave the queue, before
 //! they arrive.
 //!
-//! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a packet
-//! is known as soon as it leaves the queue. At its turn, it enters the next link and all links that
-//! are fused behind, as from any other link.
+//! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a
+//! packet is known as soon as it leaves the queue. At its turn, it enters the next link and all
+//! links that are fused behind, as from any other link.
 //!
 //! **Licence.** Nothing observes links, and the link feeds only links that have no other feeder.
 //!
-//! **Proof.** As for fused links: those behind see their packets in the order of the turns. The link
-//! has nothing in transit; its packets are in transit over the links behind it. Packets that the
-//! channel loses stay with the link until their time.
+//! **Proof.** As for fused links: those behind see their packets in the order of the turns. The
+//! link has nothing in transit; its packets are in transit over the links behind it. Packets that
+//! the channel loses stay with the link until their time.
 
-use whyloss_link::EventLink;
+use super::map::{Feeder, Map};
 
-use super::super::network::Network;
-use super::fuse::Feeder;
-use crate::scenario::Scenario;
+/// Returns whether each link is prompt.
+pub(super) fn links(map: &Map) -> Vec<bool> {
+    let candidates = map.links.iter();
+    let candidates: Vec<bool> = candidates.map(|link| link.may_be_prompt).collect();
+    // (As if all candidates were prompt, so that the links behind them have feeders.)
+    let feeders = map.feeders(&candidates);
+    let mut prompt = candidates;
+    for (link, next) in map.steps() {
+        prompt[link] &= next.is_some_and(|next| feeders[next] == Feeder::Link(link));
+    }
+    prompt
+}
 
-impl Network {
-    /// Makes links prompt where the licence allows it. `feeders` has the only feeder of each link,
-    /// if it has one.
-    pub(super) fn make_prompt(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
-        for link in 0..self.busy.len() {
-            let follows = self
-                .hops
-                .windows(2)
-                .filter(|pair| pair[0].link() == Some(link));
-            let mut next = follows.map(|pair| pair[1].link());
-            let alone = next.all(|next| {
-                next.is_some_and(|next| feeders[next] == Feeder::Link(link) && !self.is_busy(next))
-            });
-            let knows = EventLink::knows_at_turns(&scenario.links[link].link);
-            if alone
-                && knows
-                && let Some(busy) = self.busy(link)
-            {
-                busy.make_prompt();
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_prompt_if_it_alone_feeds_those_behind() {
+        let codel = |mut map: Map| {
+            (map.links[0].busy, map.links[0].may_be_prompt) = (true, true);
+            links(&map)[0]
+        };
+        assert!(codel(Map::of(3, &[(&[0, 1], &[]), (&[0, 2], &[])])));
+        // Link 2 feeds link 1 as well.
+        assert!(!codel(Map::of(3, &[(&[0, 1], &[]), (&[2, 1], &[])])));
+        // The packets reach a sink behind it.
+        assert!(!codel(Map::of(3, &[(&[0], &[])])));
     }
 }

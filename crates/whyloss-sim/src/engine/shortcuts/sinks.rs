@@ -5,201 +5,202 @@
 //! known, and so is the answer. Behind a bottleneck, answers of many sinks meet again in the order
 //! in which their data left the bottleneck.
 //!
-//! **Licence of a sink.** The last link to it can answer at once. Only this sink sends into the
-//! first link of its answers' way, or it never answers.
+//! **Licence of a sink.** The last link to it can answer at once. The first link of its answers
+//! gets packets from this sink alone or is a merge, or the sink never answers.
 //!
-//! **Proof.** Nothing else changes the sink. It meets a deadline that lies before a packet's
-//! arrival first: no other packet on its way comes before that one. A deadline behind the last
-//! packet is an event, and by then all packets that come before it have left the last place where
-//! they wait.
+//! **Proof.** Only packets of its flow and its own deadlines change a sink.
 //!
-//! **Licence of a merge.** Only answers of sinks without deadlines reach the link, each over a
-//! branch: from one link, the root, over links that fan out behind it to a sink, and from there
-//! over links of its own. All data is of one size, no link on a branch takes longer for a packet
-//! than the root does, no delay changes, and only the answered data uses the branches.
+//! 1. Packets reach it in the order in which they leave the last place where they wait, and the
+//!    engine delivers them in this order.
+//! 2. Before it takes a packet, the sink acts on its deadlines before that packet's arrival, as of
+//!    their times.
+//! 3. A deadline that no packet follows yet is an event. When it comes, all packets that arrive
+//!    before it have left the last place where they wait, so the sink has them.
+//! 4. The first link of its answers sees them in order, as nothing else comes between.
 //!
-//! **Proof.** Packets never wait on a branch, so each is on it for the same time. Answers come in
-//! the order in which the data left the root, and never two at once.
+//! **Licence of a merge.** Only answers reach the link, each at the end of a [`Branch`], and all
+//! branches are equal:
+//!
+//! ```text
+//!              ╭── links ── sink 0 ── links ──╮
+//!   ── root ───┤                              ├─── merge ──
+//!              ╰── links ── sink 1 ── links ──╯
+//!              │                              │
+//!              ╰─── branch: out ──┴── home ───╯
+//! ```
+//!
+//! On a branch, packets never wait (`spacing.rs`), and each link is worked out in the step of the
+//! one before it. The sinks answer each packet at once. The root is the last link on which the data
+//! may wait; all branches have the same root, the same size of data and the same length in time.
+//!
+//! **Proof.** Let two packets leave the root at times t < u, and let them be answered.
+//!
+//! 1. The engine works both out in this order: a FIFO link is asked in the order in which its
+//!    packets leave, and nothing on a branch needs an event.
+//! 2. Packets never wait on a branch, so its answers reach the merge at t + length and u + length,
+//!    in this order too. They are never there at once, so no order of entities decides.
+//! 3. So the merge sees its packets in the order of their times, with or without events between,
+//!    and so do the links fused behind it. Packets that are lost on a branch only leave gaps.
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A
 //! merge may be part of the branches to another one, such as that of several sinks at one host.
 
+use std::collections::BTreeMap;
+
 use whyloss::Duration;
 
-use super::super::hops::Hop;
-use super::super::network::Network;
-use super::fuse::Feeder;
-use crate::host::Sink;
-use crate::packet::ANSWER_SIZE;
-use crate::scenario::{Scenario, Transport};
+use super::map::{Answers, Feeder, FlowFacts, Map};
+use super::spacing::Spacing;
 
-/// The way of a flow's packets from its root to a merge, if it has one.
+/// Returns whether each flow's sink is worked out ahead of time.
+pub(super) fn sinks(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) -> Vec<bool> {
+    let fused = |(index, flow): (usize, &FlowFacts)| {
+        let first = flow.back.first();
+        let alone = first
+            .is_some_and(|&first| feeders[first] == Feeder::Sink(index) || merges[first].is_some());
+        let last = flow.there.last();
+        (alone || flow.answers == Answers::Never) && last.is_some_and(|&last| !map.links[last].busy)
+    };
+    map.flows.iter().enumerate().map(fused).collect()
+}
+
+/// The way of a flow's packets from its root to a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Branch {
-    flow: usize,
     root: usize,
-    /// The hop at which the answers reach the merge.
-    merge: Option<usize>,
-    /// Whether only this sink sends into the first link of its answers.
-    alone: bool,
+    /// The size of the data.
+    size: u32,
     /// The time that a packet takes over the branch.
     length: Duration,
-    /// The longest transmission time on the branch.
-    slowest: Duration,
 }
 
-impl Branch {
-    /// Adds a link to the branch.
-    fn add(&mut self, scenario: &Scenario, link: usize, size: u32) {
-        let spec = &scenario.links[link].link;
-        let transmission = spec.rate.transmission_time(size);
-        self.length = self.length + transmission + spec.delay;
-        self.slowest = self.slowest.max(transmission);
+/// Finds the merges and fuses them. Returns the smallest distance between packets for each.
+pub(super) fn merges(map: &Map, feeders: &[Feeder], fused: &mut [bool]) -> Vec<Option<Duration>> {
+    let uses = map.uses();
+    let mut merges = vec![None; map.links.len()];
+    // A merge may be part of longer branches, so each round may find more.
+    loop {
+        let spacing = Spacing::new(map, feeders, &merges);
+        let mut reached: BTreeMap<usize, Vec<Branch>> = BTreeMap::new();
+        for flow in &map.flows {
+            if let Some((merge, branch)) = branch(map, &spacing, fused, flow) {
+                reached.entry(merge).or_default().push(branch);
+            }
+        }
+        reached.retain(|&link, branches| {
+            let alike = branches.iter().all(|branch| *branch == branches[0]);
+            let alone = branches.len() == uses[link] && feeders[link] == Feeder::Several;
+            alike && alone && !fused[link] && !map.links[link].busy
+        });
+        if reached.is_empty() {
+            return merges;
+        }
+        for (link, branches) in reached {
+            merges[link] = spacing.behind(map, branches[0].root, branches[0].size);
+            fused[link] = true;
+        }
     }
 }
 
-impl Network {
-    /// Fuses sinks. If `joins` is given, fuses the merges behind them too, and notes there the
-    /// smallest distance between packets at each merge.
-    pub(super) fn fuse_sinks(
-        &mut self,
-        scenario: &Scenario,
-        feeders: &[Feeder],
-        joins: Option<&mut Vec<Option<Duration>>>,
-    ) {
-        let mut branches: Vec<Branch> = (0..scenario.flows.len())
-            .map(|flow| self.branch(scenario, feeders, flow))
-            .collect();
-        for branch in &branches {
-            let transport = &scenario.flows[branch.flow].transport;
-            let silent = matches!(transport, Transport::Datagrams { .. });
-            let last = self.hops[self.routes[branch.flow].1 as usize - 2];
-            if (branch.alone || silent) && !self.is_busy(last.index()) {
-                self.fuse_sink(branch.flow);
+/// Returns the branch of a flow and the link that it leads to, the first on the way back where
+/// packets may wait.
+fn branch(
+    map: &Map,
+    spacing: &Spacing,
+    fused: &[bool],
+    flow: &FlowFacts,
+) -> Option<(usize, Branch)> {
+    let waits = |&link: &usize| !spacing.never_waits(link);
+    let last = flow.there.iter().rposition(waits)?;
+    let (root, out) = (flow.there[last], &flow.there[last + 1..]);
+    let (home, merge) = flow.back.split_at(flow.back.iter().position(waits)?);
+    let [data, answer] = flow.sizes?;
+    let crossing = |way: &[usize], size| {
+        let links = way.iter().map(|&link| map.links[link].crossing(size));
+        links.fold(Duration::ZERO, |sum, crossing| sum + crossing)
+    };
+    let branch = Branch {
+        root,
+        size: data,
+        length: crossing(out, data) + crossing(home, answer),
+    };
+    // (The sink itself enters the first link home.)
+    let in_one_step = out
+        .iter()
+        .chain(home.iter().skip(1))
+        .all(|&link| fused[link]);
+    let settled = map.links[root].even && !map.links[root].busy;
+    let at_once = flow.answers != Answers::Later;
+    (in_one_step && settled && at_once).then_some((merge[0], branch))
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss::Rate;
+
+    use super::*;
+
+    /// Returns the merges of two flows from root 0 to their sinks over links 1 and 2, whose answers
+    /// come back over links 3 and 4, and meet at link 5.
+    fn found(change: impl Fn(&mut Map)) -> Vec<usize> {
+        let mut map = Map::of(6, &[(&[0, 1], &[3, 5]), (&[0, 2], &[4, 5])]);
+        map.links[0].rate = Rate::from_bps(100_000_000);
+        change(&mut map);
+        let feeders = map.feeders(&[false; 6]);
+        let merges = merges(&map, &feeders, &mut super::super::fuse::links(&feeders));
+        (0..6).filter(|&link| merges[link].is_some()).collect()
+    }
+
+    #[test]
+    fn equal_branches_merge() {
+        assert_eq!(found(|_| {}), [5]);
+        // Both sinks at one host, whose first link is a merge too.
+        assert_eq!(found(|map| map.flows[1].back = vec![3, 5]), [3]);
+    }
+
+    #[test]
+    fn unequal_branches_do_not() {
+        let longer = |map: &mut Map| map.links[4].delay = Duration::from_millis(2);
+        assert_eq!(found(longer), []);
+        assert_eq!(found(|map| map.flows[1].sizes = Some([200, 40])), []);
+        assert_eq!(found(|map| map.flows[1].there = vec![2]), []);
+    }
+
+    #[test]
+    fn a_branch_on_which_packets_may_wait_is_none() {
+        let slow = |map: &mut Map| {
+            for link in [1, 2] {
+                map.links[link].rate = Rate::from_bps(50_000_000);
             }
-        }
-        let Some(apart) = joins else {
-            return;
         };
-        branches.retain(|branch| Sink::answers_at_once(&scenario.flows[branch.flow].transport));
-        // Each round moves at least one branch past its merge, so the rounds end.
-        loop {
-            let merged = self.merges(scenario, &branches);
-            if !merged.contains(&true) {
-                return;
-            }
-            for branch in &mut branches {
-                if let Some(at) = branch.merge
-                    && merged[self.hops[at].index()]
-                {
-                    self.hops[at] = self.hops[at].fused();
-                    self.fuse_sink(branch.flow);
-                    let root = &scenario.links[branch.root].link;
-                    let data = scenario.flows[branch.flow].wire_size();
-                    apart[self.hops[at].index()] = Some(root.rate.transmission_time(data));
-                    branch.add(scenario, self.hops[at].index(), ANSWER_SIZE);
-                    self.go_home(branch, scenario, feeders, at + 1);
-                }
-            }
-        }
-    }
-
-    fn fuse_sink(&mut self, flow: usize) {
-        let end = self.routes[flow].1 as usize - 1;
-        self.hops[end] = Hop::FUSED_SINK;
-    }
-
-    /// Returns the branch of a flow.
-    fn branch(&self, scenario: &Scenario, feeders: &[Feeder], flow: usize) -> Branch {
-        let (there, back) = self.routes[flow];
-        let (there, back) = (there as usize, back as usize);
-        let mut branch = Branch {
-            flow,
-            root: self.hops[there].index(),
-            merge: None,
-            alone: false,
-            length: Duration::ZERO,
-            slowest: Duration::ZERO,
+        assert_eq!(found(slow), []);
+        // Larger packets of a third flow, which answers nothing, on one branch: those behind wait.
+        let crossed = |map: &mut Map| {
+            let mut flow = map.flows[0].clone();
+            (flow.back, flow.sizes) = (vec![], Some([9_000, 40]));
+            map.flows.push(flow);
         };
-        let size = scenario.flows[flow].wire_size();
-        for hop in &self.hops[there..back - 1] {
-            if hop.is_fused() {
-                branch.add(scenario, hop.index(), size);
-            } else {
-                branch.root = hop.index();
-                (branch.length, branch.slowest) = (Duration::ZERO, Duration::ZERO);
-            }
-        }
-        branch.alone = self.hops[back]
-            .link()
-            .is_some_and(|link| feeders[link] == Feeder::Sink(flow));
-        self.go_home(&mut branch, scenario, feeders, back);
-        branch
+        assert_eq!(found(crossed), []);
     }
 
-    /// Follows a branch from this hop on the way back to the next link that other flows use as
-    /// well.
-    fn go_home(&self, branch: &mut Branch, scenario: &Scenario, feeders: &[Feeder], from: usize) {
-        branch.merge = None;
-        for (at, hop) in self.hops.iter().enumerate().skip(from) {
-            match hop.link().map(|link| feeders[link]) {
-                None => break,
-                Some(Feeder::Sink(_) | Feeder::Link(_)) => {
-                    branch.add(scenario, hop.index(), ANSWER_SIZE);
-                }
-                Some(Feeder::None | Feeder::Several) => {
-                    branch.merge = Some(at);
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Returns whether each link is a merge that gets the answers in the order of their data.
-    fn merges(&self, scenario: &Scenario, branches: &[Branch]) -> Vec<bool> {
-        let uses = self.uses();
-        // The branches that reach each link as their merge.
-        let mut reached: Vec<Vec<&Branch>> = vec![Vec::new(); self.wires.len()];
-        for branch in branches {
-            if let Some(at) = branch.merge {
-                reached[self.hops[at].index()].push(branch);
-            }
-        }
-        let settled =
-            |link: usize| scenario.links[link].link.delay_changes.is_empty() && !self.is_busy(link);
-        // The number of branches to the merges so far that use each link.
-        let mut own = vec![0; self.wires.len()];
-        let merge = |(link, reached): (usize, Vec<&Branch>)| {
-            let Some(first) = reached.first() else {
-                return false;
-            };
-            let size = scenario.flows[first.flow].wire_size();
-            let root = &scenario.links[first.root].link;
-            let gap = root.rate.transmission_time(size);
-            let alike = reached.iter().all(|branch| {
-                scenario.flows[branch.flow].wire_size() == size
-                    && (branch.root, branch.length) == (first.root, first.length)
-                    && branch.slowest <= gap
-            });
-            if uses[link] as usize != reached.len() || !alike {
-                return false;
-            }
-            for on_branch in reached.iter().flat_map(|branch| self.links_of(branch)) {
-                own[on_branch] += 1;
-            }
-            let mut links = reached.iter().flat_map(|branch| self.links_of(branch));
-            let undisturbed = links.all(|link| own[link] == uses[link] && settled(link));
-            undisturbed && settled(first.root) && !self.is_busy(link)
+    #[test]
+    fn answers_alone_merge() {
+        assert_eq!(found(|map| map.flows[0].answers = Answers::Later), []);
+        let data = |map: &mut Map| {
+            let mut flow = map.flows[0].clone();
+            (flow.there, flow.back) = (vec![5], vec![]);
+            map.flows.push(flow);
         };
-        reached.into_iter().enumerate().map(merge).collect()
+        assert_eq!(found(data), []);
     }
 
-    /// Returns the links of a branch.
-    fn links_of(&self, branch: &Branch) -> impl Iterator<Item = usize> + '_ {
-        let (there, back) = self.routes[branch.flow];
-        let (there, back) = (there as usize, back as usize);
-        let fan = self.hops[there..back - 1].iter().rev();
-        let fan = fan.take_while(|hop| hop.is_fused());
-        let home = self.hops[back..branch.merge.unwrap_or(back)].iter();
-        fan.chain(home).map(|hop| hop.index())
+    #[test]
+    fn a_sink_needs_a_first_link_of_its_own() {
+        let fused = |flows: &[(&[usize], &[usize])]| {
+            let map = Map::of(4, flows);
+            sinks(&map, &map.feeders(&[false; 4]), &[None; 4])
+        };
+        assert_eq!(fused(&[(&[0], &[2]), (&[1], &[3])]), [true, true]);
+        assert_eq!(fused(&[(&[0], &[2]), (&[1], &[2])]), [false, false]);
     }
 }

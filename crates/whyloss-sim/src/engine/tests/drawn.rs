@@ -388,7 +388,10 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
         0.0..1.0,
     );
     let flows = prop::collection::vec(flow, 1..5);
-    (queue, channel, flows).prop_map(|(queue, channel, flows)| {
+    // Behind some of these, packets and their answers come in bunches.
+    let way = prop::option::weighted(0.2, pick(WAYS));
+    (queue, channel, way, flows).prop_map(|(queue, channel, way, flows)| {
+        let way = way.unwrap_or_default();
         let mut text = format!(
             r#"
             duration = "2500 ms"
@@ -399,6 +402,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
             delay = "10 ms"
             queue = {queue}
             channel = {channel}
+            {way}
             "#
         );
         for (index, flow) in flows.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use whyloss::{Duration, Time};
-use whyloss_link::Fate;
+use whyloss_link::{Fate, Opportunities};
 
 use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
 use super::*;
@@ -241,6 +241,43 @@ proptest! {
 fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
     for (text, end) in [(DUMBBELL, 2.0), (PARKING_LOT, 2.0), (LAST_HOP, 30.0)] {
         agree(&scenario(text, end), 1).expect("the same");
+    }
+}
+
+/// Packets leave some links in bunches, and their answers wait at a link that is no slower.
+#[test]
+fn answers_of_a_bunch_wait() {
+    let aggregation = r#"aggregation = { packets = 8, airtime = "40 ms", access = "1 ms" }"#;
+    let jitter = r#"jitter = { kind = "exponential", mean = "30 ms", in_order = true }"#;
+    let trace = Opportunities::parse("1\n1\n1\n1\n8\n8\n8\n8\n12\n").expect("a trace");
+    for (bunches, trace) in [(aggregation, None), (jitter, None), ("", Some(trace))] {
+        let text = format!(
+            r#"
+                duration = "5 s"
+                [[link]]
+                from = "s"
+                to = "t"
+                both_ways = false
+                rate = "4 Mbit/s"
+                delay = "5 ms"
+                queue = {{ packets = 30 }}
+                {bunches}
+                [[link]]
+                from = "t"
+                to = "s"
+                both_ways = false
+                rate = "200 kbit/s"
+                delay = "5 ms"
+                queue = {{ packets = 2 }}
+                [[flow]]
+                from = "s"
+                to = "t"
+                transport = {{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }}
+            "#
+        );
+        let mut scenario = scenario(&text, 5.0);
+        scenario.links[0].link.trace = trace;
+        agree(&scenario, 1).expect("the same");
     }
 }
 

@@ -1,0 +1,219 @@
+//! The sink of a flow in the fast engine: it takes data, wakes, and answers.
+
+use whyloss::Time;
+
+use super::ends::{Ends, SINK, World};
+use super::flow::{Delivered, Flow};
+use super::foresee::Foreseen;
+use super::network::Sent;
+use super::parcel::{Kind, Parcel};
+use crate::host::Sink;
+use crate::observe::Observer;
+use crate::packet::{ANSWER_SIZE, Packet, Payload};
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Ends {
+    /// Handles a data packet that reaches its sink, whose source may foresee the answer.
+    #[inline(never)]
+    pub(super) fn arrived<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        if let Some(answer) = self.deliver(now, parcel, world, observer) {
+            self.foreseen(&answer, world, observer);
+        }
+    }
+
+    /// Handles a data packet that reaches the sink. Returns the answer if the source foresees it.
+    #[inline(always)]
+    pub(super) fn deliver<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) -> Option<Foreseen> {
+        // The hot case: the next segment in order, and no deadline of the sink before it. It does
+        // what `deliver_packet` does.
+        if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
+            && receiver.expects(&parcel.segment())
+            && receiver.next_timeout() >= now
+        {
+            let acknowledged = receiver.on_expected(now, &parcel.segment());
+            let payload = Payload::Segment(parcel.segment());
+            let packet = parcel.whole(payload);
+            self.flow
+                .count_received(now, &packet, true, world.window, observer);
+            self.arm(SINK, self.flow.sink.next_timeout(), world);
+            let (next, echo) = acknowledged?;
+            let mut answer = Parcel {
+                number: next,
+                echo,
+                kind: Kind::Ack,
+                ..self.blank_answer(now)
+            };
+            if !send_answer(&mut answer, &mut self.flow, world, observer) {
+                return None;
+            }
+            let foreseen = Foreseen {
+                at: answer.due,
+                sent: now,
+                next,
+                echo,
+            };
+            // (A link may have damaged the answer, which is then not an `Ack` but aside.)
+            if answer.kind == Kind::Ack && self.foresees(&foreseen) {
+                return Some(foreseen);
+            }
+            world.network.wait(answer.copy(), &mut world.events);
+        } else {
+            self.deliver_packet(now, parcel.copy(), world, observer);
+        }
+        None
+    }
+
+    /// Does what [`Self::deliver`] does, for all packets and sinks.
+    #[inline(never)]
+    fn deliver_packet<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        // A fused sink gets packets ahead of time. It first acts on its deadlines before this
+        // packet.
+        while self.flow.sink.next_timeout() < now {
+            let deadline = self.flow.sink.next_timeout();
+            let answer = self.flow.wake_sink(deadline);
+            self.answer(deadline, answer, world, observer);
+        }
+        // Each kind has its own call, so that the compiler keeps a packet of a known kind in
+        // registers.
+        match parcel.kind {
+            Kind::TfrcData => {
+                let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
+                self.deliver_whole(now, &packet, world, observer);
+            }
+            Kind::IftpData => {
+                let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
+                self.deliver_whole(now, &packet, world, observer);
+            }
+            _ => {
+                let packet = parcel.unpack(&mut world.network.aside);
+                self.deliver_whole(now, &packet, world, observer);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_whole<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        match self.flow.deliver(now, packet, world.window, observer) {
+            // Only a sink from outside may have more than one answer.
+            Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
+                if let Some(payload) = answer {
+                    self.answer_with(now, payload, world, observer);
+                }
+                self.arm(SINK, self.flow.sink.next_timeout(), world);
+            }
+            Delivered::Taken(answer) => self.answer(now, answer, world, observer),
+            Delivered::Dropped => {
+                let loss = world.network.dropped(now, packet);
+                // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
+                if loss.later.is_none() {
+                    self.catch_up(now, world, observer);
+                }
+                self.lose_packet(packet, loss, world);
+            }
+        }
+    }
+
+    /// Wakes the sink if its deadline has expired.
+    #[inline(never)]
+    pub(super) fn wake_sink<O: Observer>(
+        &mut self,
+        now: Time,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        let answer = self.flow.wake_sink(now);
+        self.answer(now, answer, world, observer);
+    }
+
+    /// Sends the sink's answer, and sets its next deadline.
+    #[inline(never)]
+    fn answer<O: Observer>(
+        &mut self,
+        now: Time,
+        mut answer: Option<Payload>,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
+            self.answer_with(now, payload, world, observer);
+        }
+        self.arm(SINK, self.flow.sink.next_timeout(), world);
+    }
+
+    /// Packs an answer and sends it.
+    #[inline(always)]
+    fn answer_with<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        let mut packet = self.blank_answer(now).whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        self.flow.dress(&mut packet);
+        let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
+        if send_answer(&mut parcel, &mut self.flow, world, observer) {
+            world.network.wait(parcel, &mut world.events);
+        }
+    }
+
+    #[inline]
+    fn blank_answer(&self, now: Time) -> Parcel {
+        Parcel {
+            due: now,
+            sent: now,
+            flow: self.flow.index,
+            size: ANSWER_SIZE,
+            hop: self.back,
+            ..Parcel::default()
+        }
+    }
+}
+
+/// Sends an answer. Returns whether it is now, ahead of time, at its fused source. The loss of an
+/// answer is not reported.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+fn send_answer<O: Observer>(
+    parcel: &mut Parcel,
+    flow: &mut Flow,
+    world: &mut World,
+    observer: &mut O,
+) -> bool {
+    let (events, network) = (&mut world.events, &mut world.network);
+    match network.send::<O, false>(parcel, events, observer) {
+        Sent::AtSource => return true,
+        Sent::Held => network.hold(parcel, events, O::QUEUE_LENGTH),
+        Sent::Lost(..) => {
+            flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
+        }
+        Sent::InTransit => {}
+        Sent::AtSink | Sent::AtGate => debug_assert!(false, "an answer at a sink"),
+    }
+    false
+}

@@ -1,0 +1,99 @@
+//! A source takes acknowledgements ahead of time (`shortcuts/foresee.rs` says when it may).
+
+use whyloss::Time;
+
+use super::ends::{Ends, World};
+use super::parcel::{Kind, Parcel};
+use crate::host::Source;
+use crate::host::tcp::{Ack, SackBlocks};
+use crate::observe::Observer;
+
+/// An acknowledgement that the source [foresees](crate::host::tcp::Sender::foresees). (Smaller than
+/// a parcel, so that it stays in registers.)
+pub(super) struct Foreseen {
+    /// The time at which it reaches the source.
+    pub(super) at: Time,
+    /// The time at which it left the sink.
+    pub(super) sent: Time,
+    pub(super) next: u64,
+    pub(super) echo: Time,
+}
+
+impl Foreseen {
+    /// Returns the acknowledgement in a parcel of this kind.
+    #[inline]
+    pub(super) fn of(parcel: &Parcel) -> Self {
+        Self {
+            at: parcel.due,
+            sent: parcel.sent,
+            next: parcel.number,
+            echo: parcel.echo,
+        }
+    }
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Ends {
+    /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
+    /// Otherwise it waits.
+    #[inline(never)]
+    pub(super) fn answered_ahead<O: Observer>(
+        &mut self,
+        parcel: Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        let answer = Foreseen::of(&parcel);
+        if parcel.kind == Kind::Ack && self.foresees(&answer) {
+            self.foreseen(&answer, world, observer);
+        } else {
+            world.network.wait(parcel, &mut world.events);
+        }
+    }
+
+    /// Handles an answer that the source foresees, as of the time at which it will come.
+    #[inline(always)]
+    pub(super) fn foreseen<O: Observer>(
+        &mut self,
+        answer: &Foreseen,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        if let Source::Tcp(sender) = &mut self.flow.source {
+            let ack = Ack {
+                next: answer.next,
+                echo: answer.echo,
+                sack: SackBlocks::NONE,
+            };
+            sender.on_foreseen_ack(answer.at, &ack, answer.sent);
+        }
+        self.flow.reacted(answer.at, world.window, observer);
+        self.transmit(answer.at, world, observer);
+    }
+
+    /// Takes the answers that wait behind a link, as long as the source foresees them.
+    pub(super) fn foresee_waiting<O: Observer>(
+        &mut self,
+        link: usize,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        while let Some(parcel) = world.network.first_for_source(link)
+            && parcel.flow == self.flow.index
+            && let answer = Foreseen::of(parcel)
+            && self.foresees(&answer)
+        {
+            world.network.transits[link].pop();
+            self.foreseen(&answer, world, observer);
+        }
+    }
+
+    /// Returns whether the source foresees its reaction to an acknowledgement.
+    #[inline]
+    pub(super) fn foresees(&self, answer: &Foreseen) -> bool {
+        match &self.flow.source {
+            Source::Tcp(sender) => sender.foresees(answer.at, answer.next),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The source of a flow in the fast engine: it takes answers, wakes, and sends.
+//!
+//! A greedy TCP flow is the hot case. While nothing is lost, it turns one parcel into the next,
+//! without a [`Packet`] unless an observer needs it.
+
+use whyloss::Time;
+
+use super::ends::{Ends, SOURCE, World};
+use super::network::Sent;
+use super::parcel::{Kind, Parcel};
+use crate::host::Source;
+use crate::observe::Observer;
+use crate::packet::{Packet, Payload};
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Ends {
+    /// Handles an answer that reaches the source.
+    #[inline(always)]
+    pub(super) fn answered<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        self.catch_up(now, world, observer);
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
+            sender.on_ack(now, &parcel.ack(), parcel.sent);
+            self.flow.judged(now, world.window, observer);
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
+            source.on_ack(now, &parcel.iftp_ack());
+            self.flow.judged(now, world.window, observer);
+        } else {
+            let packet = parcel.copy().unpack(&mut world.network.aside);
+            if !self.flow.answered(now, &packet, world.window, observer) {
+                return;
+            }
+        }
+        self.transmit(now, world, observer);
+    }
+
+    /// Wakes the source if its deadline has expired.
+    #[inline(never)]
+    pub(super) fn wake_source<O: Observer>(
+        &mut self,
+        now: Time,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        if self.flow.wake_source(now, world.window, observer) {
+            self.transmit(now, world, observer);
+        } else if now < self.flow.stop {
+            self.arm(SOURCE, self.flow.source.next_timeout(), world);
+        }
+    }
+
+    /// Sends all that the source may send now, and sets its next deadline.
+    #[inline(always)]
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
+        if !self.flow.may_send(now, world.window, observer) {
+            return;
+        }
+        let mut parcel = Parcel::default();
+        while self.poll(now, &mut parcel, world, observer) {
+            match world
+                .network
+                .send::<O, false>(&mut parcel, &mut world.events, observer)
+            {
+                Sent::InTransit => {}
+                Sent::AtSink => self.arrived(parcel.due, &parcel.copy(), world, observer),
+                Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
+                Sent::Lost(cause, when) => {
+                    self.lose(now, parcel.copy(), (cause, when), world);
+                }
+                Sent::Held => {
+                    let (network, events) = (&mut world.network, &mut world.events);
+                    network.hold(&parcel.copy(), events, O::QUEUE_LENGTH);
+                }
+            }
+        }
+        self.arm(SOURCE, self.flow.source.next_timeout(), world);
+        self.flow.acted(now, world.window, observer);
+    }
+
+    /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
+    /// false if there is none. (An optional parcel would not stay in registers.)
+    #[inline(always)]
+    pub(super) fn poll<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) -> bool {
+        if let Source::Tcp(sender) = &mut self.flow.source
+            && !self.flow.capable
+        {
+            let Some(segment) = sender.poll_transmit(now) else {
+                return false;
+            };
+            *parcel = self.blank(now);
+            parcel.number = segment.sequence;
+            if segment.retransmission {
+                parcel.kind = Kind::Retransmission;
+            }
+            let packet = parcel.whole(Payload::Segment(segment));
+            self.flow.count_sent(now, &packet, world.window, observer);
+            return true;
+        }
+        self.poll_packet(now, parcel, world, observer)
+    }
+
+    /// Does what [`Self::poll`] does, for all sources.
+    #[cold]
+    #[inline(never)]
+    fn poll_packet<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) -> bool {
+        let Some(payload) = self.flow.source.poll(now) else {
+            return false;
+        };
+        *parcel = self.pack_next(now, payload, world, observer);
+        true
+    }
+
+    /// Counts and packs a packet that leaves the source.
+    #[inline(always)]
+    pub(super) fn pack_next<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        world: &mut World,
+        observer: &mut O,
+    ) -> Parcel {
+        let mut packet = self.blank(now).whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        if self.flow.capable {
+            return self.pack_capable(now, packet, world, observer);
+        }
+        self.flow.count_sent(now, &packet, world.window, observer);
+        Parcel::pack(&packet, &mut world.network.aside)
+    }
+
+    /// Counts and packs a packet that leaves an ECN-capable source. It is a function of its own, so
+    /// that other sources pay only for the check.
+    #[cold]
+    #[inline(never)]
+    fn pack_capable<O: Observer>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        world: &mut World,
+        observer: &mut O,
+    ) -> Parcel {
+        self.flow.dress(&mut packet);
+        self.flow.count_sent(now, &packet, world.window, observer);
+        Parcel::pack(&packet, &mut world.network.aside)
+    }
+
+    #[inline]
+    fn blank(&self, now: Time) -> Parcel {
+        Parcel {
+            due: now,
+            sent: now,
+            flow: self.flow.index,
+            size: self.flow.wire_size,
+            hop: self.there,
+            ..Parcel::default()
+        }
+    }
+}
