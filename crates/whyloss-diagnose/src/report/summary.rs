@@ -88,15 +88,9 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
     if wireless >= MOST {
         let _ = write!(
             text,
-            "{} % of those with a clear cause came",
+            "A lossy link, not congestion: {} % of the losses with a clear cause came",
             percent(wireless)
         );
-        if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
-            let _ = write!(
-                text,
-                " at a queueing delay of {at}, where queues reach {queue},"
-            );
-        }
         match portrait.wireless_run {
             Some(run) if run < 1.05 => text.push_str(" one at a time"),
             Some(run) => {
@@ -104,11 +98,22 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
             }
             None => {}
         }
-        text.push_str(": a lossy link, not congestion.");
+        if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
+            let _ = write!(
+                text,
+                " at a queueing delay of {at}, and queues reach {queue} here"
+            );
+        }
+        text.push('.');
     } else if wireless <= 1.0 - MOST {
         let _ = write!(
             text,
-            "{} % of those with a clear cause came with a full queue",
+            "{}: {} % of the losses with a clear cause came with a full queue",
+            if wireless == 0.0 {
+                "Congestion"
+            } else {
+                "Mostly congestion"
+            },
             percent(1.0 - wireless)
         );
         if let Some(at) = ms(portrait.buffer_ms) {
@@ -118,14 +123,14 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
             let _ = write!(text, " (about {:.0} kB)", bytes / 1000.0);
         }
         text.push_str(if wireless == 0.0 {
-            ": congestion. A loss by the link at a full queue looks the same, and a sender such as BBR keeps a queue whatever is lost."
+            ". A loss by the link at a full queue looks the same, and a sender such as BBR keeps a queue whatever is lost."
         } else {
-            ": mostly congestion. A loss by the link at a full queue looks the same, so the link's share may be larger."
+            ". A loss by the link at a full queue looks the same, so the link's share may be larger."
         });
     } else {
         let _ = write!(
             text,
-            "Both causes, congestion and a lossy link: of those with a clear cause, {} % came with a full queue and {} % were lost by the link.",
+            "Both causes, congestion and a lossy link: of the losses with a clear cause, {} % came with a full queue and {} % were lost by the link.",
             percent(1.0 - wireless),
             percent(wireless)
         );
