@@ -78,9 +78,7 @@ pub(crate) const fn size<O>() -> usize {
     size_of::<Held<O>>()
 }
 
-/// Returns whether `pointer` is aligned for a `T`. C's `malloc` aligns to 16 bytes where Rust's
-/// reals need
-/// 8.
+/// Returns whether `pointer` is aligned for a `T`. Memory from `malloc` always is.
 fn aligned<T>(pointer: *const T) -> bool {
     pointer.is_aligned()
 }

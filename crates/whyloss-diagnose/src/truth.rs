@@ -152,16 +152,16 @@ impl Truth {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
     /// The number of packets with data that the network lost during the captured flows and that
-    /// were repaired before the end: of first transmissions, then of retransmissions.
+    /// were repaired before the end. Index 0 counts first transmissions, index 1 retransmissions.
     pub lost: [u64; 2],
-    /// The number of packets of [`Self::lost`] that the diagnosis found: of first transmissions,
-    /// then of retransmissions.
+    /// The number of packets of [`Self::lost`] that the diagnosis found, with the same
+    /// indices.
     pub found: [u64; 2],
-    /// The number of losses found that the network's log does not have.
+    /// The number of reported losses that are absent from the network's log.
     pub unfounded: u64,
     /// The number of packets lost by the emulator itself, which count neither as lost nor as found.
     pub faults: u64,
-    /// The number of losses found that have no verdict.
+    /// The number of reported losses without a verdict.
     pub silent: u64,
     /// The combined verdicts by true cause.
     pub combined: Confusion,
