@@ -226,7 +226,7 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> S
 /// truth.
 pub(crate) fn table(check: bool) -> String {
     let mut out = String::from(
-        "| stack | controller | received, share of told | 10 % quantile | a CUBIC flow keeps | in the worst network | satellite (Mbit/s) | 100 kB (s) | 1 MB (s) | 20 MB (s) |\n|---|---|---|---|---|---|---|---|---|---|\n",
+        "| stack | controller | throughput, share of told | 10 % quantile | a CUBIC flow keeps | keeps in the worst network | satellite (Mbit/s) | 100 kB (s) | 1 MB (s) | 20 MB (s) |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     let cubic = find(CUBIC);
     let told = ROWS.map(|row| row.1.contains("told").then(|| (row.0, find(row))));
