@@ -101,7 +101,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
         if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
             let _ = write!(
                 text,
-                " at a queueing delay of {at}, and queues reach {queue} here"
+                ", at a queueing delay of {at}; queues here reach {queue}"
             );
         }
         text.push('.');
