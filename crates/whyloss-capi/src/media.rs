@@ -163,7 +163,8 @@ pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
 /// Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
 /// jumps, the estimator needs a few rounds to recover.
 ///
-/// # Safety `reports` must point to `count` reports. All pointers must satisfy the
+/// # Safety
+/// `reports` must point to `count` reports. All pointers must satisfy the
 /// [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_on_reports(
