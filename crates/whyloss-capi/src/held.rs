@@ -206,7 +206,8 @@ pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> 
 
 /// Returns the `count` values at the pointer, which may be null if there are none.
 ///
-/// # Safety `pointer` must be null, misaligned, or valid for reads of `count` values as long as the
+/// # Safety
+/// `pointer` must be null, misaligned, or valid for reads of `count` values as long as the
 /// borrow lives.
 pub(crate) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], Status> {
     if count == 0 {

@@ -21,7 +21,8 @@ pub(crate) struct Message {
 impl Message {
     /// Returns a message at `text`, empty at first.
     ///
-    /// # Safety `text` must be null, or point to `room` bytes that may be written while the message
+    /// # Safety
+    /// `text` must be null, or point to `room` bytes that may be written while the message
     /// lives.
     pub(crate) unsafe fn new(text: *mut c_char, room: usize) -> Self {
         let text = text.cast::<u8>();

@@ -20,7 +20,8 @@ const UNLIMITED: u32 = 1_000_000;
 
 /// Returns the network and the command to simulate it.
 ///
-/// # Errors Returns an error if the scenario uses a feature that the script lacks.
+/// # Errors
+/// Returns an error if the scenario uses a feature that the script lacks.
 pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
     let mut text = links_with(scenario, queue, |_, link| loss(&link.channel))?;
     routes(&mut text, scenario)?;

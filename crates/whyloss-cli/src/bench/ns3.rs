@@ -22,7 +22,8 @@ const MOST_BUFFER: usize = 1_024;
 
 /// Returns the network and the command to simulate it.
 ///
-/// # Errors Returns an error if the scenario uses a feature that the program lacks.
+/// # Errors
+/// Returns an error if the scenario uses a feature that the program lacks.
 pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
     let mut text = format!("seed {seed}\n{}", links(scenario)?);
     let mut initial_window = 0;
