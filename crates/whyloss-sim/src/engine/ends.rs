@@ -10,10 +10,10 @@ use whyloss::{Cause, Duration, Time};
 
 use super::event_queue::EventQueue;
 use super::flow::Flow;
+use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::truths::{Loss, Truth};
-use crate::host::Sink;
 use crate::measure::Window;
 use crate::packet::Packet;
 
@@ -41,6 +41,8 @@ pub(super) struct Ends {
     pub(super) entities: [u32; 2],
     /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
+    /// Whether the sink is fused, so that it takes packets ahead of time.
+    pub(super) sink_is_ahead: bool,
     /// The first hops of the ways there and back in the network's table.
     pub(super) there: u32,
     pub(super) back: u32,
@@ -60,6 +62,7 @@ impl Ends {
             entities: [gate.map_or(source, |gate| gate.link), source + 1]
                 .map(|entity| entity as u32),
             late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
+            sink_is_ahead: network.table.end_of(there) == Hop::FUSED_SINK,
             there,
             back,
         };
@@ -121,16 +124,16 @@ impl Ends {
         self.lose_packet(&packet, loss, world);
     }
 
-    /// Counts a lost data packet and reports its cause: to the source's judge when the packet
-    /// reaches the link that loses it (`truths.rs`), to the sink's judge at once, because only a
-    /// later packet makes it decide.
+    /// Counts a lost data packet and reports its cause, when the packet reaches the link that loses
+    /// it (`truths.rs`). The judge of a [fused sink](Self::sink_is_ahead) learns of it at once,
+    /// because this sink takes later packets ahead of time, too.
     pub(super) fn lose_packet(&mut self, packet: &Packet, loss: Loss, world: &mut World) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         self.flow.count_lost(loss.when, loss.cause, world.window);
         match loss.later {
-            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
+            Some((link, at)) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
                 let truth = Truth {
                     flow: self.flow.index,
                     sequence,

@@ -9,7 +9,7 @@
 //! | entity | state | meaning of its event | handled by |
 //! |---|---|---|---|
 //! | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
-//! | link | a truth may be told there | a source learns of a loss | [`Engine::tell`] |
+//! | link | a truth may be told there | a judge learns of a loss | [`Engine::tell`] |
 //! | link to a gate | neither | its source's deadline was `late` ago | [`Engine::wake_late`] |
 //! | busy link | neither | packets leave it | [`Engine::turn`] |
 //! | source | its deadline is armed | it acts | [`Ends::wake_source`] |
@@ -99,6 +99,7 @@ impl Engine {
         let mut pause_at = if many { 0 } else { ask_at };
         let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.world.events.pop() {
+            debug_assert!(now >= reached, "an event in the past");
             reached = now;
             if self.handled >= pause_at {
                 if many {
@@ -200,7 +201,7 @@ impl Engine {
         }
     }
 
-    /// Reports to a source the cause of a loss, when the packet has reached the link that loses it.
+    /// Reports the cause of a loss to its judge, when the packet has reached the link that loses it.
     #[cold]
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {

@@ -514,7 +514,12 @@ impl Flow {
         }
     }
 
-    /// Reports the cause of a lost data packet to the end whose verdicts are scored.
+    /// Returns whether the sink judges losses, not the source.
+    pub(super) fn sink_judges(&self) -> bool {
+        matches!(self.sink, Sink::Tfrc(_))
+    }
+
+    /// Reports the cause of a lost data packet to the end that judges it.
     pub(super) fn tell(&mut self, sequence: u64, cause: Cause) {
         if let Sink::Tfrc(sink) = &mut self.sink {
             sink.lost(sequence, cause);

@@ -88,6 +88,12 @@ impl Table {
         self.stretches.len() - 1
     }
 
+    /// Returns the end of the way on which this hop is.
+    pub(super) fn end_of(&self, hop: u32) -> Hop {
+        let mut rest = self.hops[hop as usize..].iter().copied();
+        rest.find(|hop| hop.is_end()).unwrap_or(Hop::SOURCE)
+    }
+
     /// Returns the link that a packet crossed before it reached hop number `hop`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]

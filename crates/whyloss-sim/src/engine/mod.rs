@@ -37,7 +37,7 @@
 //! | *hold* | a busy link keeps a packet until its fate is known | `turns.rs` |
 //! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
 //! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
-//! | *truth* | the cause of a loss, until the source's judge may learn it | `truths.rs` |
+//! | *truth* | the cause of a loss, until a judge may learn it | `truths.rs` |
 //! | *arm* | set the event of a deadline or a turn | `ends.rs`, `turns.rs` |
 //! | *overtake* | set an event before one that is pending | `ends.rs` |
 //! | *gate* | the first place where a flow's packets wait | `shortcuts/gate.rs` |

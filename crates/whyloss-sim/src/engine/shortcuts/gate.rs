@@ -12,12 +12,15 @@
 //!
 //! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
-//! discipline nor a change of delay.
+//! discipline nor a change of delay. None is slower than the first, so that packets never wait
+//! behind that one, and only its queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
 //! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
-//! that have passed (`Ends::catch_up`). It does the same at the end of the run.
+//! that have passed (`Ends::catch_up`). It does the same at the end of the run. A packet that the
+//! queue of the first link loses is lost at its deadline, and its cause reported in that step. (The
+//! time of a loss further on could have passed, and the source have judged without its cause.)
 
 use whyloss::Duration;
 
@@ -40,10 +43,11 @@ pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
         let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
         // The packets wait before the first link that is not fused, if there is one.
         let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
+        let first = map.links[flow.there[0]].transmission(size);
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {
             let facts = &map.links[link];
-            if uses[link] != 1 || !facts.steady {
+            if uses[link] != 1 || !facts.steady || facts.transmission(size) > first {
                 return None;
             }
             crossing += facts.crossing(size);
@@ -70,6 +74,9 @@ mod tests {
         };
         assert_eq!(gates(&map), [Some(gate), None]);
         map.links[0].steady = false;
+        assert_eq!(gates(&map), [None, None]);
+        map.links[0].steady = true;
+        map.links[1].rate = whyloss::Rate::from_bps(999_000_000);
         assert_eq!(gates(&map), [None, None]);
     }
 }

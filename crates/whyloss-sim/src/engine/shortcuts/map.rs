@@ -23,6 +23,8 @@ pub(in super::super) struct LinkFacts {
     pub(super) busy: bool,
     /// Whether only its queue keeps a busy link from answering at once.
     pub(super) may_be_prompt: bool,
+    /// Whether a packet may leave the link after one of its flow that came later.
+    pub(super) reorders: bool,
     /// Whether packets leave the link at least a transmission time apart, with the same delay.
     pub(super) even: bool,
     /// Whether a packet that does not wait takes the same time as any other, and is never lost.
@@ -38,6 +40,8 @@ pub(in super::super) struct FlowFacts {
     /// The sizes of all data packets and of all answers; `None` if they differ.
     pub(in super::super) sizes: Option<[u32; 2]>,
     pub(super) answers: Answers,
+    /// Whether the sink judges the causes of losses.
+    pub(super) sink_judges: bool,
     /// Whether the source can [foresee](super::foresee) acknowledgements.
     pub(super) may_foresee: bool,
 }
@@ -72,6 +76,8 @@ impl LinkFacts {
             delay: spec.delay.max(Duration::ZERO),
             busy,
             may_be_prompt,
+            // (A queue alone keeps the packets of each flow in order. Other busy links may not.)
+            reorders: busy && !may_be_prompt,
             // Packets share an opportunity of a trace, and leave together.
             even: spec.delay_changes.is_empty() && spec.trace.is_none() && (!busy || may_be_prompt),
             steady,
@@ -101,6 +107,7 @@ impl FlowFacts {
                 transport if Sink::answers_at_once(transport) => Answers::AtOnce,
                 _ => Answers::Later,
             },
+            sink_judges: matches!(flow.transport, Transport::Tfrc { .. }),
             may_foresee: Source::may_be_foreseen(flow),
         }
     }
@@ -203,6 +210,7 @@ impl Map {
             delay: Duration::from_millis(1),
             busy: false,
             may_be_prompt: false,
+            reorders: false,
             even: true,
             steady: true,
         };
@@ -211,6 +219,7 @@ impl Map {
             back: back.to_vec(),
             sizes: Some([1_500, ANSWER_SIZE]),
             answers: Answers::AtOnce,
+            sink_judges: false,
             may_foresee: true,
         };
         Self {

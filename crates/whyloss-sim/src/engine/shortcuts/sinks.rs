@@ -6,9 +6,11 @@
 //! in which their data left the bottleneck.
 //!
 //! **Licence of a sink.** The last link to it can answer at once. The first link of its answers
-//! gets packets from this sink alone or is a merge, or the sink never answers.
+//! gets packets from this sink alone or is a merge, or the sink never answers. If the sink judges
+//! losses (TFRC), no link on the way to it reorders packets.
 //!
-//! **Proof.** Only packets of its flow and its own deadlines change a sink.
+//! **Proof.** Only packets of its flow, its own deadlines and, if it judges, the true causes of
+//! losses change a sink.
 //!
 //! 1. Packets reach it in the order in which they leave the last place where they wait, and the
 //!    engine delivers them in this order.
@@ -17,6 +19,9 @@
 //! 3. A deadline that no packet follows yet is an event. When it comes, all packets that arrive
 //!    before it have left the last place where they wait, so the sink has them.
 //! 4. The first link of its answers sees them in order, as nothing else comes between.
+//! 5. At an arrival, a judge reads only the causes of losses of earlier packets. Without reordering,
+//!    these reached the link that lost them before the arriving packet did. So both engines have
+//!    reported them, and causes that one engine reports earlier change nothing.
 //!
 //! **Licence of a merge.** Only answers reach the link, each at the end of a [`Branch`], and all
 //! branches are equal:
@@ -59,7 +64,10 @@ pub(super) fn sinks(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) 
         let alone = first
             .is_some_and(|&first| feeders[first] == Feeder::Sink(index) || merges[first].is_some());
         let last = flow.there.last();
-        (alone || flow.answers == Answers::Never) && last.is_some_and(|&last| !map.links[last].busy)
+        let in_order = !flow.there.iter().any(|&link| map.links[link].reorders);
+        (alone || flow.answers == Answers::Never)
+            && last.is_some_and(|&last| !map.links[last].busy)
+            && (in_order || !flow.sink_judges)
     };
     map.flows.iter().enumerate().map(fused).collect()
 }
@@ -192,6 +200,18 @@ mod tests {
             map.flows.push(flow);
         };
         assert_eq!(found(data), []);
+    }
+
+    #[test]
+    fn a_sink_that_judges_needs_its_packets_in_order() {
+        let fused = |judges, reorders| {
+            let mut map = Map::of(3, &[(&[0, 1], &[2])]);
+            map.flows[0].sink_judges = judges;
+            (map.links[0].busy, map.links[0].reorders) = (reorders, reorders);
+            sinks(&map, &map.feeders(&[false; 3]), &[None; 3])[0]
+        };
+        assert!(fused(true, false) && fused(false, true));
+        assert!(!fused(true, true));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use proptest::test_runner::TestRunner;
 use whyloss::{Duration, Time};
 use whyloss_link::{Fate, Opportunities};
 
-use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
+use super::drawn::{branches, chain, copying_line, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
 use crate::observe::{Event, Observer, Order, Watch};
@@ -230,7 +230,7 @@ proptest! {
     /// watched or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
-        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
+        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches(), chain()],
         seed: u64,
     ) {
         agree(&parsed(&text), seed)?;
@@ -278,6 +278,85 @@ fn answers_of_a_bunch_wait() {
         let mut scenario = scenario(&text, 5.0);
         scenario.links[0].link.trace = trace;
         agree(&scenario, 1).expect("the same");
+    }
+}
+
+/// A packet overtakes another, which a link further on loses. The sink of TFRC learns of the loss
+/// when the other one reaches that link: neither before, nor after it judges.
+#[test]
+fn truths_of_overtaken_packets_reach_a_sink_in_time() {
+    let reordering = [
+        r#"jitter = { kind = "exponential", mean = "5 ms", in_order = false }"#,
+        r#"channel = { kind = "bernoulli", loss = 0.1 }, arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
+        r#"handovers = [{ at = "2 s", pause = "50 ms", waiting = "copied" }]"#,
+    ];
+    let ways = [
+        ("", "50 ms", 1),
+        // Two flows share the way back, so that no sink is fused.
+        (
+            r#"{ from = "r", to = "m", rate = "10 Mbit/s", delay = "20 ms", queue = "unlimited" },"#,
+            "10 us",
+            2,
+        ),
+    ];
+    for first in reordering {
+        for (middle, delay, count) in ways {
+            let node = if middle.is_empty() { "r" } else { "m" };
+            let text = format!(
+                r#"
+                duration = "5 s"
+                link = [
+                    {{ from = "a", to = "r", rate = "10 Mbit/s", delay = "1 ms", queue = "unlimited", {first} }},
+                    {middle}
+                    {{ from = "{node}", to = "b", rate = "4 Mbit/s", delay = "{delay}", queue = "unlimited", channel = {{ kind = "bernoulli", loss = 0.05 }} }},
+                ]
+                flow = [{{ from = "a", to = "b", count = {count}, packet = "1000 B", classifier = "oracle", transport = {{ kind = "tfrc" }} }}]
+                "#
+            );
+            agree(&parsed(&text), 1).expect("the same");
+        }
+    }
+}
+
+/// A packet of a paced source is lost before the flow's shared links, where it would wait. The
+/// source learns of the loss before it judges at the next acknowledgement.
+#[test]
+fn truths_reach_a_late_source_in_time() {
+    let text = r#"
+        duration = "60 s"
+        [[link]]
+        from = "s"
+        to = "m"
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        from = "m"
+        to = "r"
+        rate = "200 kbit/s"
+        delay = "200 ms"
+        queue = { packets = 1 }
+        [[link]]
+        from = "r"
+        to = "t"
+        rate = "3 Mbit/s"
+        delay = "5 ms"
+        queue = { packets = 20 }
+        channel = { kind = "bernoulli", loss = 0.03 }
+        [[flow]]
+        from = "s"
+        to = "t"
+        packet = "1000 B"
+        classifier = "oracle"
+        transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
+        [[flow]]
+        from = "r"
+        to = "t"
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 Mbit/s" }
+    "#;
+    for seed in 1..3 {
+        agree(&parsed(text), seed).expect("the same");
     }
 }
 
