@@ -349,6 +349,8 @@ impl Flow {
         let closed = match (&self.source, &self.sink) {
             (Source::Outside(source), Sink::Outside(sink)) => {
                 let closed = [source.closed(), sink.closed()].into_iter().flatten();
+                // (A sink that is worked out ahead of time may have gone past the end.)
+                let closed = closed.filter(|closed| closed.at <= window.end);
                 closed.min_by_key(|closed| closed.at).map(Box::new)
             }
             _ => None,

@@ -11,6 +11,9 @@ use whyloss_link::{Fate, Opportunities};
 use super::drawn::{branches, chain, copying_line, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
+use crate::decider::Decider;
+use crate::host::outside::{Host, Hosts, Outside};
+use crate::measure::Closed;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 
@@ -517,4 +520,55 @@ fn fused_ends_are_met() {
         few.iter().all(|&few| few >= 15),
         "{few:?} of 60 each save events"
     );
+}
+
+/// A sink from outside closes at its first datagram, which comes after the end of the run.
+#[test]
+fn a_sink_ahead_of_time_does_not_close_after_the_end() {
+    struct Sender(bool);
+    impl Host for Sender {
+        fn receive(&mut self, _now: Time, _datagram: &[u8]) {}
+        fn wake(&mut self, _now: Time) {}
+        fn next_timeout(&self) -> Time {
+            Time::MAX
+        }
+        fn poll_transmit(&mut self, _now: Time, datagram: &mut Vec<u8>) -> bool {
+            datagram.push(0);
+            !std::mem::replace(&mut self.0, true)
+        }
+    }
+    struct Closer(Option<Closed>);
+    impl Host for Closer {
+        fn receive(&mut self, at: Time, _datagram: &[u8]) {
+            let reason = String::new();
+            self.0 = Some(Closed { at, reason });
+        }
+        fn wake(&mut self, _now: Time) {}
+        fn next_timeout(&self) -> Time {
+            Time::MAX
+        }
+        fn poll_transmit(&mut self, _now: Time, _datagram: &mut Vec<u8>) -> bool {
+            false
+        }
+        fn closed(&self) -> Option<Closed> {
+            self.0.clone()
+        }
+    }
+    let text = r#"
+        duration = "1 s"
+        link = [{ from = "a", to = "b", rate = "8 Mbit/s", delay = "20 ms", queue = "unlimited" }]
+        flow = [{ from = "a", to = "b", start = "START s", transport = "tcp" }]
+    "#;
+    for (start, closes) in [("0.97", true), ("0.99", false)] {
+        let mut scenario = parsed(&text.replace("START", start));
+        let hosts = Outside::new(|_| Hosts {
+            source: Box::new(Sender(false)),
+            sink: Box::new(Closer(None)),
+        });
+        let classifier = Decider::unaware();
+        scenario.flows[0].transport = Transport::Outside { hosts, classifier };
+        agree(&scenario, 1).expect("the same");
+        let run = Simulation::new(&scenario, 1).run().expect("room");
+        assert_eq!(run.flows[0].closed.is_some(), closes);
+    }
 }
