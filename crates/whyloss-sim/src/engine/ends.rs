@@ -5,6 +5,9 @@
 //! | `transmit.rs` | the source: takes answers, wakes, sends |
 //! | `foresee.rs`, `late.rs` | the source, ahead of time and after its time |
 //! | `deliver.rs` | the sink: takes data, wakes, answers |
+//!
+//! Calls that are not inlined get a [copy](Parcel::copy) of a parcel, so that the parcel of the hot
+//! path itself stays in registers.
 
 use whyloss::{Cause, Duration, Time};
 
@@ -53,7 +56,7 @@ impl Ends {
     pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
         let network = &world.network;
         let source = network.links() + 2 * index;
-        let gate = network.gates[index].filter(|_| flow.source.is_paced());
+        let gate = network.gates[index];
         let (there, back) = network.table.routes[index];
         let mut ends = Self {
             flow,

@@ -1,8 +1,7 @@
-//! *Gate*: a source that paces its packets is woken late, when what it sends is at the first place
-//! where it waits.
+//! *Gate*: a source that paces its packets is woken late, when what it sends is at its first stop.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
-//! *gate*, the first place where it waits. One event at the gate serves both:
+//! *gate*, its first stop. One event at the gate serves both:
 //!
 //! ```text
 //!               deadline ──── crossing ────▶ packet at the gate ───▶ …
@@ -10,7 +9,8 @@
 //! fast engine                                event: acts as of the deadline, then sends on
 //! ```
 //!
-//! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
+//! **Licence.** The source sends packets of one size, by timers. (Where it also sends as an answer
+//! comes, as RACK does, those packets take the same links.) Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
 //! discipline nor a change of delay. None is slower than the first, so that packets never wait
 //! behind that one, and only its queue loses packets.
@@ -27,12 +27,12 @@ use whyloss::Duration;
 use super::Licences;
 use super::map::{FlowFacts, Map};
 
-/// The first place where a flow's packets wait, if only this flow uses the links before it.
+/// The first stop of a flow's packets, if only this flow uses the links before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
     /// The link whose far end is the gate.
     pub(crate) link: usize,
-    /// The time from the source to the gate without waiting, the shortest possible.
+    /// The time from the source to the gate of a packet that does not wait, the shortest possible.
     pub(crate) crossing: Duration,
 }
 
@@ -40,8 +40,11 @@ pub(crate) struct Gate {
 pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
     let uses = map.uses();
     let gate = |flow: &FlowFacts| {
+        if !flow.paced {
+            return None;
+        }
         let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
-        // The packets wait before the first link that is not fused, if there is one.
+        // The packets stop before the first link that is not fused, if there is one.
         let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
         let first = map.links[flow.there[0]].transmission(size);
         let mut crossing = Duration::ZERO;
