@@ -68,7 +68,7 @@ impl Ends {
             if answer.kind == Kind::Ack && self.foresees(&foreseen) {
                 return Some(foreseen);
             }
-            world.network.wait(answer.copy(), &mut world.events);
+            world.network.park(answer.copy(), &mut world.events);
         } else {
             self.deliver_packet(now, parcel.copy(), world, observer);
         }
@@ -96,21 +96,21 @@ impl Ends {
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.deliver_whole(now, &packet, world, observer);
+                self.deliver_unpacked(now, &packet, world, observer);
             }
             Kind::IftpData => {
                 let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.deliver_whole(now, &packet, world, observer);
+                self.deliver_unpacked(now, &packet, world, observer);
             }
             _ => {
                 let packet = parcel.unpack(&mut world.network.aside);
-                self.deliver_whole(now, &packet, world, observer);
+                self.deliver_unpacked(now, &packet, world, observer);
             }
         }
     }
 
     #[inline(always)]
-    fn deliver_whole<O: Observer>(
+    fn deliver_unpacked<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -178,7 +178,7 @@ impl Ends {
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
         if send_answer(&mut parcel, &mut self.flow, world, observer) {
-            world.network.wait(parcel, &mut world.events);
+            world.network.park(parcel, &mut world.events);
         }
     }
 

@@ -5,15 +5,18 @@
 //! | `transmit.rs` | the source: takes answers, wakes, sends |
 //! | `foresee.rs`, `late.rs` | the source, ahead of time and after its time |
 //! | `deliver.rs` | the sink: takes data, wakes, answers |
+//!
+//! Calls that are not inlined get a [copy](Parcel::copy) of a parcel, so that the parcel of the hot
+//! path itself stays in registers.
 
 use whyloss::{Cause, Duration, Time};
 
 use super::event_queue::EventQueue;
 use super::flow::Flow;
+use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::truths::{Loss, Truth};
-use crate::host::Sink;
 use crate::measure::Window;
 use crate::packet::Packet;
 
@@ -41,6 +44,8 @@ pub(super) struct Ends {
     pub(super) entities: [u32; 2],
     /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
+    /// Whether the sink is fused, so that it takes packets ahead of time.
+    pub(super) sink_is_ahead: bool,
     /// The first hops of the ways there and back in the network's table.
     pub(super) there: u32,
     pub(super) back: u32,
@@ -51,7 +56,7 @@ impl Ends {
     pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
         let network = &world.network;
         let source = network.links() + 2 * index;
-        let gate = network.gates[index].filter(|_| flow.source.is_paced());
+        let gate = network.gates[index];
         let (there, back) = network.table.routes[index];
         let mut ends = Self {
             flow,
@@ -60,6 +65,7 @@ impl Ends {
             entities: [gate.map_or(source, |gate| gate.link), source + 1]
                 .map(|entity| entity as u32),
             late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
+            sink_is_ahead: network.table.end_of(there) == Hop::FUSED_SINK,
             there,
             back,
         };
@@ -121,16 +127,16 @@ impl Ends {
         self.lose_packet(&packet, loss, world);
     }
 
-    /// Counts a lost data packet and reports its cause: to the source's judge when the packet
-    /// reaches the link that loses it (`truths.rs`), to the sink's judge at once, because only a
-    /// later packet makes it decide.
+    /// Counts a lost data packet and reports its cause, when the packet reaches the link that loses
+    /// it (`truths.rs`). The judge of a [fused sink](Self::sink_is_ahead) learns of it at once,
+    /// because this sink takes later packets ahead of time, too.
     pub(super) fn lose_packet(&mut self, packet: &Packet, loss: Loss, world: &mut World) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         self.flow.count_lost(loss.when, loss.cause, world.window);
         match loss.later {
-            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
+            Some((link, at)) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
                 let truth = Truth {
                     flow: self.flow.index,
                     sequence,

@@ -1,10 +1,14 @@
 //! The event queue: entities in the order of their pending times.
 //!
-//! A link has one event, for the first packet in transit or for its next turn, and one more for
-//! each truth that waits there (`truths.rs`). An end has one, which for a late source is that of
-//! the link to its gate, and perhaps some that were overtaken. So the queue does not grow with the
-//! packets in flight. At equal times, the lower entity comes first, so the order of events never
-//! depends on the order in which they were set.
+//! | entity | its pending events |
+//! |---|---|
+//! | any link | one for the first packet in transit, one for each truth held there (`truths.rs`) |
+//! | link to a gate | also those of its late source, which has none of its own (`late.rs`) |
+//! | busy link | one for its next turn, and those that an earlier turn overtook |
+//! | source, sink | one for its deadline, and those that an earlier one overtook |
+//!
+//! So the queue does not grow with the packets in flight. At equal times, the lower entity comes
+//! first, so the order of events never depends on the order in which they were set.
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
 //! word, `time·2ᵏ + entity`. Reading the root does not remove it. The next event to be set is
@@ -72,7 +76,7 @@ impl EventQueue {
         if time <= self.end {
             debug_assert!(self.vacant, "somebody else's event came first");
             self.vacant = false;
-            self.sink(self.key(entity, time));
+            self.sift_down(self.key(entity, time));
         }
     }
 
@@ -84,9 +88,9 @@ impl EventQueue {
         let key = self.key(entity, time);
         if self.vacant {
             self.vacant = false;
-            self.sink(key);
+            self.sift_down(key);
         } else {
-            self.rise(key);
+            self.sift_up(key);
         }
     }
 
@@ -132,7 +136,7 @@ impl EventQueue {
 
     /// Replaces the root with a key and moves it down.
     #[inline]
-    fn sink(&mut self, key: u64) {
+    fn sift_down(&mut self, key: u64) {
         let (rows, mut row, mut above) = (&mut self.rows[..], 0, None);
         while let Some(children) = rows.get(row) {
             let (which, least) = least_of(*children);
@@ -154,7 +158,7 @@ impl EventQueue {
 
     /// Puts a key at the end and moves it up.
     #[inline(never)]
-    fn rise(&mut self, key: u64) {
+    fn sift_up(&mut self, key: u64) {
         let mut at = self.len;
         self.len += 1;
         if self.rows.len() * WIDTH <= at {
@@ -190,7 +194,7 @@ impl EventQueue {
         self.len -= 1;
         let last = std::mem::replace(self.key_at(self.len), NOTHING);
         if self.len > 0 {
-            self.sink(last);
+            self.sift_down(last);
         }
     }
 }

@@ -1,22 +1,48 @@
 //! The fast engine: the plain one with fewer events. It is fast for three reasons:
 //!
-//! - Events come only where a packet must wait for others. In a dumbbell, a packet and its
+//! - Events come only where a packet may have to wait for others. In a dumbbell, a packet and its
 //!   acknowledgement take one, where the plain engine takes six. `shortcuts` proves why.
 //! - It is compiled for each observer, and computes only what that observer needs.
 //! - A packet is 48 bytes in a ring (`parcel.rs`, `transit.rs`), and an event is one word
 //!   (`event_queue.rs`): a time and an entity. The entity's state tells what the event means.
 //!
-//! | entity | state | meaning of its event | handled by |
-//! |---|---|---|---|
-//! | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
-//! | link | a truth may be told there | a source learns of a loss | [`Engine::tell`] |
-//! | link to a gate | neither | its source's deadline was `late` ago | [`Engine::wake_late`] |
-//! | busy link | neither | packets leave it | [`Engine::turn`] |
-//! | source | its deadline is armed | it acts | [`Ends::wake_source`] |
-//! | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
-//! | source, sink | any other | none: the event was overtaken | |
+//! The engine tests the states of an entity in this order ([`Engine::advance`], then
+//! [`Engine::arrival`] and [`Engine::other_event`] for links); the first that holds counts:
 //!
-//! `docs/evidence/performance.md` has measurements, and `mod.rs` defines the words.
+//! | | entity | state | meaning of its event | handled by |
+//! |---|---|---|---|---|
+//! | 1 | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
+//! | 2 | link | a truth is due there | a judge learns of a loss | [`Engine::tell`] |
+//! | 3 | link to a gate | its source's deadline was `late` ago | it acts | [`Engine::wake_late`] |
+//! | 4 | busy link | its next turn is now | packets leave it | [`Engine::turn`] |
+//! | 5 | source | its deadline is armed | it acts | [`Ends::wake_source`] |
+//! | 6 | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
+//! | 7 | any of rows 3 to 6 | none of these | none: an earlier event overtook it | |
+//!
+//! # A packet's way
+//!
+//! | word | what happens | where |
+//! |---|---|---|
+//! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
+//! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
+//! | *send* | a packet enters a link, and every one fused behind it | `network.rs` |
+//! | *pass* | a link that is idle gives the packet's arrival | `whyloss_link` |
+//! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
+//! | *put* | a packet has a stop ahead: it is in transit, and an event comes | `network.rs` |
+//! | *take* | the packet in transit that is due leaves for the next place | `network.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
+//! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
+//! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
+//!
+//! In the order in which they happen to a segment of TCP and its acknowledgement:
+//!
+//! ```text
+//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer
+//!          → send (link by link) → foresee → transmit
+//!                                or put … take → transmit
+//! ```
+//!
+//! `docs/evidence/performance.md` has measurements, and `mod.rs` defines more words.
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
@@ -99,6 +125,7 @@ impl Engine {
         let mut pause_at = if many { 0 } else { ask_at };
         let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.world.events.pop() {
+            debug_assert!(now >= reached, "an event in the past");
             reached = now;
             if self.handled >= pause_at {
                 if many {
@@ -177,15 +204,16 @@ impl Engine {
         self.forward(now, parcel, observer);
     }
 
-    /// Handles an event of a link over which no packet is due. (`cold` only moves the call out of
-    /// the caller's straight path. Paced sources come here once per packet.)
+    /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
+    /// link to a gate is never busy. (`cold` only moves the call out of the caller's straight path.
+    /// Paced sources come here once per packet.)
     #[cold]
     #[inline(never)]
     fn other_event<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
         if let Some(truth) = self.world.network.take_truth(link, now) {
             return self.tell(now, truth, observer);
         }
-        match self.world.network.gated[link] {
+        match self.world.network.gate_of[link] {
             Some(flow) => self.wake_late(now, flow as usize, observer),
             None => self.turn(now, link, observer),
         }
@@ -200,7 +228,8 @@ impl Engine {
         }
     }
 
-    /// Reports to a source the cause of a loss, when the packet has reached the link that loses it.
+    /// Reports the cause of a loss to its judge, when the packet has reached the link that loses
+    /// it.
     #[cold]
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
@@ -230,7 +259,7 @@ impl Engine {
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, events, O::QUEUE_LENGTH) {
-                    self.go_on(now, onward, observer);
+                    self.forward_apart(now, onward, observer);
                 }
             }
             Sent::Lost(cause, when) => {
@@ -276,7 +305,7 @@ impl Engine {
                 Ok(Arrived::AtSource) => {
                     self.ends[flow].answered(now, &parcel, &mut self.world, observer);
                 }
-                Ok(_) => self.go_on(now, parcel, observer),
+                Ok(_) => self.forward_apart(now, parcel, observer),
                 Err((cause, when)) => {
                     self.lose(now, parcel, (cause, when), observer);
                 }
@@ -285,14 +314,15 @@ impl Engine {
         self.world.network.arm_turn(link, &mut self.world.events);
     }
 
-    /// Sends a packet on from the end of such a link, when it is due.
+    /// Does what [`Self::forward`] does for a packet that a busy link returned. (A copy that is not
+    /// inlined, because a function that is inlined everywhere cannot call itself.)
     #[inline(never)]
-    fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
+    fn forward_apart<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
         self.forward(now, parcel, observer);
     }
 
-    /// Passes an answer that had to wait to its fused source, and those behind it that the source
-    /// then foresees. They need no events, so [`Network::take`] has set none for the link.
+    /// Passes a parked answer to its fused source, and those behind it that the source then
+    /// foresees. Then sets the link's event, which [`Network::take`] left to this function.
     #[inline(never)]
     fn take_answers<O: Observer>(
         &mut self,
@@ -302,11 +332,11 @@ impl Engine {
         observer: &mut O,
     ) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
-        // If none is behind it, the next answer that is put there sets the event.
-        let more = world.network.some_wait(link);
+        // If none is parked now, a packet that comes in this step sets the event itself.
+        let more = world.network.some_are_parked(link);
         ends.answered(now, parcel, world, observer);
         if more {
-            ends.foresee_waiting(link, world, observer);
+            ends.foresee_parked(link, world, observer);
             world.network.arm(link, &mut world.events);
         }
     }

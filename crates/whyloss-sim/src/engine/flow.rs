@@ -349,6 +349,8 @@ impl Flow {
         let closed = match (&self.source, &self.sink) {
             (Source::Outside(source), Sink::Outside(sink)) => {
                 let closed = [source.closed(), sink.closed()].into_iter().flatten();
+                // (A sink that is worked out ahead of time may have gone past the end.)
+                let closed = closed.filter(|closed| closed.at <= window.end);
                 closed.min_by_key(|closed| closed.at).map(Box::new)
             }
             _ => None,
@@ -514,7 +516,12 @@ impl Flow {
         }
     }
 
-    /// Reports the cause of a lost data packet to the end whose verdicts are scored.
+    /// Returns whether the sink judges losses, not the source.
+    pub(super) fn sink_judges(&self) -> bool {
+        matches!(self.sink, Sink::Tfrc(_))
+    }
+
+    /// Reports the cause of a lost data packet to the end that judges it.
     pub(super) fn tell(&mut self, sequence: u64, cause: Cause) {
         if let Sink::Tfrc(sink) = &mut self.sink {
             sink.lost(sequence, cause);

@@ -35,7 +35,7 @@ impl Foreseen {
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
     /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
-    /// Otherwise it waits.
+    /// Otherwise parks it.
     #[inline(never)]
     pub(super) fn answered_ahead<O: Observer>(
         &mut self,
@@ -47,7 +47,7 @@ impl Ends {
         if parcel.kind == Kind::Ack && self.foresees(&answer) {
             self.foreseen(&answer, world, observer);
         } else {
-            world.network.wait(parcel, &mut world.events);
+            world.network.park(parcel, &mut world.events);
         }
     }
 
@@ -71,8 +71,8 @@ impl Ends {
         self.transmit(answer.at, world, observer);
     }
 
-    /// Takes the answers that wait behind a link, as long as the source foresees them.
-    pub(super) fn foresee_waiting<O: Observer>(
+    /// Takes the answers that are parked behind a link, as long as the source foresees them.
+    pub(super) fn foresee_parked<O: Observer>(
         &mut self,
         link: usize,
         world: &mut World,

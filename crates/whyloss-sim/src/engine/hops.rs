@@ -11,10 +11,10 @@
 //! routes    flow 0: (0, 4), flow 1: (8, 12)      the first hops of its ways there and back
 //! ```
 //!
-//! A sender enters the first hop of a way in the step in which it sends. At each other hop, a
-//! packet waits for its time, by an event, unless the hop is *fused*: marked `+` here, it is
-//! handled in the step of the hop before it. Consecutive links that are crossed in one step, in
-//! brackets, are one hop. Ways with equal hops are stored once. With all shortcuts:
+//! A sender enters the first hop of a way in the step in which it sends. Each other hop is a
+//! *stop*, which a packet reaches by an event, or *fused*: marked `+` here, it is handled in the
+//! step of the hop before it. Consecutive links that are crossed in one step, in brackets, are one
+//! hop. Ways with equal hops are stored once. With all shortcuts:
 //!
 //! ```text
 //! hops      0  2  +[3]  +sink  [5 7 8]  +source  1  2  +[4]  +sink  [6 7 9]  +source
@@ -88,11 +88,19 @@ impl Table {
         self.stretches.len() - 1
     }
 
-    /// Returns the link that a packet crossed before it reached hop number `hop`.
+    /// Returns the end of the way on which this hop is.
+    pub(super) fn end_of(&self, hop: u32) -> Hop {
+        let mut rest = self.hops[hop as usize..].iter().copied();
+        rest.find(|hop| hop.is_end()).unwrap_or(Hop::SOURCE)
+    }
+
+    /// Returns the link that a packet crossed before it reached hop number `hop`, which is not the
+    /// first of its way.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn link_before(&self, hop: u32) -> usize {
         let hop = self.hops[hop as usize - 1];
+        debug_assert!(!hop.is_end(), "the end of another way");
         if hop.is_stretch() {
             self.stretches[hop.index()].last as usize
         } else {
@@ -167,7 +175,7 @@ impl fmt::Debug for Hop {
     }
 }
 
-/// Consecutive links that a flow's packets cross without ever waiting.
+/// Consecutive links that a flow's packets cross without ever waiting behind others.
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub(super) crossing: Duration,

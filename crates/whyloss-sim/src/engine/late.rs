@@ -52,8 +52,19 @@ impl Ends {
         }
     }
 
-    /// Lets a late source act as of its deadline: it sends packets to the gate, where they wait.
-    /// Returns the one that is there `now`, if the current event is that of the deadline.
+    /// Lets a late source act as of its deadline d: it sends packets to its gate. One packet may be
+    /// there at d + late, when the deadline's event comes, as each leaves the first link later than
+    /// the one before:
+    ///
+    /// ```text
+    /// case             acts at           packet is due    packet is
+    /// woken in time    d + late = now    d + late         returned: it is there now
+    /// caught up early  before d + late   d + late         parked: the deadline's event takes it
+    /// delayed          either            after d + late   parked, with an event of its own
+    /// ```
+    ///
+    /// Earlier packets delay it in the queue of the first link. `now` is set if the current event
+    /// is that of the deadline.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
@@ -71,16 +82,15 @@ impl Ends {
         if !self.flow.may_send(deadline, world.window, observer) {
             return None;
         }
-        let (mut first, event) = (None, deadline.later(self.late));
+        let (mut there_now, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
         while self.poll_late(deadline, &mut parcel, world, observer) {
             let (network, events) = (&mut world.network, &mut world.events);
             match network.send::<O, true>(&mut parcel, events, observer) {
-                // At most one packet: each leaves the first link later than the one before.
-                Sent::AtGate if Some(parcel.due) == now => first = Some(parcel),
+                Sent::AtGate if Some(parcel.due) == now => there_now = Some(parcel),
                 Sent::AtGate => {
                     let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
-                    network.wait_at_gate(link as usize, parcel, is_awaited, events);
+                    network.park_at_gate(link as usize, parcel, is_awaited, events);
                 }
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), world);
@@ -94,7 +104,7 @@ impl Ends {
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), world);
         self.flow.acted(deadline, world.window, observer);
-        first
+        there_now
     }
 
     /// Does what [`Self::poll`] does, for a source that is woken late. (Each kind of source is

@@ -1,49 +1,29 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
 //! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next,
-//! which shows an example, then `hops.rs`, `network.rs`, `transmit.rs` and `deliver.rs`.
+//! which shows an example, then `hops.rs`, `network.rs`, `transmit.rs` and `deliver.rs`. Packets
+//! *wait* only behind others, in the queue of a link.
 //!
-//! # A packet's way
-//!
-//! | word | what happens | where |
-//! |---|---|---|
-//! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
-//! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
-//! | *send* | a packet enters a link, and every one fused behind it | `network.rs` |
-//! | *pass* | a link is idle and nothing is in the way: it gives the packet's arrival | `whyloss_link` |
-//! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
-//! | *put* | a packet must wait for its arrival: it is in transit, and an event comes | `network.rs` |
-//! | *take* | the packet in transit that is due leaves for the next place | `network.rs` |
-//! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
-//! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
-//! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
-//!
-//! In the order in which they happen to a segment of TCP and its acknowledgement:
-//!
-//! ```text
-//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer
-//!          → send (link by link) → foresee → transmit
-//!                                or put … take → transmit
-//! ```
-//!
-//! # Other words
+//! # Words of the fast engine
 //!
 //! | word | meaning | where |
 //! |---|---|---|
 //! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
 //! | *hop* | a place on a way, as an entry of a table: a link or an end | `hops.rs` |
-//! | *fused* | handled in the step of the hop before, without an event | `hops.rs` |
+//! | *stop* | a hop that a packet reaches by an event | `hops.rs` |
+//! | *park* | keep a packet that is early at a stop until it is due | `network.rs` |
+//! | *fused* | no stop: handled in the step of the hop before, without an event | `hops.rs` |
 //! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
 //! | *busy* | a link that cannot answer at once, as later packets change a fate | `turns.rs` |
 //! | *hold* | a busy link keeps a packet until its fate is known | `turns.rs` |
 //! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
 //! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
-//! | *truth* | the cause of a loss, until the source's judge may learn it | `truths.rs` |
+//! | *truth* | the cause of a loss, until a judge may learn it | `truths.rs` |
 //! | *arm* | set the event of a deadline or a turn | `ends.rs`, `turns.rs` |
 //! | *overtake* | set an event before one that is pending | `ends.rs` |
-//! | *gate* | the first place where a flow's packets wait | `shortcuts/gate.rs` |
+//! | *gate* | the first stop of a flow's packets | `shortcuts/gate.rs` |
 //! | *late* | a paced source that is woken when its packet is at its gate | `late.rs` |
 //! | *catch up* | a late source acts as of its deadlines so far, before it hears of more | `late.rs` |
-//! | *room* | the number of packets that the run may still add | `network.rs` |
+//! | *room* | the number of places for packets that may still be added | `network.rs` |
 
 mod busy;
 mod deliver;

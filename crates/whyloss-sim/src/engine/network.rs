@@ -30,16 +30,16 @@ use crate::scenario::{Connection, Scenario};
 ///
 /// | outcome | `hop` | what is left to do |
 /// |---|---|---|
-/// | `InTransit` | the next place that waits for it | nothing: an event takes the packet there |
+/// | `InTransit` | its next stop | nothing: an event takes the packet there |
 /// | `AtSink` | its fused sink | deliver it |
-/// | `AtSource` | its fused source | let the source foresee it, or make it [wait](Network::wait) |
-/// | `AtGate` | behind its [gate](Gate) | send it on, or make it [wait](Network::wait_at_gate) |
+/// | `AtSource` | its fused source | let the source foresee it, or [park](Network::park) it |
+/// | `AtGate` | behind its [gate](Gate) | send it on, or [park](Network::park_at_gate) it |
 /// | `Lost` | the link that loses it | report the [loss](super::truths::Loss) |
 /// | `Held` | a link that cannot answer at once | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
     InTransit,
     AtSink,
-    /// No packet waits there before it.
+    /// No packet is parked there before it.
     AtSource,
     /// Only if it was sent no further than that.
     AtGate,
@@ -53,7 +53,8 @@ pub(crate) enum Sent {
 pub(crate) enum Arrived {
     Between,
     AtSource,
-    /// At a source that did not foresee the packet, or could not because others waited before it.
+    /// At a source that did not foresee the packet, or could not because others were parked before
+    /// it.
     AtFusedSource,
     AtSink,
 }
@@ -89,7 +90,8 @@ impl Wire {
 pub(crate) struct Network {
     pub(super) wires: Vec<Wire>,
     pub(super) table: Table,
-    /// The packets in transit over each link to a place that must wait for them.
+    /// The packets in transit over each link to a stop, or parked there. If there are any, an event
+    /// of the link is pending for the first.
     pub(super) transits: Vec<Transit>,
     /// The links that cannot answer at once, by index; empty if there is none.
     pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
@@ -101,14 +103,12 @@ pub(crate) struct Network {
     pub(super) room: u64,
     /// The link whose packet found no room.
     pub(super) overfull: Option<usize>,
-    /// Whether a link has marked the current packet, for observers.
-    pub(super) marked: bool,
     /// The counts of each link, except for deliveries.
     pub(super) counts: Vec<LinkResult>,
     /// The gate of each flow that has one.
     pub(super) gates: Vec<Option<Gate>>,
     /// The flow whose gate is at the end of each link, if there is one.
-    pub(super) gated: Vec<Option<u32>>,
+    pub(super) gate_of: Vec<Option<u32>>,
     pub(super) window: Window,
     /// The payloads that do not fit into a parcel.
     pub(crate) aside: Aside,
@@ -145,10 +145,10 @@ impl Network {
                 wire.link.close_short_cut();
             }
         }
-        let mut gated = vec![None; links.len()];
+        let mut gate_of = vec![None; links.len()];
         for (flow, gate) in licences.gates.iter().enumerate() {
             if let Some(gate) = gate {
-                gated[gate.link] = Some(flow as u32);
+                gate_of[gate.link] = Some(flow as u32);
             }
         }
         let count = |connection: &Connection| LinkResult {
@@ -165,10 +165,9 @@ impl Network {
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
-            marked: false,
             counts: links.iter().map(count).collect(),
             gates: licences.gates,
-            gated,
+            gate_of,
             window,
             aside: Aside::default(),
         }
@@ -237,7 +236,7 @@ impl Network {
                 if self.transits[link].is_empty() {
                     return Sent::AtSource;
                 }
-                self.wait(parcel.copy(), events);
+                self.park(parcel.copy(), events);
                 return Sent::InTransit;
             }
         }
@@ -262,8 +261,12 @@ impl Network {
             };
             let mut fate = wire.link.offer(now, size);
             let packet = parcel.open(&self.aside);
-            if let Fate::Lost(..) = fate {
-                fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
+            let mut marked = false;
+            if let Fate::Lost(..) = fate
+                && let Some(instead) = self.mark_instead(now, index, parcel)
+            {
+                fate = instead;
+                marked = !matches!(fate, Fate::Lost(..));
             }
             if now <= self.window.end && fate != Fate::Held {
                 observer.on(&Event::Offered {
@@ -272,10 +275,9 @@ impl Network {
                     packet: &packet,
                     waiting,
                     fate,
-                    marked: self.marked,
+                    marked,
                 });
             }
-            self.marked = false;
             fate
         } else {
             let fate = wire.link.offer_in_full(now, size);
@@ -347,7 +349,6 @@ impl Network {
         let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
         if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
             parcel.mark(&mut self.aside);
-            self.marked = true;
             if self.window.contains(arrival) {
                 self.counts[index].marked += 1;
             }
@@ -413,16 +414,16 @@ impl Network {
         })
     }
 
-    /// Makes a packet that is [at its source](Sent::AtSource) ahead of time wait until it is due.
+    /// Parks a packet that is [at its source](Sent::AtSource) ahead of time until it is due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wait(&mut self, parcel: Parcel, events: &mut EventQueue) {
+    pub(crate) fn park(&mut self, parcel: Parcel, events: &mut EventQueue) {
         self.put(self.table.link_before(parcel.hop), parcel, events);
     }
 
-    /// Makes a packet that is [at its gate](Sent::AtGate), the end of a link, wait until it is due.
-    /// If it `is_awaited`, the link has an event at that time: that of the source's deadline.
-    pub(crate) fn wait_at_gate(
+    /// Parks a packet that is [at its gate](Sent::AtGate), the end of a link, until it is due. If
+    /// it `is_awaited`, the link has an event at that time: that of the source's deadline.
+    pub(crate) fn park_at_gate(
         &mut self,
         link: usize,
         parcel: Parcel,
@@ -437,9 +438,9 @@ impl Network {
     }
 
     /// Removes and returns the packet at the end of link `index`, with its next place, if one is
-    /// due. Sets the link's event for the next packet. If the packet is at a fused source, which
-    /// may take several, the caller must do so with [`Network::arm`] if [some
-    /// wait](Network::some_wait).
+    /// due. Sets the link's event for the next packet, except at a fused source: that may take
+    /// several, so the caller must then [arm](Network::arm) the link, if packets [were parked
+    /// there](Network::some_are_parked) before the source acted.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn take(
@@ -485,8 +486,8 @@ impl Network {
         }
     }
 
-    /// Returns whether packets are in transit over link `index`.
-    pub(crate) fn some_wait(&self, index: usize) -> bool {
+    /// Returns whether packets are in transit over link `index`, or parked at its end.
+    pub(crate) fn some_are_parked(&self, index: usize) -> bool {
         !self.transits[index].is_empty()
     }
 
@@ -535,7 +536,7 @@ mod tests {
     use super::super::event_queue::entities;
     use super::*;
 
-    /// Two sources share a link to a sink: their packets wait before it, and nowhere else.
+    /// Two sources share a link to a sink: their packets stop before it, and nowhere else.
     #[test]
     fn a_sent_packet_says_where_and_when_it_is() {
         let text = r#"

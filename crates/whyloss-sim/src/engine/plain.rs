@@ -12,10 +12,10 @@
 //! Events of the same time happen in the order of their entities: links, then each flow's source
 //! and sink; and those of one link in the order in which packets entered it.
 //!
-//! The fast engine (`fast.rs`) must give the same bytes as this one on any network
-//! (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share the behaviour of links,
-//! sources and sinks, and the counts of a flow (`flow.rs`). They differ in how, and in which event,
-//! a packet goes from one to the next.
+//! The fast engine (`fast.rs`) must give the same bytes as this one, on any network that stays
+//! below its limit on packets (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share
+//! the behaviour of links, sources and sinks, and the counts of a flow (`flow.rs`). They differ in
+//! how, and in which event, a packet goes from one to the next.
 
 use std::collections::BTreeMap;
 
@@ -150,9 +150,9 @@ impl<'a> Plain<'a> {
         Measurement {
             window: self.window.length(),
             flows: (self.flows.into_iter())
-                .map(|ways| ways.flow.into_result(self.window))
+                .map(|ends| ends.flow.into_result(self.window))
                 .collect(),
-            links: self.links.into_iter().map(|path| path.count).collect(),
+            links: self.links.into_iter().map(|wire| wire.count).collect(),
             events: self.handled,
         }
     }
@@ -242,17 +242,17 @@ impl<'a> Plain<'a> {
         let Some(entity) = self.next_link(&packet) else {
             return Ok(());
         };
-        let path = &mut self.links[entity];
-        if path.busy.is_some() {
+        let wire = &mut self.links[entity];
+        if wire.busy.is_some() {
             return self.hold(now, entity, packet);
         }
-        let waiting = path.link.queue_len(now);
+        let waiting = wire.link.queue_len(now);
         // Without the shortcut of an idle link.
-        let mut fate = path.link.offer_in_full(now, packet.size);
+        let mut fate = wire.link.offer_in_full(now, packet.size);
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
-            && let Some(instead) = path.link.mark_instead(now, packet.size)
+            && let Some(instead) = wire.link.mark_instead(now, packet.size)
         {
             fate = instead;
             marked = !matches!(fate, Fate::Lost(..));
@@ -266,7 +266,7 @@ impl<'a> Plain<'a> {
             marked,
         });
         let sent = fate.when() > now;
-        path.record((packet.size, sent), (fate, marked), self.window);
+        wire.record((packet.size, sent), (fate, marked), self.window);
         if marked {
             packet.ecn = Ecn::Marked;
         }
@@ -282,7 +282,7 @@ impl<'a> Plain<'a> {
             }
             Fate::Held => return self.hold(now, entity, packet),
         };
-        path.under_way += 1;
+        wire.under_way += 1;
         self.under_way += 1;
         if self.under_way > self.most_packets {
             return Err(self.too_many(now));
@@ -305,12 +305,12 @@ impl<'a> Plain<'a> {
 
     /// Hands a packet to a link that cannot answer at once.
     fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
-        let path = &mut self.links[entity];
-        if let Some(busy) = &mut path.busy {
+        let wire = &mut self.links[entity];
+        if let Some(busy) = &mut wire.busy {
             let whose = (packet.flow, packet.size, packet.ecn);
             busy.offer(now, whose, packet, true);
         }
-        path.under_way += 1;
+        wire.under_way += 1;
         self.under_way += 1;
         if self.under_way > self.most_packets {
             return Err(self.too_many(now));
@@ -325,8 +325,8 @@ impl<'a> Plain<'a> {
             busy.armed = Time::MAX;
         }
         loop {
-            let path = &mut self.links[entity];
-            let Some(busy) = &mut path.busy else {
+            let wire = &mut self.links[entity];
+            let Some(busy) = &mut wire.busy else {
                 break;
             };
             let Some(given) = busy.poll(now) else {
@@ -340,10 +340,10 @@ impl<'a> Plain<'a> {
                 let flow = &mut self.flows[packet.flow as usize].flow;
                 flow.copied(&packet.payload);
             } else {
-                path.under_way -= 1;
+                wire.under_way -= 1;
                 self.under_way -= 1;
             }
-            path.record((packet.size, sent), (fate, marked), self.window);
+            wire.record((packet.size, sent), (fate, marked), self.window);
             self.observer.on(&Offered {
                 link: entity,
                 at: held.since,
@@ -384,11 +384,11 @@ impl<'a> Plain<'a> {
 
     /// Returns the link that a packet enters next; `None` at the end of its route.
     fn next_link(&self, packet: &Packet) -> Option<usize> {
-        let ways = &self.flows[packet.flow as usize];
+        let ends = &self.flows[packet.flow as usize];
         let way = if packet.payload.sequence().is_some() {
-            &ways.there
+            &ends.there
         } else {
-            &ways.back
+            &ends.back
         };
         way.get(packet.hop as usize).copied()
     }
@@ -404,9 +404,9 @@ impl<'a> Plain<'a> {
     }
 
     fn too_many(&self, at: Time) -> RunError {
-        let fullest = self.links.iter().max_by_key(|path| path.under_way);
+        let fullest = self.links.iter().max_by_key(|wire| wire.under_way);
         RunError::TooManyPackets {
-            link: fullest.map_or_else(String::new, |path| path.count.name.clone()),
+            link: fullest.map_or_else(String::new, |wire| wire.count.name.clone()),
             at,
             most: self.most_packets,
         }

@@ -1,5 +1,4 @@
-//! The packets in transit over a link to a place that must wait for them, in the order of their
-//! arrivals.
+//! The packets in transit over a link to a stop, or parked there, in the order of their arrivals.
 //!
 //! There are many, so they are [parcels](Parcel) in a ring, which grows by a quarter when it is
 //! full.

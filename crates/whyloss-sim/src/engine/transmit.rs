@@ -6,6 +6,7 @@
 use whyloss::Time;
 
 use super::ends::{Ends, SOURCE, World};
+use super::hops::Hop;
 use super::network::Sent;
 use super::parcel::{Kind, Parcel};
 use crate::host::Source;
@@ -55,6 +56,10 @@ impl Ends {
     }
 
     /// Sends all that the source may send now, and sets its next deadline.
+    ///
+    /// A packet at its sink may be answered and the answer foreseen, and the source then transmits
+    /// again. This does not go on without end: the data of a source that foresees answers has a
+    /// stop (`shortcuts/foresee.rs`), so it never reaches the sink in this step.
     #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
         if !self.flow.may_send(now, world.window, observer) {
@@ -67,7 +72,13 @@ impl Ends {
                 .send::<O, false>(&mut parcel, &mut world.events, observer)
             {
                 Sent::InTransit => {}
-                Sent::AtSink => self.arrived(parcel.due, &parcel.copy(), world, observer),
+                Sent::AtSink => {
+                    debug_assert!(
+                        world.network.table.end_of(self.back) != Hop::FUSED_SOURCE,
+                        "data without a stop, from a source that foresees"
+                    );
+                    self.arrived(parcel.due, &parcel.copy(), world, observer);
+                }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
                     self.lose(now, parcel.copy(), (cause, when), world);

@@ -37,6 +37,15 @@ pub(crate) use self::tfrc::TfrcSink;
 use self::transfers::Backlog;
 use self::web::Web;
 
+/// The facts about a flow's source from which the fast engine's shortcuts follow.
+pub(crate) struct SourceFacts {
+    /// Whether the source may [foresee](tcp::Sender::foresees) its reaction to acknowledgements.
+    pub(crate) may_foresee: bool,
+    /// Whether the source sends by timers, and all its packets have one size. (It may also send as
+    /// an answer comes, as RACK does.)
+    pub(crate) paced: bool,
+}
+
 /// The sending end. Functions that every packet calls check for TCP first, which takes two
 /// instructions.
 #[derive(Debug)]
@@ -198,22 +207,27 @@ impl Source {
         }
     }
 
-    /// Returns whether a flow's source may [foresee](tcp::Sender::foresees) its reaction to
-    /// acknowledgements. A source that stops may not, because its packets and its timer then depend
-    /// on the time of the call.
-    pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
-        matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
-            && flow.application == Application::Greedy
-            && flow.stop.is_none()
-    }
-
-    /// Returns whether the source sends only at timers, and all its packets have one size.
-    pub(crate) fn is_paced(&self) -> bool {
-        match self {
-            Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
-            Self::Tcp(sender) => sender.has_timers(),
-            Self::Supplied(supplied) => supplied.source.is_paced(),
-            Self::Outside(_) | Self::Web(_) => false,
+    /// Returns the facts about a flow's source.
+    pub(crate) fn facts(flow: &Flow) -> SourceFacts {
+        let (alert, paced) = match &flow.transport {
+            Transport::Datagrams { .. } | Transport::Iftp { .. } | Transport::Tfrc { .. } => {
+                (true, true)
+            }
+            Transport::Tcp {
+                options,
+                controller,
+                ..
+            } => tcp::Sender::alert_and_timed(options, controller.as_ref()),
+            Transport::Outside { .. }
+            | Transport::Quic { .. }
+            | Transport::Rtp { .. }
+            | Transport::Web { .. } => (true, false),
+        };
+        // The packets of a source that stops, and its timer, depend on the time of the call.
+        let endless = flow.application == Application::Greedy && flow.stop.is_none();
+        SourceFacts {
+            may_foresee: !alert && endless,
+            paced,
         }
     }
 

@@ -1,19 +1,26 @@
 //! *Foresee*: a source takes an acknowledgement ahead of time.
 //!
-//! **Idea.** When a packet passes the last place where it waits, the time at which its
-//! acknowledgement reaches the source follows. If the source then only lets new segments leave, it
-//! does so at once, as of that future time.
+//! **Idea.** When a packet passes its last stop, the time at which its acknowledgement reaches the
+//! source follows. If the source then only lets new segments leave, it does so at once, as of that
+//! future time.
 //!
-//! **Licence.** The source never stops. The acknowledgement only moves the window: it reports no
-//! loss, repeats nothing, and no timer expires before it comes (`Sender::foresees`, asked for
-//! each). Nothing is in transit before it over the link that it comes from. Only the source sends
-//! into its first link, and its data waits somewhere behind. (Otherwise a segment would reach its
-//! sink in this step, its answer would be foreseen, and so on without end.)
+//! **Licence.** One part depends on the scenario, the other on each acknowledgement:
+//!
+//! | clause | tested in |
+//! |---|---|
+//! | the source is a greedy TCP that never ends and reacts simply | `Source::facts` |
+//! | only the source sends into its first link; neither this nor the last one back is busy | here |
+//! | its data has a stop behind the first link | here |
+//! | the acknowledgement only moves the window, and no timer expires before | `Sender::foresees` |
+//! | nothing is parked before it over the link that it comes from | `Network::send` |
+//!
+//! (Without a stop, a segment would reach its sink in this step, its answer would be foreseen, and
+//! so on without end.)
 //!
 //! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No
 //! answer comes before this one, the timer expires later, and a true cause changes only the judge,
 //! which this acknowledgement does not ask. So the source does nothing in the meantime. Its
-//! segments become visible to others only where they wait, by an event, in their order.
+//! segments become visible to others only at their stop, by an event, in their order.
 
 use super::Licences;
 use super::map::Map;
@@ -27,13 +34,9 @@ pub(super) fn sources(map: &Map, licences: &Licences) -> Vec<bool> {
         else {
             return false;
         };
-        let waits = !sink || behind.iter().any(|&link| !licences.fused[link]);
-        let answer_at_once = |link: usize| !map.links[link].busy;
-        flow.may_foresee
-            && waits
-            && uses[first] == 1
-            && answer_at_once(first)
-            && answer_at_once(last)
+        let stops = !sink || behind.iter().any(|&link| !licences.fused[link]);
+        let busy = |link: usize| map.links[link].busy;
+        flow.may_foresee && stops && uses[first] == 1 && !busy(first) && !busy(last)
     });
     fused.collect()
 }
@@ -44,12 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_must_leave_alone_and_wait_somewhere() {
+    fn data_must_leave_alone_and_stop_somewhere() {
         let fused = |flows: &[(&[usize], &[usize])]| {
             let map = Map::of(4, flows);
             Shortcuts::ALL.licences(&map).fused_sources
         };
-        // Links 0 and 1 lead to link 2, where both wait; the answers come over link 3.
+        // Links 0 and 1 lead to link 2, where both stop; the answers come over link 3.
         assert_eq!(fused(&[(&[0, 2], &[3]), (&[1, 2], &[3])]), [true, true]);
         assert_eq!(fused(&[(&[0, 2], &[3]), (&[0, 2], &[3])]), [false, false]);
         // Alone, a segment would reach its sink in the step in which it leaves.

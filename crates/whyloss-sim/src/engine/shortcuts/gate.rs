@@ -1,8 +1,7 @@
-//! *Gate*: a source that paces its packets is woken late, when what it sends is at the first place
-//! where it waits.
+//! *Gate*: a source that paces its packets is woken late, when what it sends is at its first stop.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
-//! *gate*, the first place where it waits. One event at the gate serves both:
+//! *gate*, its first stop. One event at the gate serves both:
 //!
 //! ```text
 //!               deadline ──── crossing ────▶ packet at the gate ───▶ …
@@ -10,26 +9,30 @@
 //! fast engine                                event: acts as of the deadline, then sends on
 //! ```
 //!
-//! **Licence.** The source sends packets of one size by timers. Only the flow uses the links to its
+//! **Licence.** The source sends packets of one size, by timers. (Where it also sends as an answer
+//! comes, as RACK does, those packets take the same links.) Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
-//! discipline nor a change of delay.
+//! discipline nor a change of delay. None is slower than the first, so that packets never wait
+//! behind that one, and only its queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
 //! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
-//! that have passed (`Ends::catch_up`). It does the same at the end of the run.
+//! that have passed (`Ends::catch_up`). It does the same at the end of the run. A packet that the
+//! queue of the first link loses is lost at its deadline, and its cause reported in that step. (The
+//! time of a loss further on could have passed, and the source have judged without its cause.)
 
 use whyloss::Duration;
 
 use super::Licences;
 use super::map::{FlowFacts, Map};
 
-/// The first place where a flow's packets wait, if only this flow uses the links before it.
+/// The first stop of a flow's packets, if only this flow uses the links before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
     /// The link whose far end is the gate.
     pub(crate) link: usize,
-    /// The time from the source to the gate without waiting, the shortest possible.
+    /// The time from the source to the gate of a packet that does not wait, the shortest possible.
     pub(crate) crossing: Duration,
 }
 
@@ -37,13 +40,17 @@ pub(crate) struct Gate {
 pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
     let uses = map.uses();
     let gate = |flow: &FlowFacts| {
+        if !flow.paced {
+            return None;
+        }
         let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
-        // The packets wait before the first link that is not fused, if there is one.
+        // The packets stop before the first link that is not fused, if there is one.
         let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
+        let first = map.links[flow.there[0]].transmission(size);
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {
             let facts = &map.links[link];
-            if uses[link] != 1 || !facts.steady {
+            if uses[link] != 1 || !facts.steady || facts.transmission(size) > first {
                 return None;
             }
             crossing += facts.crossing(size);
@@ -70,6 +77,9 @@ mod tests {
         };
         assert_eq!(gates(&map), [Some(gate), None]);
         map.links[0].steady = false;
+        assert_eq!(gates(&map), [None, None]);
+        map.links[0].steady = true;
+        map.links[1].rate = whyloss::Rate::from_bps(999_000_000);
         assert_eq!(gates(&map), [None, None]);
     }
 }

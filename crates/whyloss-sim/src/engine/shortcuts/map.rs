@@ -23,6 +23,8 @@ pub(in super::super) struct LinkFacts {
     pub(super) busy: bool,
     /// Whether only its queue keeps a busy link from answering at once.
     pub(super) may_be_prompt: bool,
+    /// Whether a packet may leave the link after one of its flow that came later.
+    pub(super) reorders: bool,
     /// Whether packets leave the link at least a transmission time apart, with the same delay.
     pub(super) even: bool,
     /// Whether a packet that does not wait takes the same time as any other, and is never lost.
@@ -38,15 +40,19 @@ pub(in super::super) struct FlowFacts {
     /// The sizes of all data packets and of all answers; `None` if they differ.
     pub(in super::super) sizes: Option<[u32; 2]>,
     pub(super) answers: Answers,
+    /// Whether the sink judges the causes of losses.
+    pub(super) sink_judges: bool,
     /// Whether the source can [foresee](super::foresee) acknowledgements.
     pub(super) may_foresee: bool,
+    /// Whether the source sends by timers, so that a [gate](super::gate) serves it.
+    pub(super) paced: bool,
 }
 
 /// The answers of a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     Never,
-    /// One to each packet, in the moment of its arrival.
+    /// Only in the moments in which packets arrive; not necessarily to each (`ack_every`).
     AtOnce,
     /// Some at deadlines.
     Later,
@@ -59,8 +65,9 @@ pub(super) enum Feeder {
     Link(usize),
     /// The sink of this flow.
     Sink(usize),
-    /// Several of these; a source, which may send at any time; or a busy link, at its turns.
-    Several,
+    /// No single one that sends in a known order: several links or sinks; a source, which may send
+    /// at any time; or a busy link, at its turns.
+    Unordered,
 }
 
 impl LinkFacts {
@@ -72,6 +79,8 @@ impl LinkFacts {
             delay: spec.delay.max(Duration::ZERO),
             busy,
             may_be_prompt,
+            // (A queue alone keeps the packets of each flow in order. Other busy links may not.)
+            reorders: busy && !may_be_prompt,
             // Packets share an opportunity of a trace, and leave together.
             even: spec.delay_changes.is_empty() && spec.trace.is_none() && (!busy || may_be_prompt),
             steady,
@@ -92,6 +101,7 @@ impl LinkFacts {
 impl FlowFacts {
     fn new(flow: &Flow, router: &Router<'_>) -> Self {
         let (there, back) = router.routes_of(flow).unwrap_or_default();
+        let source = Source::facts(flow);
         Self {
             there,
             back,
@@ -101,7 +111,9 @@ impl FlowFacts {
                 transport if Sink::answers_at_once(transport) => Answers::AtOnce,
                 _ => Answers::Later,
             },
-            may_foresee: Source::may_be_foreseen(flow),
+            sink_judges: matches!(flow.transport, Transport::Tfrc { .. }),
+            may_foresee: source.may_foresee,
+            paced: source.paced,
         }
     }
 
@@ -155,12 +167,12 @@ impl Map {
         sizes.into_iter().map(known).collect()
     }
 
-    /// Returns the feeder of each link. A busy link counts as fed by several, since it is worked out
-    /// at its turns. So does a link that it feeds, unless it is `prompt`.
+    /// Returns the feeder of each link. A busy link counts as [`Feeder::Unordered`], since it is
+    /// worked out at its turns. So does a link that it feeds, unless it is `prompt`.
     pub(super) fn feeders(&self, prompt: &[bool]) -> Vec<Feeder> {
         let mut feeders = vec![Feeder::None; self.links.len()];
         for (index, flow) in self.flows.iter().enumerate() {
-            for (first, way) in [Feeder::Several, Feeder::Sink(index)]
+            for (first, way) in [Feeder::Unordered, Feeder::Sink(index)]
                 .into_iter()
                 .zip(flow.ways())
             {
@@ -170,17 +182,17 @@ impl Map {
                     *feeder = match *feeder {
                         Feeder::None => before,
                         same if same == before => same,
-                        _ => Feeder::Several,
+                        _ => Feeder::Unordered,
                     };
                     before = Feeder::Link(link);
                 }
             }
         }
         for (link, feeder) in feeders.iter_mut().enumerate() {
-            let waits = |before: usize| self.links[before].busy && !prompt[before];
-            let fed_at_turns = matches!(*feeder, Feeder::Link(before) if waits(before));
+            let turns = |before: usize| self.links[before].busy && !prompt[before];
+            let fed_at_turns = matches!(*feeder, Feeder::Link(before) if turns(before));
             if fed_at_turns || self.links[link].busy {
-                *feeder = Feeder::Several;
+                *feeder = Feeder::Unordered;
             }
         }
         feeders
@@ -203,6 +215,7 @@ impl Map {
             delay: Duration::from_millis(1),
             busy: false,
             may_be_prompt: false,
+            reorders: false,
             even: true,
             steady: true,
         };
@@ -211,7 +224,9 @@ impl Map {
             back: back.to_vec(),
             sizes: Some([1_500, ANSWER_SIZE]),
             answers: Answers::AtOnce,
+            sink_judges: false,
             may_foresee: true,
+            paced: true,
         };
         Self {
             links: vec![link; links],

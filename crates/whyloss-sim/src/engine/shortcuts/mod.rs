@@ -44,9 +44,18 @@
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Idle`](Shortcut::Idle) | an idle link in the open is asked for a time, not for a fate |
+//! | [`Idle`](Shortcut::Idle) | an idle link that loses nothing is asked for a time, not a fate |
 //! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel queue ahead of time |
-//! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is where it must wait |
+//! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
+//!
+//! # Two words
+//!
+//! - A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait
+//!   on a link follows from the distances between them (`spacing.rs`).
+//! - A packet *stops* where it needs an event: at each hop that is not fused.
+//!
+//! A packet may wait on a fused link, whose queue is worked out ahead of time, and stop before a
+//! link on which packets never wait.
 //!
 //! # Facts for all proofs
 //!
@@ -56,7 +65,7 @@
 //! - At equal times, links come before ends (`event_queue.rs`). So whatever reaches an end at the
 //!   time of its deadline comes before the deadline. An end therefore acts first on deadlines
 //!   *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
-//! - The cause of a loss that is worked out ahead of time waits in `truths.rs` until it is time.
+//! - The cause of a loss that is worked out ahead of time stays in `truths.rs` until it is time.
 //! - A busy link, which cannot answer at once (`turns.rs`), is worked out at its times. It is not
 //!   fused, and it feeds no fused link unless it is prompt. No sink or source that sends into it is
 //!   fused, and it is part of no branch.
@@ -93,7 +102,7 @@ pub enum Shortcut {
     Merge,
     /// Computes a source's reaction ahead of time, for acknowledgements that only move its window.
     Foresee,
-    /// Wakes a paced source when its packet reaches the first place where it waits.
+    /// Wakes a paced source when its packet reaches its first stop.
     Gate,
     /// Crosses links on which packets never wait in one step.
     Stretch,
@@ -175,7 +184,7 @@ impl Shortcuts {
         let mut merges = vec![None; map.links.len()];
         if self.has(Shortcut::Sink) {
             if self.has(Shortcut::Merge) {
-                merges = sinks::merges(map, &feeders, &mut licences.fused);
+                (merges, licences.fused) = sinks::merges(map, &feeders, licences.fused);
             }
             licences.fused_sinks = sinks::sinks(map, &feeders, &merges);
         }

@@ -1,22 +1,27 @@
 //! *Sink* and *merge*: a sink, and the links on which sinks' answers meet, are worked out ahead of
 //! time.
 //!
-//! **Idea.** Once a packet has passed the last place where it waits, its arrival at the sink is
-//! known, and so is the answer. Behind a bottleneck, answers of many sinks meet again in the order
-//! in which their data left the bottleneck.
+//! **Idea.** Once a packet has passed its last stop, its arrival at the sink is known, and so is
+//! the answer. Behind a bottleneck, answers of many sinks meet again in the order in which their
+//! data left the bottleneck.
 //!
 //! **Licence of a sink.** The last link to it can answer at once. The first link of its answers
-//! gets packets from this sink alone or is a merge, or the sink never answers.
+//! gets packets from this sink alone or is a merge, or the sink never answers. If the sink judges
+//! losses (TFRC), no link on the way to it reorders packets.
 //!
-//! **Proof.** Only packets of its flow and its own deadlines change a sink.
+//! **Proof.** Only packets of its flow, its own deadlines and, if it judges, the true causes of
+//! losses change a sink.
 //!
-//! 1. Packets reach it in the order in which they leave the last place where they wait, and the
-//!    engine delivers them in this order.
+//! 1. Packets reach it in the order in which they leave their last stop, and the engine delivers
+//!    them in this order.
 //! 2. Before it takes a packet, the sink acts on its deadlines before that packet's arrival, as of
 //!    their times.
 //! 3. A deadline that no packet follows yet is an event. When it comes, all packets that arrive
-//!    before it have left the last place where they wait, so the sink has them.
+//!    before it have left their last stop, so the sink has them.
 //! 4. The first link of its answers sees them in order, as nothing else comes between.
+//! 5. At an arrival, a judge reads only the causes of losses of earlier packets. Without
+//!    reordering, these reached the link that lost them before the arriving packet did. So both
+//!    engines have reported them, and causes that one engine reports earlier change nothing.
 //!
 //! **Licence of a merge.** Only answers reach the link, each at the end of a [`Branch`], and all
 //! branches are equal:
@@ -30,17 +35,25 @@
 //! ```
 //!
 //! On a branch, packets never wait (`spacing.rs`), and each link is worked out in the step of the
-//! one before it. The sinks answer each packet at once. The root is the last link on which the data
-//! may wait; all branches have the same root, the same size of data and the same length in time.
+//! one before it. The sinks answer only in the moments in which packets arrive, or never. The root
+//! is the last link on which the data may wait; all branches have the same root, the same size of
+//! data and the same length in time.
 //!
 //! **Proof.** Let two packets leave the root at times t < u, and let them be answered.
 //!
-//! 1. The engine works both out in this order: a FIFO link is asked in the order in which its
-//!    packets leave, and nothing on a branch needs an event.
+//! 1. The engine works both out in this order. A FIFO link is asked in the order in which its
+//!    packets leave, and there is no stop on a branch. (The lemma below says why the root is asked
+//!    in the order of time.)
 //! 2. Packets never wait on a branch, so its answers reach the merge at t + length and u + length,
 //!    in this order too. They are never there at once, so no order of entities decides.
 //! 3. So the merge sees its packets in the order of their times, with or without events between,
 //!    and so do the links fused behind it. Packets that are lost on a branch only leave gaps.
+//!
+//! **Lemma.** A root is asked in the order of time, although it may itself be asked ahead of time.
+//! If it is a stop, by events. If it is fused with the link before, or a merge, this follows by
+//! induction. If it is the first link of a source that acts ahead of its time or after it, only
+//! this source sends into it, in its own order: the licences of *foresee* and *gate* say so. A late
+//! source sends no further than its gate, so a root behind that is a stop.
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A
 //! merge may be part of the branches to another one, such as that of several sinks at one host.
@@ -59,7 +72,10 @@ pub(super) fn sinks(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) 
         let alone = first
             .is_some_and(|&first| feeders[first] == Feeder::Sink(index) || merges[first].is_some());
         let last = flow.there.last();
-        (alone || flow.answers == Answers::Never) && last.is_some_and(|&last| !map.links[last].busy)
+        let in_order = !flow.there.iter().any(|&link| map.links[link].reorders);
+        (alone || flow.answers == Answers::Never)
+            && last.is_some_and(|&last| !map.links[last].busy)
+            && (in_order || !flow.sink_judges)
     };
     map.flows.iter().enumerate().map(fused).collect()
 }
@@ -74,26 +90,35 @@ struct Branch {
     length: Duration,
 }
 
-/// Finds the merges and fuses them. Returns the smallest distance between packets for each.
-pub(super) fn merges(map: &Map, feeders: &[Feeder], fused: &mut [bool]) -> Vec<Option<Duration>> {
+/// Finds the merges. Returns the smallest distance between packets for each, and whether each link
+/// is fused: those that were, and the merges.
+///
+/// Merges and spacing define each other, because a merge may be part of the branches to another
+/// one. This finds their least fixed point. Each round is sound: it takes the merges of earlier
+/// rounds for proved, and so are the distances behind them. It only adds merges, at most one for
+/// each link, so it ends.
+pub(super) fn merges(
+    map: &Map,
+    feeders: &[Feeder],
+    mut fused: Vec<bool>,
+) -> (Vec<Option<Duration>>, Vec<bool>) {
     let uses = map.uses();
     let mut merges = vec![None; map.links.len()];
-    // A merge may be part of longer branches, so each round may find more.
     loop {
         let spacing = Spacing::new(map, feeders, &merges);
         let mut reached: BTreeMap<usize, Vec<Branch>> = BTreeMap::new();
         for flow in &map.flows {
-            if let Some((merge, branch)) = branch(map, &spacing, fused, flow) {
+            if let Some((merge, branch)) = branch(map, &spacing, &fused, flow) {
                 reached.entry(merge).or_default().push(branch);
             }
         }
         reached.retain(|&link, branches| {
             let alike = branches.iter().all(|branch| *branch == branches[0]);
-            let alone = branches.len() == uses[link] && feeders[link] == Feeder::Several;
+            let alone = branches.len() == uses[link] && feeders[link] == Feeder::Unordered;
             alike && alone && !fused[link] && !map.links[link].busy
         });
         if reached.is_empty() {
-            return merges;
+            return (merges, fused);
         }
         for (link, branches) in reached {
             merges[link] = spacing.behind(map, branches[0].root, branches[0].size);
@@ -110,10 +135,10 @@ fn branch(
     fused: &[bool],
     flow: &FlowFacts,
 ) -> Option<(usize, Branch)> {
-    let waits = |&link: &usize| !spacing.never_waits(link);
-    let last = flow.there.iter().rposition(waits)?;
+    let may_wait = |&link: &usize| !spacing.never_waits(link);
+    let last = flow.there.iter().rposition(may_wait)?;
     let (root, out) = (flow.there[last], &flow.there[last + 1..]);
-    let (home, merge) = flow.back.split_at(flow.back.iter().position(waits)?);
+    let (home, merge) = flow.back.split_at(flow.back.iter().position(may_wait)?);
     let [data, answer] = flow.sizes?;
     let crossing = |way: &[usize], size| {
         let links = way.iter().map(|&link| map.links[link].crossing(size));
@@ -147,7 +172,7 @@ mod tests {
         map.links[0].rate = Rate::from_bps(100_000_000);
         change(&mut map);
         let feeders = map.feeders(&[false; 6]);
-        let merges = merges(&map, &feeders, &mut super::super::fuse::links(&feeders));
+        let (merges, _) = merges(&map, &feeders, super::super::fuse::links(&feeders));
         (0..6).filter(|&link| merges[link].is_some()).collect()
     }
 
@@ -192,6 +217,18 @@ mod tests {
             map.flows.push(flow);
         };
         assert_eq!(found(data), []);
+    }
+
+    #[test]
+    fn a_sink_that_judges_needs_its_packets_in_order() {
+        let fused = |judges, reorders| {
+            let mut map = Map::of(3, &[(&[0, 1], &[2])]);
+            map.flows[0].sink_judges = judges;
+            (map.links[0].busy, map.links[0].reorders) = (reorders, reorders);
+            sinks(&map, &map.feeders(&[false; 3]), &[None; 3])[0]
+        };
+        assert!(fused(true, false) && fused(false, true));
+        assert!(!fused(true, true));
     }
 
     #[test]

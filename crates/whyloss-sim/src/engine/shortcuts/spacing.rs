@@ -1,8 +1,17 @@
 //! Links on which packets never wait, and the smallest distance between their packets. Shortcuts
 //! [merge](super::sinks) and [stretch](super::stretch) rest on it.
 //!
-//! Where packets come at least a transmission time apart, each finds the link idle, takes the same
-//! time as any other, and leaves as far behind the one before as it came:
+//! **Claim.** Let all packets of a link have one size, and let two of them that follow each other
+//! come at least a distance apart that is no shorter than their transmission time. Then none waits.
+//! If the link is even, each takes the same time, so they leave it at least that distance apart.
+//!
+//! **Proof.** By induction over the packets. The first finds the link idle. Each one after it comes
+//! when the transmission of the one before is over, so that it finds the link idle, too. It leaves
+//! after its transmission time and the delay, which are those of all others. A lost packet only
+//! makes a distance longer. A larger packet in between would take longer, so there must not be any:
+//! the claim is about links whose packets all have one size.
+//!
+//! The smallest distance:
 //!
 //! ```text
 //! behind a link       the distance before the link if packets never wait on it, otherwise their
@@ -35,7 +44,7 @@ impl Spacing {
                 let distance = match feeders[link] {
                     Feeder::Link(before) => spacing.behind(map, before, size),
                     Feeder::Sink(flow) => spacing.of_answers(map, flow),
-                    Feeder::None | Feeder::Several => merges[link],
+                    Feeder::None | Feeder::Unordered => merges[link],
                 };
                 spacing.0[link] = distance.filter(|&distance| {
                     facts.even

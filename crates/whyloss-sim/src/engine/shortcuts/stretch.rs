@@ -6,8 +6,10 @@
 //! **Licence.** Packets never wait on the link (`spacing.rs`). Neither a channel nor a discipline
 //! is in the way. Nothing observes links.
 //!
-//! **Proof.** As in `spacing.rs`: the link would answer with the time at which the packet enters it
-//! plus its crossing.
+//! **Proof.** By the claim of `spacing.rs`, the link would answer with the time at which the packet
+//! enters it plus its crossing. The link itself is not told when it is busy, so its own answers
+//! would be wrong from then on. But it is never asked: the licence is the link's, so every way over
+//! it crosses it as part of a stretch.
 //!
 //! The [table](super::super::hops::Table) holds one entry for a stretch. Deliveries are counted
 //! once for all its links, except near the ends of the measurement window, where they are counted

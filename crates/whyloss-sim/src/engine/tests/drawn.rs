@@ -446,3 +446,92 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
         text
     })
 }
+
+/// Lossy links one behind the other, the first of which often reorders packets. The flows over all
+/// of them are judged by their true causes, by a TFRC sink or a paced source.
+pub(super) fn chain() -> impl Strategy<Value = String> {
+    let first = pick(&[
+        "",
+        "",
+        r#"jitter = { kind = "exponential", mean = "5 ms", in_order = false }"#,
+        r#"jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
+        r#"channel = { kind = "bernoulli", loss = 0.1 }
+arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
+        r#"handovers = [{ at = "1 s", pause = "50 ms", waiting = "copied" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
+    ]);
+    let link = (
+        pick(&["100 Mbit/s", "4 Mbit/s", "1 Mbit/s", "200 kbit/s"]),
+        pick(&["10 us", "1 ms", "20 ms", "200 ms"]),
+        pick(&[r#""unlimited""#, "{ packets = 1 }", "{ packets = 5 }"]),
+        prop::option::weighted(0.6, 0.01..0.1),
+    );
+    let links = prop::collection::vec(link, 1..4);
+    let transport = pick(&[
+        r#"{ kind = "tfrc" }"#,
+        r#"{ kind = "tfrc" }"#,
+        r#"{ kind = "iftp" }"#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "bbr" }"#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "cubic" }"#,
+    ]);
+    // Flows over the whole chain, and whether another one enters at its last link.
+    let flows = (transport, 1..3, any::<bool>());
+    (first, links, flows).prop_map(|(first, links, (transport, count, crossed))| {
+        let mut text = format!(
+            r#"
+            duration = "8 s"
+            [[link]]
+            from = "n0"
+            to = "n1"
+            rate = "10 Mbit/s"
+            delay = "1 ms"
+            queue = "unlimited"
+            {first}
+            "#
+        );
+        let last = links.len();
+        for (node, (rate, delay, queue, loss)) in (1..).zip(links) {
+            let channel = loss.map_or_else(String::new, |loss: f64| {
+                format!("channel = {{ kind = \"bernoulli\", loss = {loss} }}")
+            });
+            let _ = writeln!(
+                text,
+                r#"
+                [[link]]
+                from = "n{node}"
+                to = "n{}"
+                rate = "{rate}"
+                delay = "{delay}"
+                queue = {queue}
+                {channel}"#,
+                node + 1
+            );
+        }
+        let _ = writeln!(
+            text,
+            r#"
+            [[flow]]
+            name = "f{{i}}"
+            from = "n0"
+            to = "n{}"
+            count = {count}
+            packet = "1000 B"
+            classifier = "oracle"
+            transport = {transport}"#,
+            last + 1
+        );
+        if crossed {
+            let _ = writeln!(
+                text,
+                r#"
+                [[flow]]
+                name = "c"
+                from = "n{last}"
+                to = "n{}"
+                packet = "1000 B"
+                transport = {{ kind = "cbr", rate = "100 kbit/s" }}"#,
+                last + 1
+            );
+        }
+        text
+    })
+}

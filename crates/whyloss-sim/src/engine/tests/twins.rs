@@ -8,9 +8,12 @@ use proptest::test_runner::TestRunner;
 use whyloss::{Duration, Time};
 use whyloss_link::{Fate, Opportunities};
 
-use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
+use super::drawn::{branches, chain, copying_line, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
+use crate::decider::Decider;
+use crate::host::outside::{Host, Hosts, Outside};
+use crate::measure::Closed;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 
@@ -230,7 +233,7 @@ proptest! {
     /// watched or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
-        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
+        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches(), chain()],
         seed: u64,
     ) {
         agree(&parsed(&text), seed)?;
@@ -278,6 +281,85 @@ fn answers_of_a_bunch_wait() {
         let mut scenario = scenario(&text, 5.0);
         scenario.links[0].link.trace = trace;
         agree(&scenario, 1).expect("the same");
+    }
+}
+
+/// A packet overtakes another, which a link further on loses. The sink of TFRC learns of the loss
+/// when the other one reaches that link: neither before, nor after it judges.
+#[test]
+fn truths_of_overtaken_packets_reach_a_sink_in_time() {
+    let reordering = [
+        r#"jitter = { kind = "exponential", mean = "5 ms", in_order = false }"#,
+        r#"channel = { kind = "bernoulli", loss = 0.1 }, arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
+        r#"handovers = [{ at = "2 s", pause = "50 ms", waiting = "copied" }]"#,
+    ];
+    let ways = [
+        ("", "50 ms", 1),
+        // Two flows share the way back, so that no sink is fused.
+        (
+            r#"{ from = "r", to = "m", rate = "10 Mbit/s", delay = "20 ms", queue = "unlimited" },"#,
+            "10 us",
+            2,
+        ),
+    ];
+    for first in reordering {
+        for (middle, delay, count) in ways {
+            let node = if middle.is_empty() { "r" } else { "m" };
+            let text = format!(
+                r#"
+                duration = "5 s"
+                link = [
+                    {{ from = "a", to = "r", rate = "10 Mbit/s", delay = "1 ms", queue = "unlimited", {first} }},
+                    {middle}
+                    {{ from = "{node}", to = "b", rate = "4 Mbit/s", delay = "{delay}", queue = "unlimited", channel = {{ kind = "bernoulli", loss = 0.05 }} }},
+                ]
+                flow = [{{ from = "a", to = "b", count = {count}, packet = "1000 B", classifier = "oracle", transport = {{ kind = "tfrc" }} }}]
+                "#
+            );
+            agree(&parsed(&text), 1).expect("the same");
+        }
+    }
+}
+
+/// A packet of a paced source is lost before the flow's shared links, where it would wait. The
+/// source learns of the loss before it judges at the next acknowledgement.
+#[test]
+fn truths_reach_a_late_source_in_time() {
+    let text = r#"
+        duration = "60 s"
+        [[link]]
+        from = "s"
+        to = "m"
+        rate = "100 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        from = "m"
+        to = "r"
+        rate = "200 kbit/s"
+        delay = "200 ms"
+        queue = { packets = 1 }
+        [[link]]
+        from = "r"
+        to = "t"
+        rate = "3 Mbit/s"
+        delay = "5 ms"
+        queue = { packets = 20 }
+        channel = { kind = "bernoulli", loss = 0.03 }
+        [[flow]]
+        from = "s"
+        to = "t"
+        packet = "1000 B"
+        classifier = "oracle"
+        transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
+        [[flow]]
+        from = "r"
+        to = "t"
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 Mbit/s" }
+    "#;
+    for seed in 1..3 {
+        agree(&parsed(text), seed).expect("the same");
     }
 }
 
@@ -438,4 +520,55 @@ fn fused_ends_are_met() {
         few.iter().all(|&few| few >= 15),
         "{few:?} of 60 each save events"
     );
+}
+
+/// A sink from outside closes at its first datagram, which comes after the end of the run.
+#[test]
+fn a_sink_ahead_of_time_does_not_close_after_the_end() {
+    struct Sender(bool);
+    impl Host for Sender {
+        fn receive(&mut self, _now: Time, _datagram: &[u8]) {}
+        fn wake(&mut self, _now: Time) {}
+        fn next_timeout(&self) -> Time {
+            Time::MAX
+        }
+        fn poll_transmit(&mut self, _now: Time, datagram: &mut Vec<u8>) -> bool {
+            datagram.push(0);
+            !std::mem::replace(&mut self.0, true)
+        }
+    }
+    struct Closer(Option<Closed>);
+    impl Host for Closer {
+        fn receive(&mut self, at: Time, _datagram: &[u8]) {
+            let reason = String::new();
+            self.0 = Some(Closed { at, reason });
+        }
+        fn wake(&mut self, _now: Time) {}
+        fn next_timeout(&self) -> Time {
+            Time::MAX
+        }
+        fn poll_transmit(&mut self, _now: Time, _datagram: &mut Vec<u8>) -> bool {
+            false
+        }
+        fn closed(&self) -> Option<Closed> {
+            self.0.clone()
+        }
+    }
+    let text = r#"
+        duration = "1 s"
+        link = [{ from = "a", to = "b", rate = "8 Mbit/s", delay = "20 ms", queue = "unlimited" }]
+        flow = [{ from = "a", to = "b", start = "START s", transport = "tcp" }]
+    "#;
+    for (start, closes) in [("0.97", true), ("0.99", false)] {
+        let mut scenario = parsed(&text.replace("START", start));
+        let hosts = Outside::new(|_| Hosts {
+            source: Box::new(Sender(false)),
+            sink: Box::new(Closer(None)),
+        });
+        let classifier = Decider::unaware();
+        scenario.flows[0].transport = Transport::Outside { hosts, classifier };
+        agree(&scenario, 1).expect("the same");
+        let run = Simulation::new(&scenario, 1).run().expect("room");
+        assert_eq!(run.flows[0].closed.is_some(), closes);
+    }
 }

@@ -264,14 +264,18 @@ impl Sender {
         self.open_window();
     }
 
-    /// Returns whether a sender with these options, and perhaps a controller from outside, foresees
-    /// nothing: more than the left edge always needs attention.
-    pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
+    /// Returns two facts about a sender with these options, and perhaps a controller from outside:
+    /// whether it foresees nothing, because more than the left edge always needs attention; and
+    /// whether it has timers besides the retransmission timer.
+    pub(crate) fn alert_and_timed(
+        options: &Options,
+        outside: Option<&OutsideController>,
+    ) -> (bool, bool) {
         let random = Streams::new(0).stream("verdict", 0);
         let mut sender = Self::with_decider(options, outside, SenderDecider::unaware(), random);
         sender.handshaking = false;
         sender.settle();
-        sender.attention != Attention::Edge
+        (sender.attention != Attention::Edge, sender.has_timers)
     }
 
     /// Sets the number of segments that the application has produced so far. [`Options::segments`]
@@ -383,11 +387,6 @@ impl Sender {
     pub(crate) fn rests(&self, now: Time) -> bool {
         let holds_back = |meter: &MeteredPacer| meter.holds_back(now);
         self.meter.as_deref().is_some_and(holds_back)
-    }
-
-    /// Returns whether there are timers besides the retransmission timer.
-    pub(crate) fn has_timers(&self) -> bool {
-        self.has_timers
     }
 
     /// Returns the number of losses that are remembered.
