@@ -99,8 +99,9 @@ impl<T: Copy> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// Returns the fate of a packet of `size` bytes, if it is [known at once](EventLink::pass). The
-    /// owner must [take](Self::take) a packet that is [`Fate::Held`].
+    /// Returns the fate of a packet of `size` bytes, if it is [known at once](EventLink::pass): its
+    /// arrival or [`Fate::Held`], never a loss. The owner must [take](Self::take) a packet that is
+    /// held.
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
         self.link.pass(since, self.next_ticket(), size)

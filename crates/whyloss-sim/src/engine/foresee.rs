@@ -8,8 +8,8 @@ use crate::host::Source;
 use crate::host::tcp::{Ack, SackBlocks};
 use crate::observe::Observer;
 
-/// An acknowledgement that the source [foresees](crate::host::tcp::Sender::foresees). (Smaller than
-/// a parcel, so that it stays in registers.)
+/// An acknowledgement that the source may [foresee](crate::host::tcp::Sender::foresees). (Smaller
+/// than a parcel, so that it stays in registers.)
 pub(super) struct Foreseen {
     /// The time at which it reaches the source.
     pub(super) at: Time,
@@ -20,7 +20,7 @@ pub(super) struct Foreseen {
 }
 
 impl Foreseen {
-    /// Returns the acknowledgement in a parcel of this kind.
+    /// Returns the fields of a parcel that matter if it is an acknowledgement.
     #[inline]
     pub(super) fn of(parcel: &Parcel) -> Self {
         Self {
@@ -51,7 +51,8 @@ impl Ends {
         }
     }
 
-    /// Handles an answer that the source foresees, as of the time at which it will come.
+    /// Handles an answer that the source foresees, as of the time at which it will come. (The source
+    /// is not woken late: a greedy TCP that foresees has no pacer, so it has no gate.)
     #[inline(always)]
     pub(super) fn foreseen<O: Observer>(
         &mut self,

@@ -13,7 +13,7 @@
 //!
 //! A sender enters the first hop of a way in the step in which it sends. Each other hop is a
 //! *stop*, which a packet reaches by an event, or *fused*: marked `+` here, it is handled in the
-//! step of the hop before it. Consecutive links that are crossed in one step, in brackets, are one
+//! step of the hop before it. Consecutive links that are crossed as one entry, in brackets, are one
 //! hop. Ways with equal hops are stored once. With all shortcuts:
 //!
 //! ```text

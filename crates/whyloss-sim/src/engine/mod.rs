@@ -109,7 +109,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Uses the plain engine: one event per arrival and per deadline.
+    /// Uses the plain engine: one event per arrival, per deadline and per turn of a queue.
     ///
     /// Results are the same, except for [`Measurement::events`], and take several times as long.
     /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one

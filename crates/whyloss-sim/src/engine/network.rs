@@ -332,6 +332,7 @@ impl Network {
         if self.window.contains(when) {
             let count = &mut self.counts[index];
             count.lost.add(cause);
+            // A full queue loses a packet as it arrives, a channel after its transmission.
             if when > now {
                 count.corrupted_bytes += u64::from(size);
             }

@@ -16,7 +16,7 @@ use whyloss_link::Ecn;
 use crate::host::tcp::{Ack, SackBlocks, Segment};
 use crate::packet::{Packet, Payload};
 
-/// A packet in flight. (Passed by value, so that it stays in registers.)
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
     /// The time at which it is at its `hop`.
@@ -66,7 +66,7 @@ fn of_tfrc(data: &tfrc::Data) -> Option<u64> {
     fits.then(|| (rtt << ROUND_BITS | round) << 1 | u64::from(data.urgent))
 }
 
-/// The payloads that do not fit into parcels.
+/// The packets that do not fit into parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     kept: Vec<Packet>,
@@ -178,7 +178,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the packet and frees its slot in [`Aside`]. The packet has reached its end.
+    /// Returns the packet and frees its slot in [`Aside`]. The parcel must not be used again.
     #[inline(never)]
     pub(crate) fn unpack(self, aside: &mut Aside) -> Packet {
         let packet = self.open(aside);

@@ -57,9 +57,10 @@ impl Ends {
 
     /// Sends all that the source may send now, and sets its next deadline.
     ///
-    /// A packet at its sink may be answered and the answer foreseen, and the source then transmits
-    /// again. This does not go on without end: the data of a source that foresees answers has a
-    /// stop (`shortcuts/foresee.rs`), so it never reaches the sink in this step.
+    /// `now` lies ahead if the source has foreseen an acknowledgement. Such a source never calls
+    /// itself without end through an answer to its own packet: its data has a stop
+    /// (`shortcuts/foresee.rs`), so no packet reaches the sink in this step. A packet that it loses
+    /// at its first link is reported at once; its judge is asked nothing before `now`.
     #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
         if !self.flow.may_send(now, world.window, observer) {

@@ -1,8 +1,9 @@
 //! Losses, and the true causes of those that were computed ahead of time.
 //!
 //! As in the plain engine, a judge learns of a loss when the packet reaches the link that loses it,
-//! because a verdict may be asked for before. Until then, the cause waits here. Only the judge of a
-//! fused TFRC sink, which is itself ahead of time, learns of it at once (`shortcuts/sinks.rs`).
+//! because a verdict may be asked for before. Until then, the cause waits here. Only ends that are
+//! themselves ahead of time learn of it at once: the judge of a fused TFRC sink
+//! (`shortcuts/sinks.rs`), and a source whose own time has come (`transmit.rs`).
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,8 @@
 //! so on without end.)
 //!
 //! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No
-//! answer comes before this one, the timer expires later, and a true cause changes only the judge,
+//! answer comes before this one: the last link back keeps the order of its packets, so earlier
+//! answers have been taken, or are parked and forbid this. The timer expires later, and a true cause changes only the judge,
 //! which this acknowledgement does not ask. So the source does nothing in the meantime. Its
 //! segments become visible to others only at their stop, by an event, in their order.
 

@@ -1,4 +1,5 @@
-//! *Gate*: a source that paces its packets is woken late, when what it sends is at its first stop.
+//! *Gate*: a source that paces its packets is woken late, when what it sends is at its first stop,
+//! if that is a link.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
 //! *gate*, its first stop. One event at the gate serves both:
@@ -16,6 +17,8 @@
 //! behind that one, and only its queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
+//! Only this flow's packets enter them, and they do so in the order of their deadlines, so sending
+//! late finds the links in the state that they had.
 //! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
 //! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
 //! that have passed (`Ends::catch_up`). It does the same at the end of the run. A packet that the

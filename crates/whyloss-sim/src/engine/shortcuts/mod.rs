@@ -65,7 +65,8 @@
 //! - At equal times, links come before ends (`event_queue.rs`). So whatever reaches an end at the
 //!   time of its deadline comes before the deadline. An end therefore acts first on deadlines
 //!   *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
-//! - The cause of a loss that is worked out ahead of time stays in `truths.rs` until it is time.
+//! - The cause of a loss that is worked out ahead of time stays in `truths.rs` until it is time,
+//!   except for ends that are ahead of time themselves.
 //! - A busy link, which cannot answer at once (`turns.rs`), is worked out at its times. It is not
 //!   fused, and it feeds no fused link unless it is prompt. No sink or source that sends into it is
 //!   fused, and it is part of no branch.

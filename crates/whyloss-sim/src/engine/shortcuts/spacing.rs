@@ -15,7 +15,7 @@
 //!
 //! ```text
 //! behind a link       the distance before the link if packets never wait on it, otherwise their
-//!                     transmission time; unknown if the link is not even
+//!                     transmission time there; unknown if the link is not even
 //! behind a sink       the distance of its data behind the last link, if it answers at once
 //! at a merge          the distance of the data behind the root (`sinks.rs`)
 //! behind a source, or where several links meet    unknown

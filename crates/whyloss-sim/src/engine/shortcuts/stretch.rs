@@ -1,4 +1,4 @@
-//! *Stretch*: links one behind the other on which packets never wait are crossed in one step.
+//! *Stretch*: links one behind the other on which packets never wait are one entry of the table.
 //!
 //! **Idea.** Where packets come at least one transmission time apart, each finds the link idle and
 //! takes the same time to cross it. The link need not be asked.
@@ -7,7 +7,7 @@
 //! is in the way. Nothing observes links.
 //!
 //! **Proof.** By the claim of `spacing.rs`, the link would answer with the time at which the packet
-//! enters it plus its crossing. The link itself is not told when it is busy, so its own answers
+//! enters it plus its crossing. The link itself is not told of the packet, so its own answers
 //! would be wrong from then on. But it is never asked: the licence is the link's, so every way over
 //! it crosses it as part of a stretch.
 //!
