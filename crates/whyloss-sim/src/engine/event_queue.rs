@@ -11,9 +11,9 @@
 //! first, so the order of events never depends on the order in which they were set.
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
-//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root's place vacant: the next event
-//! to be set is mostly one of the same entity, which then takes that place with one walk down instead of
-//! two walks. Two events of one entity at one time do no harm: the second finds nothing to do.
+//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root's place vacant. Mostly, the next
+//! event to be set belongs to the same entity. It then takes that place with one walk down the
+//! heap, instead of two walks. A second event of one entity at the same time finds nothing to do.
 
 use whyloss::Time;
 

@@ -17,7 +17,7 @@
 //! | 4 | busy link | its next turn is now | packets leave it | [`Engine::turn`] |
 //! | 5 | source | its deadline is armed | it acts | [`Ends::wake_source`] |
 //! | 6 | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
-//! | 7 | any of rows 3 to 6 | none of these | none: an earlier event overtook it, or the source caught up | |
+//! | 7 | any of rows 3 to 6 | none of these | none: overtaken, or its source caught up | |
 //!
 //! # A packet's way
 //!

@@ -17,11 +17,15 @@
 //! (Without a stop, a segment would reach its sink in this step, its answer would be foreseen, and
 //! so on without end.)
 //!
-//! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer. No
-//! answer comes before this one: the last link back keeps the order of its packets, so earlier
-//! answers have been taken, or are parked and forbid this. The timer expires later, and a true cause changes only the judge,
-//! which this acknowledgement does not ask. So the source does nothing in the meantime. Its
-//! segments become visible to others only at their stop, by an event, in their order.
+//! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer.
+//!
+//! - No answer comes before this one, because the last link back keeps the order of its packets.
+//!   Earlier answers have been taken; one that is parked forbids to foresee this one.
+//! - The timer expires later.
+//! - A true cause changes only the judge, and this acknowledgement does not ask the judge.
+//!
+//! So the source does nothing in the meantime. Its segments become visible to others only at their
+//! stop, by an event, in their order.
 
 use super::Licences;
 use super::map::Map;
