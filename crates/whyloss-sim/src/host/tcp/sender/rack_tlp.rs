@@ -91,9 +91,8 @@ impl Sender {
         }
     }
 
-    /// Measures a round trip as [`Self::measure`] does, and returns that of the newest segment that
-    /// arrived, which left at `newest`. The echo's includes the time that the receiver delayed its
-    /// acknowledgement, and without a delay is no shorter.
+    /// Measures the round trip of the echo, for the timer. Returns that of the newest segment that
+    /// arrived, which left at `newest`: it does not include the receiver's delay.
     fn measure_by_time(&mut self, now: Time, ack: &Ack, newest: Option<Time>) -> Option<Duration> {
         let by_echo = self.measure(now, ack)?;
         let (RttSampling::EveryAck, Some(left)) = (self.rtt_sampling, newest) else {
