@@ -51,8 +51,8 @@ impl Ends {
         }
     }
 
-    /// Handles an answer that the source foresees, as of the time at which it will come. (The source
-    /// is not woken late: a greedy TCP that foresees has no pacer, so it has no gate.)
+    /// Handles an answer that the source foresees, as of the time at which it will come. Such a
+    /// source is never woken late: a TCP that foresees has no pacer, and so no gate.
     #[inline(always)]
     pub(super) fn foreseen<O: Observer>(
         &mut self,

@@ -60,7 +60,7 @@ impl Ends {
     /// case             acts at           packet is due    packet is
     /// woken in time    d + late = now    d + late         returned: it is there now
     /// caught up early  before d + late   d + late         parked: the deadline's event takes it
-    /// delayed          either            after d + late   parked: `put` sets an event if none is set
+    /// delayed          either            after d + late   parked, with an event if it is the first
     /// ```
     ///
     /// Earlier packets delay it in the queue of the first link. `now` is set if the current event

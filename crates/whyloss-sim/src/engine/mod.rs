@@ -22,7 +22,7 @@
 //! | *overtake* | set an event before one that is pending | `ends.rs` |
 //! | *gate* | the first stop of a flow's packets | `shortcuts/gate.rs` |
 //! | *late* | a paced source that is woken when its packet is at its gate | `late.rs` |
-//! | *catch up* | a late source acts as of its deadlines so far, before it hears of more | `late.rs` |
+//! | *catch up* | a late source acts as of its deadlines so far, before other news | `late.rs` |
 //! | *room* | the number of places for packets that may still be added | `network.rs` |
 
 mod busy;

@@ -156,8 +156,8 @@ impl Network {
         })
     }
 
-    /// Counts a packet that arrives at the end of a link, and returns it, due there. `fate` is never
-    /// [`Fate::Lost`].
+    /// Counts a packet that arrives at the end of a link, and returns it with its arrival time.
+    /// `fate` is never [`Fate::Lost`].
     fn settle_turned(
         &mut self,
         link: usize,
