@@ -1,17 +1,26 @@
 """Transfers by aioquic in virtual time, so that no figure depends on the machine.
 
-virtual_quic.py SECONDS LOSS FIRST LAST ALGORITHM...    prints the Mbit/s of servers that share a link, for each seed
-
-The table of docs/guides/python.md is `30 0.01 101 140` with each algorithm; the shares are `30 0 101 108` with `cubic cubic`
-and `cubic whyloss`.
+Prints the Mbit/s of servers that share a link, one for each algorithm, in a line for each seed. The table of
+docs/guides/python.md is `30 0.01 101 140` with each algorithm; the shares are `30 0 101 108` with `cubic cubic` and
+`cubic whyloss`.
 """
 
+import argparse
 import collections
 import datetime
 import heapq
 import itertools
 import random
-import sys
+
+if __name__ == "__main__":
+    # Before the imports, so that `--help` needs no aioquic.
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=float, help="duration of a transfer")
+    parser.add_argument("loss", type=float, help="share of packets that the channel loses, 0 to 1")
+    parser.add_argument("first", type=int, help="first seed")
+    parser.add_argument("last", type=int, help="last seed")
+    parser.add_argument("algorithms", nargs="+", metavar="ALGORITHM", help="congestion control of a server")
+    given = parser.parse_args()
 
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -130,7 +139,6 @@ def transfer(algorithms, *, loss, seed, seconds):
 
 
 if __name__ == "__main__":
-    seconds, loss, first, last = float(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    for seed in range(first, last + 1):
-        got = transfer(sys.argv[5:], loss=loss, seed=seed, seconds=seconds)
-        print(seed, *(f"{8e-6 * count / seconds:.2f}" for count in got), flush=True)
+    for seed in range(given.first, given.last + 1):
+        got = transfer(given.algorithms, loss=given.loss, seed=seed, seconds=given.seconds)
+        print(seed, *(f"{8e-6 * count / given.seconds:.2f}" for count in got), flush=True)
