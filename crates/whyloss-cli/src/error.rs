@@ -46,6 +46,13 @@ pub(crate) enum CliError {
         /// The papers that exist.
         known: Vec<String>,
     },
+    /// `whyloss reality` has no such table.
+    #[error("no table of `whyloss reality` is called `{name}`; there are {}", known.join(", "))]
+    UnknownTable {
+        name: String,
+        /// The tables that exist.
+        known: Vec<String>,
+    },
     /// A paper was named where an experiment was expected.
     #[error(
         "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
@@ -377,6 +384,7 @@ impl CliError {
             | Self::Unknown { .. }
             | Self::UnknownControl { .. }
             | Self::UnknownPaper { .. }
+            | Self::UnknownTable { .. }
             | Self::PaperNotExperiment(_)
             | Self::TooManyThreads { .. }
             | Self::TooManyValues { .. }

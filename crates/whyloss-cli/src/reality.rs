@@ -64,10 +64,9 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     let known = || TABLES.iter().map(|(id, _)| *id);
     for id in &args.tables {
         if !known().any(|known| known == id) {
-            return Err(CliError::Unknown {
-                kind: "table of reality",
+            return Err(CliError::UnknownTable {
                 name: id.clone(),
-                nearest: known().map(str::to_owned).collect(),
+                known: known().map(str::to_owned).collect(),
             });
         }
     }
