@@ -40,35 +40,25 @@ const EXIT_CODES: &str = "Exit codes: 0 success (a reproduced claim may still fa
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the names that other subcommands take: experiments, classifiers, controllers, policies,
-    /// schemes and recorded channels.
-    List(ListArgs),
-    /// Repeat experiments of papers, and print the simulated numbers next to the published ones.
-    Reproduce(ReproduceArgs),
-    /// Simulate a scenario file and print results for each flow and link.
+    /// Show which packets in a capture were lost, and why.
+    Diagnose(DiagnoseArgs),
+    /// Compare two runs, sweeps or diagnoses.
+    Compare(CompareArgs),
+    /// Fit a loss, rate or delay model to recordings, and print it as TOML for a scenario.
+    Fit(FitArgs),
+    /// Simulate a scenario file, and print results for each flow and link.
     Run(RunArgs),
-    /// Run a scenario over a grid of parameters and seeds, and save one row per run. Saved runs are
-    /// not repeated.
+    /// Simulate a scenario over a grid of parameters and seeds, and save one row per run. Saved runs
+    /// are not repeated.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
+    /// Repeat experiments of papers, and print the simulated numbers next to the published ones.
+    Reproduce(ReproduceArgs),
     /// Compare classifiers on random networks, relative to an oracle that knows every cause.
     Arena(ArenaArgs),
     /// Evaluate a scheme against RFC 9743, or search for the network where it harms CUBIC most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
-    /// Show which packets in a capture were lost, and why.
-    Diagnose(DiagnoseArgs),
-    /// Compare two runs, sweeps or diagnoses.
-    Compare(CompareArgs),
-    /// Fit a loss, rate or delay model to recordings and print it as TOML for a scenario.
-    Fit(FitArgs),
-    /// Measure CPU time per delivered packet in Whyloss, ns-2 and ns-3.
-    Bench(BenchArgs),
-    /// Runs one measurement of `bench` in its own process.
-    #[command(hide = true)]
-    BenchChild(ChildArgs),
-    /// Compare simulations with ns-2, ns-3 and closed-form results.
-    Validate(ValidateArgs),
     /// Run a command behind an emulated link that logs why it lost each packet (Linux; root, except
     /// with --udp).
     #[cfg(target_os = "linux")]
@@ -76,24 +66,34 @@ pub(crate) enum Command {
     /// Send data to `whyloss recv` over TFRC, IFTP or RTP (Linux).
     #[cfg(target_os = "linux")]
     Send(SendArgs),
-    /// Receive data from `whyloss send` and report why each missing packet was lost (Linux).
+    /// Receive data from `whyloss send`, and report why each missing packet was lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
     /// Measure the kernel's TCP and real sockets over emulated links, and compare the results with
     /// simulations (Linux; root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
-    /// Load congestion controls that classify losses into this machine's kernel, and watch their
+    /// Load loss-classifying congestion controls into this machine's kernel, and watch their
     /// verdicts (Linux; root).
     Kernel(KernelArgs),
-    /// Prepares a namespace for `link` and starts its command.
-    #[cfg(target_os = "linux")]
-    #[command(hide = true)]
-    LinkInit(InitArgs),
+    /// Measure CPU time per delivered packet in Whyloss, ns-2 and ns-3.
+    Bench(BenchArgs),
+    /// Compare simulations with ns-2, ns-3 and closed-form results.
+    Validate(ValidateArgs),
+    /// List the names that other subcommands take: experiments, classifiers, controllers, policies,
+    /// schemes and recorded channels.
+    List(ListArgs),
     /// Print the JSON Schema of scenario files, which editors use to complete and check them.
     Schema,
     /// Print a shell completion script.
     Completions(CompletionsArgs),
     /// Print the man page.
     Man,
+    /// Runs one measurement of `bench` in its own process.
+    #[command(hide = true)]
+    BenchChild(ChildArgs),
+    /// Prepares a namespace for `link` and starts its command.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    LinkInit(InitArgs),
 }

@@ -51,7 +51,8 @@ const HELP: &str = "Each difference between two means is compared with a margin 
     equivalent if the 90 % interval of their difference lies inside the margin, different if it lies outside, and undecided \
     otherwise.\n\n\
     Simulators: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
-    ns3`; used only by `ns-3-wheel`).";
+    ns3`; used only by `ns-3-wheel`).\n\n\
+    Example: whyloss validate --quick --out validation";
 
 /// A simulator, or formulas, to compare with.
 #[derive(Clone, Copy, Debug, ValueEnum)]

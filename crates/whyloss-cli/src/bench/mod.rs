@@ -34,6 +34,7 @@ use crate::error::CliError;
 use crate::progress::Bar;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: whyloss bench --quick --workload one-flow")]
 pub(crate) struct BenchArgs {
     /// Workload to measure; may be repeated [default: all].
     #[arg(long = "workload", value_enum, value_name = "NAME")]
