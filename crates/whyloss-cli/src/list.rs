@@ -125,7 +125,7 @@ fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
         ),
         ("controllers (of TCP flows)", rows(registry.controllers())),
         (
-            "policies about losses called wireless (of TCP flows)",
+            "policies for losses called wireless (of TCP flows)",
             rows(policy::REGISTRY.iter().map(Line::from)),
         ),
         (
@@ -145,7 +145,7 @@ fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
             fitted(recorded::channels()),
         ),
         (
-            "laws of rates fitted to recordings (of links, as `recorded:NAME`)",
+            "models of rates fitted to recordings (of links, as `recorded:NAME`)",
             fitted(recorded::rates()),
         ),
     ]

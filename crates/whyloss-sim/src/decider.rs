@@ -320,7 +320,7 @@ pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family
     references: &[
         Entry::new(
             ("oracle", "Oracle"),
-            "is told the true cause of each packet (\"omniscient\")",
+            "knows the true cause of each packet (\"omniscient\")",
             "Cen, Cosman & Voelker, MMCN 2002, section 3",
             &[],
             |_| Ok(Decider::Oracle(())),
@@ -346,19 +346,19 @@ pub static SENDERS: Family<sender::Classifier, Lookup, OutsideSender> = Family {
     references: &[
         Entry::new(
             ("oracle", "Oracle"),
-            "is told the true cause (\"ideal\")",
+            "knows the true cause (\"ideal\")",
             "Martignon & Fratta 2005, section 5.1; Milenkoski & Stojcevska 2010, section 4",
             &[
                 Parameter::whole(
                     0,
                     0,
                     2,
-                    "whose cause: 0 any packet of the window, 1 the first one lost, 2 the one before it",
+                    "packet whose cause counts: 0 any of the window, 1 the first lost one, 2 the one before it",
                 )
                 .named("of"),
                 Parameter::switch(
                     false,
-                    "whether a packet once corrupted counts as corrupted ever after",
+                    "whether a packet that was corrupted once always counts as corrupted",
                 )
                 .named("remembers"),
                 Parameter::switch(

@@ -66,22 +66,22 @@ registry! {
         "keep", "Keep", "the loss is repaired, and the controller does not hear of it",
         "Milenkoski & Stojcevska 2010, section 4", () => WirelessPolicy::Keep;
 
-        "keep-window", "Keep window", "the window stays, what else the algorithm does at a loss is done",
+        "keep-window", "Keep window", "the window stays, but the controller updates the rest of its state",
         "Milenkoski & Stojcevska 2010, section 8; Le & Hong 2006, section 3.2", () => WirelessPolicy::KeepWindow;
 
-        "as-congestion", "As congestion", "what the controller does at a loss by congestion",
+        "as-congestion", "As congestion", "as at a congestion loss",
         "Jacobson, SIGCOMM 1988", () => WirelessPolicy::AsCongestion;
 
         "flight-size", "Flight size", "window and ssthresh become the data in flight (NewReno-LP)",
         "Martignon & Fratta 2005, section 2", () => WirelessPolicy::FlightSize;
 
-        "percent", "Percent", "the window shrinks to so many percent",
+        "percent", "Percent", "the window shrinks to a given percentage",
         "Fu & Liew, IEEE JSAC 21(2), 2003: 80",
         (percent = whole(80, 1, 100, "percent of the window that remain"))
         => WirelessPolicy::Percent(percent as u8);
 
         "keep-unless-queued", "Keep unless queued",
-        "as congestion while the round-trip time is far above its smallest, else keep",
+        "as congestion while the round-trip time is far above its lowest, otherwise keep",
         "after Papadimitriou et al. 2010",
         (percent = whole(50, 1, 10_000, "percent of RTT_min by which RTT may exceed it"))
         => WirelessPolicy::KeepUnlessQueued(percent as u16);

@@ -24,8 +24,9 @@ const DELAY_BEFORE_GAP: Parameter = switch(
     "whether the delay of the packet before the gap is compared, or of the one after it",
 );
 const UPPER: &str = "c of the upper bound (n+c)·T_min";
-const LOCK_SECONDS: &str = "a base scheme is kept for so many seconds …";
-const LOCK_PACKETS: &str = "… or so many packets, whichever comes first";
+const LOCK_SECONDS: &str =
+    "seconds for which the hybrid keeps a base scheme, unless lock_packets arrive first";
+const LOCK_PACKETS: &str = "packets for which the hybrid keeps a base scheme";
 
 macro_rules! dispatch_receiver {
     ($enum:ident $variants:tt) => {
@@ -51,7 +52,7 @@ registry! {
         (upper = real(Biaz::BIAZ, 1.0, 10.0, UPPER), update_first = UPDATE_FIRST)
         => Biaz::new(upper).update_first(update_first != 0.0);
 
-        "mbiaz", "mBiaz", "Biaz with less patience",
+        "mbiaz", "mBiaz", "Biaz with a tighter upper bound",
         "Cen, Cosman & Voelker, MMCN 2002, section 3.1",
         (upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER), update_first = UPDATE_FIRST)
         => Biaz::new(upper).update_first(update_first != 0.0);
@@ -65,7 +66,7 @@ registry! {
         "Cen, Cosman & Voelker, MMCN 2002, section 3.2",
         (
             alpha = real(Spike::ALPHA, -1.0, 2.0, "share of the range of rott where a spike starts"),
-            beta = real(Spike::BETA, -1.0, 2.0, "share of the range of rott where it ends"),
+            beta = real(Spike::BETA, -1.0, 2.0, "share of the range of rott where a spike ends"),
             update_first = UPDATE_FIRST,
         )
         => Spike::new(alpha, beta).update_first(update_first != 0.0), where beta <= alpha;
@@ -74,17 +75,17 @@ registry! {
         "Tobe et al., LCN 2000",
         (
             start_ms = real(20.0, 0.0, 60_000.0, "ms above rott_min where a spike starts"),
-            end_ms = real(5.0, 0.0, 60_000.0, "ms above rott_min where it ends"),
+            end_ms = real(5.0, 0.0, 60_000.0, "ms above rott_min where a spike ends"),
             update_first = UPDATE_FIRST,
         )
         => Spike::tobe(millis(start_ms), millis(end_ms)).update_first(update_first != 0.0),
         where end_ms <= start_ms;
 
-        "zigzag", "ZigZag", "wireless if the delay is below its mean, the more losses the easier",
+        "zigzag", "ZigZag", "wireless if the delay is low compared with its mean and deviation",
         "Cen, Cosman & Voelker, MMCN 2002, section 3.3",
         (
             alpha = real(ZigZag::ALPHA, 0.0001, 0.5, "gain of rott_mean; rott_dev's is twice that"),
-            rott_dev_ms = real(0.0, 0.0, 60_000.0, "ms, what rott_dev starts with"),
+            rott_dev_ms = real(0.0, 0.0, 60_000.0, "initial rott_dev in ms"),
             delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
@@ -92,7 +93,7 @@ registry! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
-        "zbs", "ZBS", "ZigZag, mBiaz or Spike, by the spacing of packets",
+        "zbs", "ZBS", "chooses ZigZag, mBiaz or Spike by the spacing of packets",
         "Cen, Cosman & Voelker, MMCN 2002, section 7.1",
         (
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
@@ -105,7 +106,7 @@ registry! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
-        "zbs2", "ZBS2", "ZBS with ZigZag for Spike where the delay hardly varies",
+        "zbs2", "ZBS2", "ZBS with ZigZag instead of Spike if the delay hardly varies",
         "Cen, Cosman & Voelker, MMCN 2002, section 7.2",
         (
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
@@ -118,7 +119,7 @@ registry! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
-        "zbs3", "ZBS3", "Spike where queues are empty, ZigZag where the delay hardly varies, else ZBS",
+        "zbs3", "ZBS3", "Spike if queues are empty, ZigZag if the delay hardly varies, otherwise ZBS",
         "Cen, Cosman & Voelker, MMCN 2002, section 7.3",
         (
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
@@ -131,7 +132,7 @@ registry! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
-        "zbs-2003", "ZBS (2003)", "Spike where queues are empty, else by the spacing of packets; no lock",
+        "zbs-2003", "ZBS (2003)", "Spike if queues are empty, otherwise a choice by the spacing of packets; no lock",
         "Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003, after two public ports",
         (
             upper = real(Biaz::MBIAZ_2003, 1.0, 10.0, UPPER),
@@ -144,12 +145,12 @@ registry! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
-        "trees", "Trees", "sixty small trees over timing and delay, grown on networks drawn at random",
+        "trees", "Trees", "sixty small decision trees over timing and delay, trained on random networks",
         "this project, docs/evidence/classifier.md",
-        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
+        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds above which a loss is called congestion"))
         => Trees::new(threshold);
 
-        "unaware", "Unaware", "always congestion, as transports without a classifier",
+        "unaware", "Unaware", "always congestion, like a transport without a classifier",
         "Cen, Cosman & Voelker, MMCN 2002, section 3",
         ()
         => Unaware;

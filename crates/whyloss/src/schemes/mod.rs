@@ -230,47 +230,47 @@ fn cubic(classifier: impl Into<Classifier>) -> Scheme {
 
 /// The schemes that need no knowledge of true causes, under their names in the literature.
 pub static REGISTRY: &[Entry] = entries!(Scheme {
-    "newreno", "NewReno", "Reno's window, every loss congestion; goes with NewReno's recovery",
+    "newreno", "NewReno", "Reno's window; every loss counts as congestion; for use with NewReno's recovery",
     "RFC 5681, RFC 6582", () => newreno();
 
     "newreno-lp", "NewReno-LP",
-    "NewReno that takes a loss for wireless while the Vegas predictor sees no queue: the window becomes FlightSize",
+    "NewReno that sets its window to FlightSize at a loss while the Vegas predictor sees no queue",
     "Martignon & Fratta 2005, section 2", () => newreno_lp::scheme();
 
     "westwood", "Westwood",
-    "at a loss, what the acknowledgements' rate fills; goes with Reno's recovery",
+    "sets the window to the estimated bandwidth-delay product at a loss; for use with Reno's recovery",
     "Casetti et al., MobiCom 2001; Milenkoski & Stojcevska 2010, section 3.2", () => westwood::scheme();
 
     "westwood-ucla", "Westwood (UCLA)",
-    "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
+    "Westwood as in UCLA's ns-2 module, which divides its estimate at timeouts; for use with fast retransmit alone",
     "tcp-westwood.cc 1.3, 2002; Milenkoski & Stojcevska 2010, section 3.2", () => westwood::ucla();
 
     "westwood-ucla-nr", "Westwood-NR (UCLA)",
-    "Westwood of UCLA's module for ns-2 that derives from NewReno; goes with NewReno's recovery",
+    "Westwood as in UCLA's ns-2 module that derives from NewReno; for use with NewReno's recovery",
     "tcp-w-nr.cc 1.2, 2001; Martignon & Fratta 2005, section 3", () => westwood::ucla_newreno();
 
-    "westwood-nr", "Westwood-NR", "Westwood with ABSE's estimate; goes with NewReno's recovery",
+    "westwood-nr", "Westwood-NR", "Westwood with ABSE's estimate; for use with NewReno's recovery",
     "Wang et al., GLOBECOM 2002; Martignon & Fratta 2005, section 3", () => westwood_nr::scheme();
 
     "westwood-plus", "Westwood+",
-    "Westwood with one sample per round trip; goes with NewReno's recovery",
+    "Westwood with one sample per round trip; for use with NewReno's recovery",
     "Mascolo et al., CCR 34(2), 2004", () => westwood::plus();
 
     "tibet", "TIBET",
-    "Westwood with segment sizes and gaps filtered apart; goes with NewReno's recovery",
+    "Westwood that filters segment sizes and gaps separately; for use with NewReno's recovery",
     "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004", () => tibet::scheme();
 
     "balde", "BaLDE",
-    "the bandwidth by the receiver's stamps; the window stays where LDEA sees no incipient congestion",
+    "estimates bandwidth from the receiver's timestamps; keeps its window at a loss while LDEA sees no congestion",
     "Le & Hong, IEICE Trans. E89-B(4), 2006", () => balde::scheme();
 
-    "veno", "Veno", "half at a loss with three segments queued, four fifths with less",
+    "veno", "Veno", "halves at a loss with three segments queued, and keeps four fifths with fewer",
     "Fu & Liew, IEEE JSAC 21(2), 2003", () => veno::scheme();
 
-    "vegas", "Vegas", "one to three segments in the queues; goes with Vegas's recovery",
+    "vegas", "Vegas", "keeps one to three segments in the queue; for use with Vegas's recovery",
     "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => vegas::scheme();
 
-    "cubic", "CUBIC", "a cubic function of the time since the last loss, every loss congestion",
+    "cubic", "CUBIC", "grows by a cubic function of the time since the last loss; every loss counts as congestion",
     "RFC 9438", () => cubic(Unaware);
 
     "cubic-fqrtt", "CUBIC with fqRTT",
@@ -278,49 +278,49 @@ pub static REGISTRY: &[Entry] = entries!(Scheme {
     "quicly, issue 687, 2026", () => cubic(FqRtt::default());
 
     "cubic-trees", "CUBIC with trees",
-    "CUBIC that keeps its window at a loss that forty small trees call wireless",
+    "CUBIC that keeps its window at a loss that forty small decision trees call wireless",
     "this project, docs/evidence/classifier.md", () => cubic(Trees::default());
 
-    "bbr", "BBR version 3", "paces at the measured bandwidth; heeds losses above 2 %",
+    "bbr", "BBR version 3", "paces at the measured bandwidth; reacts to losses above 2 %",
     "draft-ietf-ccwg-bbr-06, 2026", () => unaware(ControllerKind::Bbr);
 
     "copa", "Copa",
-    "the rate that the queueing delay allows; heeds losses only beside flows that fill the queue",
+    "sets its rate by the queueing delay; reacts to losses only beside flows that fill the queue",
     "Arun & Balakrishnan, NSDI 2018", () => unaware(ControllerKind::Copa(CopaModes::Both));
 
-    "scream", "SCReAM", "a queueing delay of 0.1 to 0.4 s, for media; its window alone",
+    "scream", "SCReAM", "keeps a queueing delay of 0.1 to 0.4 s, for media; only the window",
     "RFC 8298, section 4.1.2", () => unaware(ControllerKind::Scream(ScreamTarget::Adapts));
 
     "whyloss", "Whyloss",
-    "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
+    "CUBIC that cuts its window only as far as a queue may have dropped the packet",
     "this project, docs/reference/scheme.md", () => whyloss::scheme();
 
     "whyloss-reno", "Whyloss over Reno",
-    "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
+    "Reno that cuts its window only as far as a queue may have dropped the packet",
     "this project, docs/reference/scheme.md", () => whyloss::reno();
 });
 
 /// The ideal schemes, which need the true cause of each loss.
 pub static IDEAL: &[Entry<Lookup>] = entries!(Scheme<Lookup> {
-    "newreno-ideal-lp", "NewReno-Ideal-LP", "NewReno-LP that is told the truth",
+    "newreno-ideal-lp", "NewReno-Ideal-LP", "NewReno-LP that knows the true causes",
     "Martignon & Fratta 2005, section 5.1", () => newreno_lp::ideal();
 
     "newreno-lda", "NewRenoLDA",
-    "NewReno that is told which losses are wireless, and keeps its window at them",
+    "NewReno that knows which losses are wireless, and keeps its window at them",
     "Milenkoski & Stojcevska 2010, section 4.1", () => ideal_lda::ideal(newreno());
 
     "westwood-lda", "WestwoodLDA",
-    "UCLA's Westwood that is told which losses are wireless, and keeps window and estimate at them",
+    "UCLA's Westwood that knows which losses are wireless, and keeps window and estimate at them",
     "Milenkoski & Stojcevska 2010, section 4.2", () => ideal_lda::ideal(westwood::ucla());
 
     "vegas-lda", "VegasLDA",
-    "Vegas that is told which losses are wireless, and keeps window and timeout at them",
+    "Vegas that knows which losses are wireless, and keeps window and timeout at them",
     "Milenkoski & Stojcevska 2010, section 4.3", () => ideal_lda::ideal(vegas::scheme());
 });
 
 /// The schemes for IFTP senders: the rate control and its classifier.
 pub static IFTP: &[Entry<Classifier, Options>] = entries!(Scheme<Classifier, Options> {
-    "iftp", "IFTP", "a rate that emulates Reno's window, every loss congestion",
+    "iftp", "IFTP", "a rate that follows Reno's window; every loss counts as congestion",
     "ElAarag, Moedinger & Hogg 2008, section 4", () => iftp::scheme();
 
     "iftpv", "IFTPV",

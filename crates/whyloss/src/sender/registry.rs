@@ -17,12 +17,12 @@ use crate::registry::{real, switch, whole};
 use crate::{Cause, Duration, Time, dispatch};
 
 const ALPHA: &str = "segments of backlog up to which the network is not congested";
-const BETA: &str = "segments of backlog from which on it is congested";
+const BETA: &str = "segments of backlog from which the network is congested";
 const RTT: &str =
-    "round-trip time: 0 last sample, 1 smoothed with gain 1/8, 2 smallest of the last round trip";
+    "round-trip time: 0 last sample, 1 smoothed with gain 1/8, 2 lowest of the last round trip";
 const AT_LOSSES: &str = "whether it is evaluated at losses, not at each round-trip time";
 const FLIGHT: &str = "whether the data in flight counts, not the congestion window";
-const TICK: &str = "ms, the tick of the clock that measures round trips; 0 is an exact clock";
+const TICK: &str = "tick in ms of the clock that measures round trips; 0 is an exact clock";
 const CONGESTED: &str = "whether the network counts as congested until a round-trip time is known";
 const TIMEOUTS: &str = "whether timeouts are classified; if not, they are congestion";
 
@@ -49,7 +49,7 @@ any! {
 registry! {
     /// Lists every sender classifier.
     Classifier {
-        "vegas", "Vegas predictor", "congestion while the window keeps a few segments waiting",
+        "vegas", "Vegas predictor", "congestion while a few of the flow's segments wait in the queue",
         "Martignon & Fratta 2005, section 2",
         (
             alpha = real(Vegas::ALPHA, 0.0, 1000.0, ALPHA),
@@ -70,7 +70,7 @@ registry! {
             .timeouts(timeouts != 0.0),
         where alpha <= beta;
 
-        "ldea", "LDEA", "the Vegas predictor as TCP BaLDE has it",
+        "ldea", "LDEA", "the Vegas predictor as used in TCP BaLDE",
         "Le & Hong 2006, section 2",
         (
             alpha = real(Vegas::ALPHA, 0.0, 1000.0, ALPHA),
@@ -89,7 +89,7 @@ registry! {
             .timeouts(timeouts != 0.0),
         where alpha <= beta;
 
-        "veno", "Veno", "congestion if the window keeps a few segments waiting when the loss is found",
+        "veno", "Veno", "congestion if a few of the flow's segments wait in the queue when the loss is detected",
         "Fu & Liew, IEEE JSAC 21(2), 2003",
         (
             beta = real(Veno::BETA, 0.0, 1000.0, BETA),
@@ -118,7 +118,7 @@ registry! {
         (threshold = real(Gradient::NDG, -1000.0, 1000.0, "a gradient above it is congestion"))
         => Gradient::delay(threshold);
 
-        "ntg", "NTG", "congestion if a wider window brought little throughput (Tri-S)",
+        "ntg", "NTG", "congestion if a wider window added little throughput (Tri-S)",
         "Wang & Crowcroft 1991, after Biaz & Vaidya 1998, from memory",
         (threshold = real(Gradient::NTG, -1000.0, 1000.0, "a gradient below it is congestion"))
         => Gradient::throughput(threshold);
@@ -127,7 +127,7 @@ registry! {
         "quicly, issue 687, 2026",
         (
             guard_ms = real(
-                5.0, 0.0, 60_000.0, "ms above the smallest round-trip time that always mean congestion"
+                5.0, 0.0, 60_000.0, "ms above the lowest round-trip time that always mean congestion"
             ),
             first_variation = real(
                 FqRtt::FIRST_VARIATION, 0.0, 1.0, "variation after the first sample, as a share of it"
@@ -150,12 +150,12 @@ registry! {
         (rounds = real(Episode::ROUNDS, 0.0, 1000.0, "round trips that a short episode stays below"))
         => Episode::new(rounds);
 
-        "trees", "Trees", "forty small trees over delay, timing and losses, grown on networks drawn at random",
+        "trees", "Trees", "forty small decision trees over delay, timing and losses, trained on random networks",
         "this project, docs/evidence/classifier.md",
-        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
+        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds above which a loss is called congestion"))
         => Trees::new(threshold);
 
-        "unaware", "Unaware", "always congestion, as transports without a classifier",
+        "unaware", "Unaware", "always congestion, like a transport without a classifier",
         "Jacobson, SIGCOMM 1988",
         ()
         => Unaware;
