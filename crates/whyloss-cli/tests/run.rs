@@ -243,6 +243,23 @@ fn traces_and_captures_are_written_below_each_seed() {
     }
 }
 
+/// A controller that weighs causes itself gives no verdicts, so there is nothing to score.
+#[test]
+fn only_schemes_with_a_classifier_are_scored() {
+    let codel = scenario("codel-radio.toml");
+    for (scheme, is_scored) in [("cubic-trees", true), ("whyloss", false)] {
+        let scheme = format!("flow.bulk.scheme={scheme}");
+        let lossy = "link.radio.channel.loss=0.01";
+        let mut arguments = vec![codel.as_str(), "--format", "json"];
+        arguments.extend(["--set", "duration=30 s", "--set", &scheme, "--set", lossy]);
+        let results: Value = serde_json::from_str(&stdout(&run(&arguments))).expect("JSON");
+        for flow in [&results["flows"][0], &results["total"]] {
+            assert!(flow["lost"]["wireless"].as_u64() > Some(0), "{scheme}");
+            assert_eq!(flow["mw"].is_number(), is_scored, "{scheme}");
+        }
+    }
+}
+
 /// A TCP flow's classifier decides at the sender: its verdicts are in the table, and their counts
 /// agree.
 #[test]

@@ -209,6 +209,23 @@ impl Transport {
             | Self::Rtp { .. } => false,
         }
     }
+
+    /// Returns whether the controller weighs the causes of losses itself, so that the flow has no
+    /// verdicts to score.
+    pub fn ignores_verdicts(&self) -> bool {
+        match self {
+            Self::Tcp {
+                options,
+                controller: None,
+                ..
+            } => options.controller.kind.ignores_verdicts(),
+            Self::Quic { options, .. } => match options.controller {
+                quic::Controller::Ours(spec) => spec.kind.ignores_verdicts(),
+                quic::Controller::Own(_) => false,
+            },
+            _ => false,
+        }
+    }
 }
 
 impl Scenario {

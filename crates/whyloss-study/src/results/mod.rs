@@ -5,6 +5,8 @@
 //! and [`json`] writes them. [`Metric`]s have the same keys in the command's output, in sweeps and
 //! in Python.
 
+use std::borrow::Cow;
+
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
 use whyloss_sim::{
@@ -265,7 +267,7 @@ impl Seed {
 
     /// Returns the values of a run of this scenario.
     pub fn of(scenario: &Scenario, run: &Run) -> Self {
-        let measured = &run.measurement;
+        let measured = &*scored(scenario, &run.measurement);
         let window = measured.window;
         let mut values = Vec::with_capacity(Self::size(scenario));
         push(&mut values, FLOW, &total(measured), window);
@@ -315,6 +317,18 @@ impl Seed {
             values: values.into(),
         }
     }
+}
+
+/// Drops the verdicts of flows whose controller weighs causes itself: they would all be wrong.
+fn scored<'m>(scenario: &Scenario, measured: &'m Measurement) -> Cow<'m, Measurement> {
+    let mut measured = Cow::Borrowed(measured);
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        if flow.transport.ignores_verdicts() {
+            let counts = &mut measured.to_mut().flows[index].counts;
+            (counts.packets, counts.gaps) = Default::default();
+        }
+    }
+    measured
 }
 
 fn push<T>(values: &mut Vec<Value>, list: Metrics<T>, of: &T, window: Duration) {

@@ -248,6 +248,12 @@ impl ControllerKind {
         }
     }
 
+    /// Returns whether the controller weighs the causes of losses itself and ignores verdicts.
+    #[must_use]
+    pub const fn ignores_verdicts(self) -> bool {
+        matches!(self, Self::Whyloss(_))
+    }
+
     /// Creates the controller in its initial state.
     pub fn build(&self, start: &Start) -> AnyController {
         match *self {
