@@ -1,5 +1,5 @@
-//! Defines a controller (AIMD with other numbers), runs the property tests on it, and combines it
-//! with any policy and classifier.
+//! Defines a controller, runs the property tests on it, and combines it with any policy and
+//! classifier. The controller is AIMD with an increase of two segments and a factor of 4/5.
 //!
 //! `cargo run -p whyloss --example controller`
 
@@ -10,7 +10,7 @@ use whyloss::schemes::{CongestionControl, NeedsRateSamples};
 use whyloss::sender::fq_rtt::FqRtt;
 use whyloss::{Cause, Duration, Time, testing};
 
-/// Two segments more per round trip, four fifths at a loss.
+/// Grows the window by two segments per round trip, and keeps four fifths of it at a loss.
 struct Aimd {
     cwnd: u64,
     ssthresh: u64,
@@ -83,7 +83,7 @@ fn main() -> Result<(), NeedsRateSamples> {
     let start = Start::new(1200);
     let aimd = UnderPolicy::new(Aimd::new(&start), WirelessPolicy::Keep);
     let mut control = CongestionControl::new(FqRtt::default(), aimd)?;
-    // A path of 50 ms without a queue, then one whose queue is full, then the empty one again.
+    // The queue of a path of 50 ms is empty for two seconds, then full, then empty again.
     for (second, rtt_ms) in [(0, 50), (1, 50), (2, 150), (3, 150), (4, 50), (5, 50)] {
         let now = Time::from_nanos(second * 1_000_000_000);
         let rtt = Some(Duration::from_millis(rtt_ms));

@@ -1,4 +1,5 @@
-//! Sends numbered packets over 10 Mbit/s and 50 ms; a radio loses one packet in a given number.
+//! Sends numbered packets over a link of 10 Mbit/s and 50 ms, on which a radio loses one packet in
+//! a given number.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -17,13 +18,14 @@ const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Runs a connection for `seconds`. Returns the percentage of the link used, and loss events.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
-    // When the link is free, when a packet may leave; what comes back when, `None` if lost.
+    // `free`: the time at which the link is idle. `departure`: the time of the next paced packet.
+    // `under_way`: each packet with the arrival time of its acknowledgement, `None` if it is lost.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
     let (mut number, mut delivered, mut causes) = (0, 0, [0, 0]);
     let size = u64::from(PACKET);
     while now < Time::from_nanos(seconds * 1_000_000_000) {
-        // Everything that window and pace allow leaves.
+        // Send all packets that the window and the pacing rate allow.
         let open = connection.in_flight() + size <= connection.window();
         if open && departure <= now {
             connection.on_packet_sent(number, size, now, false);
@@ -39,7 +41,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
             }
             continue;
         }
-        // Nothing happens until the next acknowledgement, or until the pace allows another packet.
+        // Advance to the next acknowledgement, or to the next paced packet if it comes first.
         let mut coming = under_way.iter().enumerate();
         let next = coming.find_map(|(index, &(number, at))| Some((index, number, at?)));
         match next {
@@ -49,7 +51,8 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
                 connection.on_packets_acked([acked], now);
                 under_way.remove(index);
                 delivered += 1;
-                // Three packets behind a gap mean that it was lost.
+                // A packet is lost once a packet at least three numbers later is acknowledged (RFC
+                // 9002 §6.1.1).
                 let gone = under_way.iter().take_while(|packet| packet.0 + 3 <= acked);
                 let gone: Vec<u64> = gone.map(|packet| packet.0).collect();
                 under_way.drain(..gone.len());

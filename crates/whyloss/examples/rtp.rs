@@ -20,7 +20,7 @@ fn main() {
         let arrival = Arrival::new(packet.sequence.into(), sent, received, packet.size);
         tracker.on_packet(&arrival, told);
     }
-    // The stream ends with packet 65 899, as its sender may say.
+    // The sender may announce its last packet, here 65 899.
     tracker.finish(Some(65_900 - 65_536), Time::MAX, told);
 }
 
@@ -34,9 +34,9 @@ struct Packet {
     size: u32,
 }
 
-/// Returns a call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first
-/// the radio loses some while nothing waits; from the sixth second on a queue fills until it drops
-/// some.
+/// Returns a call of ten seconds with a packet every 20 ms, whose sequence numbers wrap around. At
+/// first the radio loses packets while the queue is empty. From the sixth second on, a queue fills
+/// until it drops packets.
 fn capture() -> impl Iterator<Item = Packet> {
     let lost_on_the_air = |k: u32| matches!(k, 111 | 180 | 181 | 240);
     let dropped = |k: u32| k > 300 && k % 40 > 30 && k.is_multiple_of(3);

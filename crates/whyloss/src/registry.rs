@@ -38,7 +38,7 @@ pub struct Entry<C> {
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
-/// A parameter of something that is built by name.
+/// A parameter of an algorithm that is built by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {

@@ -8,7 +8,7 @@
 
 use crate::Time;
 
-/// A clock that is read through stamps of a few bits.
+/// Converts the short stamps of one sender, which wrap around, to times.
 ///
 /// ```
 /// use whyloss::Duration;

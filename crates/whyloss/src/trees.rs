@@ -1,4 +1,5 @@
-//! Decision trees and helpers for their signals, shared by the receiver and sender classifiers.
+//! Evaluates decision trees, and maintains extrema and classes of delays for their signals; shared
+//! by the receiver and sender classifiers.
 //!
 //! Real numbers are only added, multiplied and divided, so results are identical on every machine.
 

@@ -24,7 +24,7 @@ fn every_controller_fills_a_clean_link() {
     }
 }
 
-/// One packet in 100 is lost on the air, and the queue holds twice the path's packets.
+/// The radio loses one packet in 100, and the queue holds twice as many packets as the path.
 #[test]
 fn what_is_told_apart_keeps_the_link_busy() {
     let of = |classifier| {
@@ -76,7 +76,7 @@ fn a_window_by_hand() {
     assert_eq!(connection.on_packets_lost([5], ms(105)), None);
     connection.on_spurious(ms(106));
     assert_eq!(connection.window(), 11_000);
-    // Packets that are settled, unknown or out of order do nothing.
+    // Settled, unknown and out-of-order numbers have no effect.
     connection.on_packets_acked([0, 1, 5, 99], ms(107));
     connection.on_packet_sent(3, 1000, ms(107), false);
     assert_eq!(
@@ -94,7 +94,7 @@ fn marks_and_timeouts_by_hand() {
         (connection.window(), connection.last_verdict()),
         (4_500, None)
     );
-    // Once per recovery period.
+    // Marks count once per recovery period.
     connection.on_ecn_ce(ms(101));
     assert_eq!(connection.window(), 4_500);
     let verdict = connection.on_timeout(ms(1_100));
@@ -233,7 +233,7 @@ proptest! {
             let back = |by: u64| next.saturating_sub(by);
             match kind {
                 0..=2 => {
-                    // At times a gap, a number once more, or one from before.
+                    // Sometimes a gap, a repeated number, or an earlier one.
                     let number = match b {
                         0 => a,
                         1 => next,

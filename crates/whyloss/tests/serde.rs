@@ -1,4 +1,4 @@
-//! The feature `serde` reads back what it wrote, in words that a reader would guess.
+//! Checks that the feature `serde` reads back what it wrote, under names that a reader can guess.
 //!
 //! `cargo test -p whyloss --features serde --test serde`
 
@@ -9,7 +9,7 @@ use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::receiver::Arrival;
 use whyloss::{Cause, Confusion, Duration, Time, iftp, policy, tfrc};
 
-/// The JSON of a value, once it is known that reading that gives a value with the same JSON.
+/// Returns the JSON of a value, after checking that reading it back gives the same JSON.
 fn there_and_back<T: Serialize + DeserializeOwned>(value: &T) -> String {
     let text = serde_json::to_string(value).expect("it can be written");
     let again: T = serde_json::from_str(&text).expect("what was written can be read");

@@ -18,8 +18,8 @@
 //! The paper's text was not available. ε, β, T_k and τ_k are as a later paper quotes them
 //! (SCITEPRESS 2004, paper 13988, section 2.1); N and the span of U_max are from memory and need
 //! verification. Our choice: data counts as if it had arrived evenly since the previous
-//! acknowledgement, so intervals that end between two acknowledgements are not biased. At most 30
-//! points in time are kept per round trip, and data counts as even between them.
+//! acknowledgement, so intervals that end between two acknowledgements are not biased. The history
+//! keeps at most 30 points in time per round trip and interpolates between them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -33,6 +33,9 @@ const N: usize = 10;
 
 /// Adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002): Westwood's estimate with an
 /// interval and a filter that adapt to congestion.
+///
+/// Each sample is the rate over the last T = RTT·(cwnd − Th·RTT_min)/cwnd, with Th the throughput in
+/// bytes/s. The filter's time constant grows from RTT to 11·RTT with the variation of the samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Abse {
     count: AckedCount,
@@ -128,7 +131,7 @@ const POINTS: usize = 32;
 /// The number of parts into which the points divide a round trip.
 const POINTS_PER_RTT: f64 = 30.0;
 
-/// The number of bytes acknowledged over time, for the last round trip or so.
+/// The number of bytes acknowledged over time, for about the last round trip.
 #[derive(Clone, Debug, PartialEq)]
 struct History {
     /// The points in time with the bytes acknowledged by then, the oldest first from index `oldest`
@@ -153,9 +156,9 @@ impl Default for History {
 }
 
 impl History {
-    /// Records `bytes` acknowledged at `now`; the previous time becomes a point if it is `apart`
-    /// seconds from the latest one. Returns the seconds since then. The first call has no previous
-    /// time.
+    /// Records `bytes` acknowledged at `now` and returns the seconds since the previous call; 0 for
+    /// the first. The previous time becomes a point if it is at least `apart` seconds after the
+    /// latest point.
     fn push(&mut self, now: Time, bytes: u64, apart: f64) -> f64 {
         if self.known == 0 {
             self.points[0] = (now, 0);

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn duplicates_are_not_counted_again() {
-        // One of five lost: four duplicates, then everything at once; one segment of it is new.
+        // One of five segments is lost: four duplicates, then one acknowledgement of all five, of
+        // which one segment is new.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 5000, 1000]),
             [1000, 1000, 1000, 1000, 1000, 1000]

@@ -382,8 +382,8 @@ mod tests {
             path.on_acked(ms(580), packet);
         }
         let sample = path.sample(ms(580)).unwrap();
-        // The flight began with nothing in flight, at 210 ms: 370 ms from there to the
-        // acknowledgement, 270 to send.
+        // The flight began at 210 ms with nothing in flight. Sending took 270 ms, and the
+        // acknowledgement came 370 ms after the beginning.
         assert_eq!(
             sample.delivery_rate,
             Some(Rate::from_bps(10_000 * 8000 / 370))
@@ -404,10 +404,10 @@ mod tests {
             (3000, 5000, true)
         );
         assert_eq!(path.on_lost(ms(9), &mut packets[4]), None);
-        // A spared loss is no longer in flight, and that is all.
+        // A spared loss only leaves the bytes in flight.
         path.on_spared_loss(&mut packets[5]);
         assert_eq!(path.in_flight(), 2000);
-        // The retransmission has seen nothing lost since it was sent.
+        // No packet was lost since the retransmission was sent.
         packets[1] = path.on_sent(ms(10), 1000, true);
         path.on_acked(ms(110), &mut packets[0]);
         let sample = path.sample(ms(110)).unwrap();
@@ -415,7 +415,8 @@ mod tests {
         path.on_acked(ms(115), &mut packets[1]);
         let sample = path.sample(ms(115)).unwrap();
         assert_eq!((sample.lost, sample.in_flight), (0, 1000));
-        // A packet that was given up arrives nevertheless: delivered, but it was not in flight.
+        // A packet that was marked as lost arrives after all: it is delivered, and was no longer in
+        // flight.
         path.on_acked(ms(116), &mut packets[4]);
         assert_eq!((path.in_flight(), path.delivered), (1000, 3000));
     }
@@ -459,7 +460,8 @@ mod tests {
             (sample.app_limited, sample.window_limited, sample.restarted)
         };
         assert_eq!(limits(0), (false, false, None));
-        // Marked with 1000 bytes delivered and none in flight: until more than those are delivered.
+        // The mark at 1000 delivered bytes with none in flight applies until more than 1000 are
+        // delivered.
         assert_eq!(limits(150), (true, false, Some(ms(150))));
         assert_eq!(limits(300), (false, false, None));
         let mut packets: Vec<_> = (0..4)

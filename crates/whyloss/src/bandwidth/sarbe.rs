@@ -46,6 +46,10 @@ pub enum DuplicateAcks {
 }
 
 /// SARBE (Le & Hong 2006): the rate at which the receiver sent acknowledgements, by its timestamps.
+///
+/// The sample is b = bytes acknowledged / difference of timestamps. Its weight in the mean is 1 −
+/// U/U_max, so samples count little while they vary much. U is the mean change between samples
+/// (gain 1/20), and U_max its largest of nine values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sarbe {
     duplicates: DuplicateAcks,

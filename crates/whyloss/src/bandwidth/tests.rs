@@ -28,7 +28,7 @@ pub(super) fn measured(ms: u64, acked: u64, rtt_ms: i64) -> AckEvent {
     }
 }
 
-/// Sent by the receiver at `ms` of its clock.
+/// Builds an acknowledgement that the receiver sends at `ms` on its clock.
 pub(super) fn stamped(ms: u64, acked: u64) -> AckEvent {
     AckEvent {
         receiver_stamp: Some(Time::from_nanos(ms * 1_000_000)),
@@ -36,12 +36,12 @@ pub(super) fn stamped(ms: u64, acked: u64) -> AckEvent {
     }
 }
 
-/// The estimate in bits per second.
+/// Returns the estimate in bits per second.
 pub(super) fn bps(estimator: &impl BandwidthEstimator) -> u64 {
     estimator.estimate().expect("an estimate").as_bps()
 }
 
-/// One of each kind. A new kind belongs here.
+/// Draws the specification of any estimator. Add each new kind here.
 pub(crate) fn specs() -> impl Strategy<Value = EstimatorSpec> {
     prop_oneof![
         Just(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK)),
@@ -70,9 +70,9 @@ impl Path {
         }
     }
 
-    /// `seconds` of segments, `apart` ns from one to the next at the receiver, whose
-    /// acknowledgements come back in bursts of `burst`, 50 µs apart; gives the estimates in bytes
-    /// per second after each burst.
+    /// Acknowledges segments that reach the receiver `apart` ns apart, for `seconds`. The
+    /// acknowledgements return in bursts of `burst`, 50 µs apart. Returns the estimate after each
+    /// burst, in bytes per second.
     fn run(&mut self, seconds: f64, apart: u64, burst: u64) -> std::vec::Vec<f64> {
         let bursts = (seconds * 1e9) as u64 / apart / burst;
         let rtt = Some(Duration::from_millis(100));
@@ -98,7 +98,7 @@ impl Path {
 }
 
 proptest! {
-    /// A constant rate is found, whatever it is. Westwood's timed filter needs many τ; the kernel's
+    /// Every estimator finds any constant rate. Westwood's timed filter needs many τ; the kernel's
     /// whole bytes per millisecond end up to 14 below (7 per filter, whose floor((7a + b)/8) rests
     /// at any a from b − 7 on), and up to one below for the sample itself.
     #[test]

@@ -47,6 +47,9 @@ impl Default for TibetFilter {
 
 /// TIBET (Capone, Fratta & Martignon 2004): the ratio of the mean segment size to the mean interval
 /// between acknowledgements, filtered by time.
+///
+/// b = L̄/T̄ in bytes/s, from means of bytes and of seconds per acknowledgement with weight a on the
+/// old value. Then Bw = (1 − e^(−T/T₀))·b + e^(−T/T₀)·Bw, T seconds after the previous sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tibet {
     keep: f64,
@@ -68,7 +71,7 @@ impl Tibet {
     /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(filter: TibetFilter, segment_size: u32) -> Self {
         Self {
-            // Short of 1, so that the averages move at all.
+            // Below 1; with 1, the averages would never change.
             keep: filter.keep.clamp(0.0, 1.0 - f64::EPSILON),
             time_constant: filter
                 .time_constant

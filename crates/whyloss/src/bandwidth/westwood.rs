@@ -86,6 +86,9 @@ const REMAINDER: Duration = Duration::from_millis(10);
 
 /// Westwood's estimate (Casetti et al. 2001): the rate of acknowledgements through a low-pass
 /// filter.
+///
+/// With the sample b = bytes/Δ, Δ seconds after the previous one, Bw = α·Bw + (1 − α)·(b + b_prev)/2.
+/// α is 19/21 for [`Gain::PerAck`], and (2τ − Δ)/(2τ + Δ) for [`Gain::Timed`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodFilter {
     gain: Gain,
@@ -156,7 +159,7 @@ impl WestwoodFilter {
             return (before, span);
         }
         let (decay, weight) = (f64::from(2 * m - 1), f64::from(2 * m + 1));
-        // The first still sees the last real sample.
+        // The first virtual sample still averages with the last real one.
         let first = (decay * before + self.sample) / weight;
         self.sample = 0.0;
         let later = libm::pow(decay / weight, (samples - 1) as f64);

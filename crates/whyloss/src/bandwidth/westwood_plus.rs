@@ -9,10 +9,10 @@
 //!     Bn_k = 7/8·Bn_(k−1) + 1/8·b,  Bw_k = 7/8·Bw_(k−1) + 1/8·Bn_k     Bn_1 = Bw_1 = b
 //! ```
 //!
-//! The acknowledgement that ends a round belongs to the next one, as in Linux; the first one only
-//! starts the clock. RTT is the last sample. [`Arithmetic::Kernel`] computes as Linux 2.6.22 and
-//! ns-2's `Agent/TCP/Linux`. RTT is smoothed, time has ticks of 1 ms, and rates are whole bytes per
-//! tick, rounded down at each step.
+//! The acknowledgement that ends a round counts in the next round, as in Linux. The first
+//! acknowledgement only starts the clock. RTT is the last sample. [`Arithmetic::Kernel`] computes
+//! as Linux 2.6.22 and ns-2's `Agent/TCP/Linux`. RTT is smoothed, time has ticks of 1 ms, and rates
+//! are whole bytes per tick, rounded down at each step.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -35,7 +35,9 @@ pub enum Arithmetic {
     Kernel,
 }
 
-/// Westwood+ (Grieco & Mascolo 2004): one sample per round trip, smoothed twice.
+/// Westwood+ (Grieco & Mascolo 2004): one sample per round trip, smoothed twice with gain 1/8.
+///
+/// A sample is the bytes acknowledged over at least a round trip and 50 ms, divided by that time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodPlus {
     arithmetic: Arithmetic,

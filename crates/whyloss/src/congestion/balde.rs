@@ -1,4 +1,4 @@
-//! BaLDE: Reno that knows the path's bandwidth (SARBE) and whether its queues fill (LDEA).
+//! BaLDE: Reno with a bandwidth estimate (SARBE) and a detector of filling queues (LDEA).
 //!
 //! Le & Hong, "TCP BaLDE for improving TCP performance over heterogeneous networks", IEICE Trans.
 //! Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7).
@@ -16,9 +16,9 @@
 //! initially uncongested. The paper's congestion loss is one at which LDEA sees incipient
 //! congestion: the classifier `ldea` with the policy
 //! [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take
-//! its place. LDEA in this file only ends slow start. Before the first estimate, oCwnd is half of
-//! FlightSize (RFC 5681 equation 4) after a loss, and slow start continues. The paper has no floor
-//! for oCwnd (BAL-4).
+//! its place. LDEA in this file only ends slow start. Before the first estimate, a loss sets oCwnd
+//! to half of FlightSize (RFC 5681 equation 4), and LDEA does not end slow start. The paper has no
+//! floor for oCwnd (BAL-4).
 
 use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
@@ -29,7 +29,7 @@ use crate::sender::vegas::Vegas;
 use crate::{Rate, Time};
 
 /// TCP BaLDE (Le & Hong 2006): Reno that sets ssthresh from SARBE's bandwidth estimate, and leaves
-/// slow start when the Vegas predictor sees congestion.
+/// slow start when the Vegas predictor sees congestion. [`crate::schemes::balde`] has the formula.
 #[derive(Clone, Debug)]
 pub struct Balde {
     window: Window,

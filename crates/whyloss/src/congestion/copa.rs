@@ -62,6 +62,10 @@ const LEAST: f64 = 2.0;
 
 /// Copa (Arun & Balakrishnan, NSDI 2018): a window that follows the rate allowed by the queueing
 /// delay. Round-trip times are in nanoseconds.
+///
+/// The target rate is λ = 1/(δ·d_q) segments per unit of time, with d_q the queueing delay. Each
+/// acknowledged segment moves the window by v/(δ·cwnd) segments towards it. The velocity v doubles
+/// while the direction stays the same. Packets are paced at 2·cwnd/RTT. Needs rate samples.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -298,7 +302,7 @@ mod tests {
     use crate::congestion::tests::{START, loss};
     use crate::{Duration, congestion::AnyController};
 
-    /// A connection whose acknowledgements are written by hand: of whole segments of 1000 bytes.
+    /// A connection whose acknowledgements the test chooses, in whole segments of 1000 bytes.
     struct Script {
         copa: Copa,
         now: Duration,
@@ -316,8 +320,8 @@ mod tests {
             }
         }
 
-        /// `later` ms later `segments` are acknowledged, with a round trip of `rtt` ms; `round`:
-        /// they end one.
+        /// Acknowledges `segments` segments `later` ms later, with a round trip of `rtt` ms;
+        /// `round` says whether they end a round trip. Returns cwnd in segments.
         fn ack(&mut self, later: i64, segments: u64, rtt: i64, round: bool) -> f64 {
             self.now += Duration::from_millis(later);
             self.delivered += 1000 * segments;

@@ -48,6 +48,10 @@ pub enum CubicDialect {
 
 /// CUBIC (RFC 9438): a window that is a cubic function of the time since the last reduction.
 /// Windows are in bytes, as real numbers, so that fractions of growth add up.
+///
+/// The window follows W(t) = 0.4·(t − K)³ + W_max segments, t seconds after the reduction. At time
+/// K it is back at W_max. A loss leaves 0.7 of FlightSize. On short paths, the window grows at
+/// least as fast as Reno's (§4.3).
 #[derive(Clone, Debug)]
 pub struct Cubic {
     dialect: CubicDialect,
@@ -110,8 +114,8 @@ impl Cubic {
         self.curve.epoch = Some(now);
     }
 
-    /// Handles the first acknowledgement of congestion avoidance. (Not inlined and last, since its
-    /// cube root would make every acknowledgement save registers.)
+    /// Handles the first acknowledgement of congestion avoidance. (Not inlined, because its cube
+    /// root would make every acknowledgement save registers.)
     #[cold]
     #[inline(never)]
     fn begin_to_avoid_congestion(&mut self, now: Time, acked: u64) {
@@ -123,7 +127,7 @@ impl Cubic {
     #[inline]
     fn avoid_congestion(&mut self, epoch: Time, now: Time, acked: u64) {
         let t = now.since(epoch);
-        // No more than a window's worth, as in window.rs.
+        // Count at most one window, as in window.rs.
         let acked = smaller(bytes(acked), self.cwnd);
         match self.dialect {
             CubicDialect::Rfc9438 => {
@@ -210,7 +214,7 @@ impl Controller for Cubic {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        // A loss has ended the epoch already; one that was spared does not.
+        // A loss has ended the epoch already, unless it was spared.
         if self.window() > at_most {
             self.set(at_most, self.ssthresh);
         }
@@ -302,14 +306,15 @@ mod tests {
         let mut cubic = after_loss();
         cubic.on_ack(&at(0.0, 1000));
         let before = cubic.curve.w_est;
-        // In no time W_cubic stays at 70: 0.5294 segments a window, with or without delayed acknowledgements.
+        // At t = 0, W_cubic stays at 70, so the window grows by 0.5294 segments per window, with or
+        // without delayed acknowledgements.
         for _ in 0..35 {
             cubic.on_ack(&at(0.0, 2000));
         }
         let grown = cubic.curve.w_est - before;
         assert!((grown - 1000.0 * 0.5294).abs() < 3.0, "{grown}");
         assert_eq!(cubic.window(), cubic.curve.w_est as u64);
-        // Once W_est is back where the loss was, a whole segment.
+        // Once W_est is back at the window of the loss, it grows by a whole segment.
         cubic.curve.w_est = 100_000.0;
         cubic.cwnd = 100_000.0;
         cubic.on_ack(&at(0.0, 2000));
@@ -371,7 +376,7 @@ mod tests {
         for cubic in [&mut cubic, &mut spared] {
             cubic.on_ack(&at(60.0, 1000));
         }
-        // As in convex_growth_is_bounded.
+        // The same numbers as in convex_growth_is_bounded.
         assert_eq!((cubic.window(), spared.window()), (70_507, 70_507));
     }
 

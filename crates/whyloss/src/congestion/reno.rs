@@ -29,7 +29,8 @@ pub enum Decrease {
 }
 
 /// Reno (RFC 5681): slow start, congestion avoidance, and half of FlightSize or of the window after
-/// a loss.
+/// a loss. [`Window`] grows by a segment per segment acknowledged in slow start, and by a segment
+/// per round trip above ssthresh. A timeout restarts from one segment.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,

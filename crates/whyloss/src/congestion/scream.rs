@@ -14,7 +14,7 @@
 //!
 //! target    0.1 s, or, if it adapts to flows that fill the queue:
 //!           t = mean of 2.5 s + standard deviation of 10 s; 1.5·t if more than 2 ‰ of the round trips have losses; t if the variance
-//!           is below 0.2·(0.1 s)²; else it shrinks: by half where t < 0.1 s, by a tenth where not; within 0.1 and 0.4 s
+//!           is below 0.2·(0.1 s)²; else it shrinks, by half if t < 0.1 s and by a tenth otherwise; within 0.1 and 0.4 s
 //! ```
 //!
 //! The RFC warns that a flow may mistake its own queue for another's. If nothing else limits the
@@ -30,8 +30,8 @@
 //! - Delays for the target are sampled every 50 ms, like those for the trend, in steps of 2 ms up
 //!   to 0.51 s. The RFC samples at each feedback, and leaves its interval open.
 //! - Losses delay fast increase as a steep trend does. The RFC names only the trend, which a queue
-//!   of about 20 ms never shows; fast increase would then resume at the next sample, and two
-//!   packets in five were lost.
+//!   of about 20 ms never shows. Fast increase would then resume at the next sample, and lose two
+//!   packets in five.
 //! - A round trip with losses enters their share with weight 1/100; the RFC leaves this open.
 //! - A timeout, which RTP lacks, restarts from one segment.
 
@@ -72,7 +72,11 @@ const SAMPLE: i64 = 50_000_000;
 const LOSSY: f64 = 0.002;
 const LOSS_WEIGHT: f64 = 0.01;
 
-/// SCReAM's window (RFC 8298): it keeps the queueing delay tolerable for media.
+/// SCReAM's window (RFC 8298 §4.1.2): keeps the queueing delay tolerable for media.
+///
+/// Each acknowledgement moves the window by (1 − qdelay/target)·acked·SMSS/cwnd bytes, where qdelay is
+/// the round-trip time above its minimum of ten minutes. A loss leaves 0.8 of the window, an ECN mark
+/// 0.9. Packets are paced at cwnd/SRTT. Needs rate samples and lost packets.
 #[derive(Clone, Debug)]
 pub struct Scream {
     segment_size: u32,
@@ -200,7 +204,7 @@ impl Scream {
         self.target = self.target.clamp(LOW, HIGH);
     }
 
-    /// Cuts the window to this share, unless it was in this round trip.
+    /// Cuts the window to the fraction `share`, unless it was already cut in this round trip.
     fn back_off(&mut self, now: Time, share: f64) {
         let round = i64::try_from(self.srtt).unwrap_or(i64::MAX);
         if self.cut.is_none_or(|cut| (now - cut).as_nanos() > round) {
@@ -343,7 +347,7 @@ mod tests {
     use crate::congestion::bbr::tests::{lost, sample};
     use crate::congestion::tests::{START, loss};
 
-    /// A connection whose acknowledgements are written by hand: of segments of 1000 bytes.
+    /// A connection whose acknowledgements the test chooses, in segments of 1000 bytes.
     struct Script {
         scream: Scream,
         now: Duration,
@@ -376,7 +380,8 @@ mod tests {
             self.scream.cwnd / 1000.0
         }
 
-        /// Out of fast increase, with a base of 100 ms and 100 segments in flight.
+        /// Returns a connection after fast increase, with a base delay of 100 ms and 100 segments
+        /// in flight.
         fn steady(segments: u64) -> Self {
             let mut script = Self::new(segments);
             script.ack(0, 1000, 100);
@@ -504,7 +509,7 @@ mod tests {
         script.ack(1, 1000, 300);
         script.ack(1, 1000, 300);
         is(script.scream.target(), 0.3);
-        // Nothing waits any more: 0.1 s at the least.
+        // The queue is empty, so the target returns to its minimum of 0.1 s.
         for _ in 0..200 {
             script.ack(1, 1000, 100);
         }

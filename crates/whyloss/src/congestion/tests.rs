@@ -27,7 +27,7 @@ pub(crate) fn loss(in_flight: u64, window: u64) -> LossEvent {
         .window(window)
 }
 
-/// One of each kind. A new kind belongs here.
+/// Draws any kind of controller. Add each new kind here.
 fn kinds() -> impl Strategy<Value = ControllerKind> {
     prop_oneof![
         Just(ControllerKind::Reno(Decrease::FlightSize)),
@@ -163,7 +163,7 @@ fn packets_of_a_spared_loss_are_not_told() {
         (WirelessPolicy::Keep, true),
         (WirelessPolicy::Percent(80), true),
         (WirelessPolicy::AsCongestion, false),
-        // Without round-trip times there is no saying how much is queued.
+        // Without round-trip times, the queueing delay is unknown.
         (WirelessPolicy::KeepUnlessQueued(50), false),
     ] {
         let mut governed = under(policy);
@@ -207,8 +207,8 @@ proptest! {
             let cause = Cause::wireless_if(wireless_loss);
             governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
             governed.on_recovery_end(at, u64::MAX);
-            // At a loss by congestion Linux's Westwood sets the window to what it thinks the path
-            // holds, up or down.
+            // At a congestion loss, Linux's Westwood sets the window to its estimate of the path's
+            // capacity, up or down.
             let spared = !matches!(
                 wireless,
                 WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_)

@@ -69,6 +69,10 @@ enum Growth {
 
 /// TCP Vegas (Brakmo & Peterson 1995): a window that follows the difference between the expected
 /// and the actual rate.
+///
+/// Diff = flight − sent·BaseRTT/RTT estimates the own bytes in queues. Once per round trip, the window
+/// grows by a segment if Diff is below one segment, and shrinks by one if it is above three. A loss
+/// leaves three quarters of the window. [`crate::schemes::vegas`] has the scheme.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     dialect: VegasDialect,

@@ -40,7 +40,7 @@ pub enum BacklogRtt {
 }
 
 /// TCP Veno (Fu & Liew 2003): Reno that grows half as fast at a backlog of three segments or more,
-/// and cuts the window by a fifth at a smaller one.
+/// and cuts the window by a fifth at a smaller one. [`crate::schemes::veno`] has the formula.
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
@@ -163,7 +163,8 @@ mod tests {
         veno
     }
 
-    /// A duplicate with 1000 bytes in flight.
+    /// Passes a duplicate with 1000 bytes in flight, and returns the smallest round-trip time of
+    /// the last round.
     fn tell(veno: &mut Veno, acknowledged: u64, rtt_ms: i64) -> Duration {
         veno.on_ack(&AckEvent {
             rtt: Some(Duration::from_millis(rtt_ms)),

@@ -6,7 +6,7 @@
 //! with ABSE (Wang et al. 2002), or TIBET (Capone, Fratta, Martignon 2004).
 //!
 //! ```text
-//! acknowledgement   the estimator learns; see window.rs
+//! acknowledgement   the estimator takes a sample; growth: see window.rs
 //! loss              ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
 //! timeout           ssthresh likewise,  cwnd = SMSS                                           [bytes]
 //! spared wholly     the estimate forgets the revealing acknowledgement; nothing else (MIL-4)
@@ -37,9 +37,10 @@
 //! timeout           a = 1, in slow start a = min(a + 1, 4);    ssthresh = max(Bw·RTT_min/a, 2·SMSS),  cwnd = SMSS
 //! ```
 //!
-//! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is 0. A loss that is spared
-//! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
-//! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
+//! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is
+//! 0. A wholly spared loss changes none of these values, not even a, so the policy also affects
+//!    later timeouts. (The module measures RTT_min in ticks of ns-2's clock; here it is exact. Its
+//!    loss recovery is left to the transport here.)
 //!
 //! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR`
 //! (`tcp-w-nr.cc` 1.2, September 2001), which derives from NewReno's agent and divides by nothing:
@@ -161,7 +162,7 @@ impl WestwoodOptions {
 }
 
 /// Westwood (Casetti et al. 2001): Reno's growth, and after a loss a window set from a bandwidth
-/// estimate.
+/// estimate: ssthresh = max(Bw·RTT_min, 2·SMSS) bytes. [`Reaction`] has the variants.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
@@ -326,8 +327,8 @@ mod tests {
         }
     }
 
-    /// Westwood that has seen 1000 bytes per 10 ms for long, with round-trip times of 100 and
-    /// sometimes 80 ms: 8000 bytes in the pipe.
+    /// Returns Westwood after a long time at 1000 bytes per 10 ms, with round-trip times of 100 and
+    /// sometimes 80 ms. The path holds 8000 bytes.
     fn settled(options: WestwoodOptions) -> Westwood {
         let mut westwood = Westwood::new(&START, options);
         for k in 0..2000 {
@@ -347,7 +348,7 @@ mod tests {
         westwood.set_window(30_000, 15_000);
         westwood.on_loss(&loss(20_000, 30_000));
         assert_eq!(sizes(&westwood), (8000, 8000));
-        // Only if the window exceeds it.
+        // The estimate lowers the window only if the window exceeds it.
         westwood.set_window(5000, 3000);
         westwood.on_loss(&loss(5000, 5000));
         assert_eq!(sizes(&westwood), (5000, 8000));
@@ -402,7 +403,7 @@ mod tests {
             westwood.on_spared_loss(&loss(4000, 4000), spared);
             westwood.on_recovery_end(Time::ZERO, u64::MAX);
             assert_eq!(westwood.window(), 4000, "{spared:?}");
-            // Nor is a cut that a timeout followed made up for at the end of a later recovery.
+            // The end of a later recovery does not make up for a cut that a timeout followed.
             westwood.on_loss(&loss(4000, 4000));
             westwood.on_timeout(&loss(4000, 4000));
             westwood.on_spared_loss(&loss(1000, 1000), spared);
@@ -451,7 +452,7 @@ mod tests {
             assert_eq!(sizes(&westwood), (8000, 8000));
             assert_eq!(westwood.quarters, quarters);
         }
-        // Spared wholly: not even a changes.
+        // A wholly spared loss changes nothing, not even a.
         westwood.set_window(12_000, 20_000);
         westwood.on_spared_loss(&loss(12_000, 12_000), Spared::Wholly);
         assert_eq!((sizes(&westwood), westwood.quarters), ((12_000, 20_000), 2));

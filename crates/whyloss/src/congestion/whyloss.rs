@@ -322,7 +322,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A path whose round trips take what the test says, at a window that is full.
+    /// A path whose round-trip times the test chooses, with a full window.
     struct Path {
         now: u64,
         acknowledged: u64,
@@ -347,7 +347,7 @@ mod tests {
             [0, 1].map(|at: usize| self.controllers[at].window())
         }
 
-        /// So many segments are acknowledged, each a millisecond after the one before.
+        /// Acknowledges `count` segments, one per millisecond.
         fn acks(&mut self, count: u32, rtt_us: u64) {
             for _ in 0..count {
                 self.now += MS;
@@ -483,8 +483,8 @@ mod tests {
         assert_eq!(path.windows(), [70_000, 70_000]);
     }
 
-    /// On a path where a channel explains the losses, a recovery from one that cut nothing lets the
-    /// window grow as it does outside of recoveries. Before the losses have shown that, it rests.
+    /// On a path where a channel explains the losses, the window also grows in a recovery from a
+    /// loss that cut nothing. Before the losses have shown this, the window stays.
     #[test]
     fn only_a_lossy_path_lets_the_window_grow_in_a_recovery() {
         for (odds, rank, spared) in [
@@ -511,9 +511,9 @@ mod tests {
     }
 
     proptest! {
-        /// A queue of fewer than six own segments, and losses at its largest delays: the base
-        /// controller, to the byte. (The first loss comes before enough was heard, and ends slow
-        /// start.)
+        /// With a queue of fewer than six own segments and losses at its largest delays, the window
+        /// equals the base controller's to the byte. (The first loss comes before there are enough
+        /// samples, and ends slow start.)
         #[test]
         fn without_a_queue_it_is_its_base_controller(
             events in what(),
@@ -538,7 +538,8 @@ mod tests {
         }
 
         /// While every loss meets a queue of more than 4 ms at a window that fills the path, ρ
-        /// stays 0: the base controller, to the byte, however deep the queue is.
+        /// stays 0. The window then equals the base controller's to the byte, however deep the
+        /// queue is.
         #[test]
         fn losses_at_a_queue_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);
@@ -560,7 +561,8 @@ mod tests {
             }
         }
 
-        /// One low sample among five is no empty queue: the base controller, to the byte.
+        /// One low sample among five does not make a queue empty: the window equals the base
+        /// controller's to the byte.
         #[test]
         fn a_few_low_samples_spare_nothing(events in what()) {
             let mut path = with_a_queue();

@@ -191,7 +191,7 @@ macro_rules! by_real_window {
         }
 
         fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
-            // The fraction of a byte stays.
+            // Keep the fraction of a byte.
             if cwnd != self.window() {
                 self.cwnd = (cwnd as f64).max(self.segment());
             }
@@ -266,7 +266,8 @@ mod tests {
         }
         // Four acknowledgements for the fifth segment, then five for the sixth.
         assert_eq!(steps, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6]);
-        // Of a window of six, five were acknowledged: that is forgotten when it is halved.
+        // Five segments of a window of six were acknowledged. Halving the window discards this
+        // credit.
         window.set(3000, 3000);
         for grown in [3000, 3000, 4000] {
             window.grow(&ack(1000));

@@ -23,7 +23,7 @@ impl WindowedMax {
             candidates.copy_within(1.., 0);
             candidates[2] = (value, now);
         }
-        // So that later candidates exist by the time the first one has to go.
+        // Later candidates must exist by the time the first one expires.
         let age = now.saturating_sub(candidates[0].1);
         if candidates[1].1 == candidates[0].1 && age >= window / 4 {
             candidates[1] = (value, now);

@@ -1,6 +1,6 @@
-//! For stacks whose callbacks report each packet by its sending time, and then the end of the
-//! batch. The adapters of quinn and noq use it. One call may report several packets that left
-//! together.
+//! Serves stacks whose callbacks report each packet by its sending time, and then the end of the
+//! batch. The adapters of quinn and noq use these methods. One call may report several packets that
+//! left together.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -28,7 +28,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
 
     /// Infers the window limit when no further packet fits, for stacks that do not report it.
     pub fn infer_window_limited(&mut self) {
-        // Only the meter needs it.
+        // Only the rate meter uses the window limit.
         if self.ledger.meter().is_some()
             && self.ledger.sent() - self.ledger.edge() + u64::from(self.mtu) >= self.window()
         {

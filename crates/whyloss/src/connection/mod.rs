@@ -41,6 +41,9 @@
 //!
 //! # Events
 //!
+//! Classifiers and controllers receive these events. The *left edge* is the offset before which every
+//! packet is settled, that is, acknowledged or lost.
+//!
 //! ```text
 //! acknowledgements   one `AckEvent` for each packet that the left edge passes, or one for all that
 //!                    it does not pass; the last one has the round-trip time

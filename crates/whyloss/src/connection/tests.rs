@@ -155,7 +155,7 @@ fn a_single_loss_holds_the_edge_until_the_recovery_ends() {
             stack.send(ms(number), 1);
         }
         stack.ack(ms(100), &[0]);
-        // 1 is lost.
+        // Packet 1 is lost.
         stack.ack(ms(102), &[2, 3]);
         stack.ack(ms(104), &[4]);
         stack.lose(ms(104), &[1], false);
@@ -171,7 +171,8 @@ fn a_single_loss_holds_the_edge_until_the_recovery_ends() {
                 (0, 1, 1, 7, false),
                 (0, 2, 1, 9, true),
                 (0, 1, 1, 9, true),
-                // Not until a packet that left after the recovery began is acknowledged.
+                // The recovery ends only when a packet that left after its beginning is
+                // acknowledged.
                 (0, 2, 1, 9, true),
             ],
             "{numbered}"
@@ -193,7 +194,7 @@ fn a_single_loss_holds_the_edge_until_the_recovery_ends() {
 #[test]
 fn a_second_loss_lets_go_of_the_edge() {
     for numbered in [false, true] {
-        // Found later, and at once.
+        // The stack finds the losses a batch later, and at once.
         for at_once in [false, true] {
             let (mut stack, heard) = recorded(numbered);
             for number in 0..9 {
@@ -290,7 +291,7 @@ fn single_losses_do_not_teach_fqrtt() {
 #[test]
 fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     let (mut stack, heard) = recorded(false);
-    // Four packets at once, twice, and one more.
+    // Two bursts of four packets, and a single packet.
     stack.send(ms(0), 4);
     stack.send(ms(1), 4);
     stack.send(ms(2), 1);
@@ -299,14 +300,14 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
         acks(&heard)[..2],
         [(1, 0, 1, 8, false), (1, 0, 2, 7, false)]
     );
-    // 2 is lost: by the largest number it is known that 3 came.
+    // Packet 2 is lost. The largest acknowledged number shows that packet 3 arrived.
     stack.ack(ms(101), &[3, 4]);
     assert_eq!(acks(&heard)[2], (0, 2, 2, 7, false));
     stack.ack(ms(102), &[5]);
     stack.lose(ms(102), &[2], false);
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 
-    // Together under one number: in parts.
+    // Packets that left together under one number are acknowledged in parts.
     let mut adapter = adapter(Unaware);
     adapter.on_sent(ms(0), 4 * MTU, 3);
     adapter.on_acked_at(ms(100), ms(0), MTU);
@@ -325,7 +326,7 @@ fn a_burst_is_overtaken_as_a_whole() {
     let (mut stack, heard) = recorded(false);
     stack.send(ms(0), 10);
     stack.ack(ms(100), &[0, 1]);
-    // 3 is lost: 2 and 4 come in one batch.
+    // Packet 3 is lost: packets 2 and 4 are acknowledged in one batch.
     stack.ack(ms(101), &[2, 4]);
     stack.ack(ms(102), &[5]);
     stack.ack(ms(103), &[6]);
@@ -333,8 +334,8 @@ fn a_burst_is_overtaken_as_a_whole() {
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 }
 
-/// Packets with acknowledgements alone, which no peer acknowledges, do not hold back the edge for
-/// ever.
+/// Packets that carry only acknowledgements are never acknowledged, but do not hold back the edge
+/// for ever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     let (mut stack, heard) = recorded(false);
@@ -425,7 +426,8 @@ fn both_kinds_of_stacks_tell_the_same() {
 }
 
 proptest! {
-    /// A path of 50 ms with a queue, whose peer delays acknowledgements and says so.
+    /// The delay of acknowledgements that the peer reports does not count as a queue on a path of
+    /// 50 ms.
     #[test]
     fn the_delay_that_the_peer_reports_is_no_queue(
         round_trips in prop::collection::vec((0_i64..20_000_000, 0_i64..20_000_000, any::<bool>()), 1..50),

@@ -1,4 +1,5 @@
-//! The reactions of n to a loss, and their choice by any sender classifier.
+//! Maps the verdict of a sender classifier to the reaction of an IFTP sender's rate n to a loss
+//! (ElAarag, Moedinger & Hogg 2008).
 //!
 //! ```text
 //! IFTP     every loss                                    n/2
@@ -9,6 +10,7 @@
 //!          congestion                                    n/2
 //!
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base               (4), in packets
+//! con_lr: congestion losses per time between random losses, current and previous; β = 3
 //! ```
 //!
 //! [`Veno`] computes B from the sender's events, whose window is n packets. Its smoothed round-trip
@@ -83,8 +85,8 @@ impl Judge for Veno {
     }
 }
 
-/// A classifier's answer about a loss event of IFTP: the cause and the reaction. Some classifiers
-/// have more than two reactions.
+/// The cause of a loss event of IFTP and the sender's reaction to it. Enhanced Veno has three
+/// reactions for two causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {
@@ -95,7 +97,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Asks a classifier about a loss event.
+    /// Returns the cause that a classifier finds for a loss event, and the reaction.
     pub fn of(classifier: &mut Classifier, loss: &LossEvent) -> Self {
         if let Classifier::Veno(veno) = classifier {
             let judgement = veno.judge(loss);

@@ -1,4 +1,4 @@
-//! The choices of an IFTP sender.
+//! The options of an IFTP sender, with the defaults of ElAarag et al. 2008, section 5.2.
 
 use crate::Duration;
 use crate::rto::RtoOptions;
@@ -49,7 +49,7 @@ pub enum WindowMode {
     /// allow packets only beyond the window (ELA-5).
     #[default]
     Sliding,
-    /// The older version: the next window opens once every packet of the previous window is
-    /// acknowledged or given up.
+    /// The older version of the paper: the next window opens once every packet of the previous
+    /// window is acknowledged or given up.
     Blocking,
 }

@@ -361,7 +361,7 @@ pub const fn expand_number(number: u16, near: u64) -> u64 {
         near.saturating_add(ahead)
     } else {
         let behind = (1 << 16) - ahead;
-        // There is none before the first.
+        // No number lies below 0, the first.
         if behind > near {
             near.saturating_add(ahead)
         } else {

@@ -36,7 +36,12 @@ use crate::{Duration, Time};
 /// The minimum threshold after an expired timer, from RFC 5681 (4).
 const LEAST_SSTHRESH: f64 = 2.0;
 
-/// The sending end of a flow. See the [module](super) for the contract.
+/// The sending end of a flow, which spaces its packets by R/n. See the [module](super) for the
+/// contract.
+///
+/// n is the number of packets per smoothed round-trip time R. It doubles per period in slow start and
+/// grows by one above ssthresh; a [`Judge`] decides whether a loss leaves n, 4n/5 or n/2. A timeout
+/// sets n to 1 (sections 4, 7 and 10.2).
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,

@@ -1,4 +1,4 @@
-//! Gaps by hand, and against a plain count of arrivals.
+//! Checks gaps worked out by hand, and compares with a plain count of arrivals.
 
 use super::*;
 use crate::receiver::Unaware;
@@ -72,7 +72,7 @@ fn the_end_of_a_stream_tells_what_is_missing() {
     let both = [(8, 1, Cause::Wireless), (10, 2, Cause::Congestion)];
     assert_eq!(end(&[7, 9], Some(11)), both);
     assert_eq!(end(&[65_534], Some(1)), [(65_535, 3, Cause::Congestion)]);
-    // A repeated or distant number says nothing.
+    // A repeated or distant last number reports no loss.
     for last in [9, 8, 40_000] {
         assert_eq!(end(&[8, 9], Some(last)), []);
     }

@@ -1,4 +1,4 @@
-//! Biaz and mBiaz: did the packet after the gap come when it should?
+//! Biaz and mBiaz: a loss is wireless if the packet after the gap arrives on time.
 //!
 //! Biaz & Vaidya, "Discriminating congestion losses from wireless losses using inter-arrival times
 //! at the receiver", ASSET 1999; mBiaz from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
@@ -12,7 +12,8 @@
 //! c      2 in Biaz, 1.2 in mBiaz, 1.25 in the journal version of 2003
 //! ```
 //!
-//! Earlier than that: packets ahead were dropped at a buffer. Later: the queues grew.
+//! An earlier arrival means that a buffer dropped the missing packets, and a later one that queues
+//! grew.
 //!
 //! The lower bound holds with *equality* when packets travel back to back (CEN-A10), so it is
 //! compared in integers.
@@ -22,8 +23,8 @@
 //!   of zero or less are ignored (a repeated packet, a batch with one stamp, a clock set back): a
 //!   T_min of zero would make every later loss congestion.
 //! - Without a T_min or an arrival before the gap, there is no evidence for radio loss: congestion.
-//! - "The arrival before" is the latest arrival of any packet, even a late one, since that is what
-//!   the link last carried.
+//! - The "arrival before the gap" is the latest arrival of any packet, even a late one, since the
+//!   link last carried that packet.
 //! - Updating T_min first makes no difference: a T_i that is a new minimum is too early either way.
 
 use super::{Arrival, ReceiverClassifier, in_order};

@@ -1,8 +1,8 @@
 //! All published receiver classifiers at once, with their defaults.
 //!
-//! Their rules share statistics: T_min, the range, mean and deviation of rott, T_avg.
-//! [`Published`] keeps each once, for programs that ask every classifier about every gap. The
-//! registry's classifiers, one by one, are its plain twin: the test below compares the two.
+//! Their rules share statistics: T_min, the range, mean and deviation of rott, T_avg. [`Published`]
+//! keeps each once, for programs that ask every classifier about every gap. The test below compares
+//! its verdicts with those of the registry's separate classifiers.
 
 use super::Arrival;
 use super::biaz::Biaz;

@@ -1,4 +1,4 @@
-//! Spike: is the path in a spike of delay?
+//! Spike: a loss is congestion while the delay of the path is in a spike.
 //!
 //! Cen, Cosman & Voelker, MMCN 2002, section 3.2, after Tobe et al., "Achieving moderate fairness
 //! for UDP flows by path-status classification", LCN 2000, whose thresholds were fixed.
@@ -93,12 +93,14 @@ impl Spike {
         self.spiking
     }
 
-    /// Returns the smallest rott so far; `None` before the first packet.
+    /// Returns the smallest relative one-way trip time (rott) so far, clock offset included; `None`
+    /// before the first packet.
     pub fn rott_min(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.min)
     }
 
-    /// Returns the largest rott so far; `None` before the first packet.
+    /// Returns the largest relative one-way trip time (rott) so far, clock offset included; `None`
+    /// before the first packet.
     pub fn rott_max(&self) -> Option<Duration> {
         (self.min <= self.max).then_some(self.max)
     }

@@ -1,5 +1,5 @@
-//! ZigZag: compares the delay with its mean and deviation; the bound depends on the number of
-//! losses.
+//! ZigZag: a loss is wireless if the delay is below its mean by a margin that depends on the number
+//! of lost packets.
 //!
 //! Cen, Cosman & Voelker, MMCN 2002, section 3.3.
 //!

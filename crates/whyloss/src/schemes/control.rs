@@ -23,7 +23,7 @@ impl fmt::Display for NeedsRateSamples {
 
 impl core::error::Error for NeedsRateSamples {}
 
-/// A connection under a scheme: it takes the connection's events and returns the window.
+/// Runs a connection under a scheme: takes the transport's events and returns the window.
 ///
 /// It passes events to the classifier and the controller in the order that both expect, and applies
 /// each verdict under the policy. Any classifier and controller work, including your own. Calls

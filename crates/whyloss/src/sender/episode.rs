@@ -1,7 +1,7 @@
-//! Short episodes: was the loss repaired within two round trips?
+//! Short episodes: a loss is wireless if it is repaired within two round trips.
 //!
-//! The rule of quiche's Reno (proposed in `cloudflare/quiche` pull request 308, 2019, and not
-//! merged; 40 % more at 1 % loss).
+//! The rule was proposed for quiche's Reno and not merged (`cloudflare/quiche` pull request 308,
+//! 2019). The proposal reports a gain of 40 % at 1 % loss.
 //!
 //! ```text
 //! at the loss            congestion: the window shrinks

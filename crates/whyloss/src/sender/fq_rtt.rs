@@ -1,6 +1,7 @@
-//! fqRTT: is the round-trip time near what it is when the queue is full?
+//! fqRTT: a loss is congestion if the round-trip time is near its value at a full queue.
 //!
-//! The design note for quicly's loss-based controllers (`h2o/quicly` issue 687, 2026).
+//! The rule is from the design note for quicly's loss-based controllers (`h2o/quicly` issue 687,
+//! 2026).
 //!
 //! ```text
 //! congestion  ⇔  there is no sample of fqRTT yet
@@ -265,13 +266,13 @@ mod tests {
     #[test]
     fn averages_by_hand() {
         let mut flow = Flow::new();
-        // The first loss is congestion for want of a sample, and gives one at its end, though it is
-        // single.
+        // The first loss is congestion, because there is no sample yet. It gives one at its end,
+        // although it is a single loss.
         assert_eq!(flow.loss(160), Congestion);
         assert_eq!(flow.full(), None);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
-        // Single losses teach no more.
+        // Further single losses do not change fqRTT.
         flow.loss(120);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
@@ -326,8 +327,8 @@ mod tests {
         assert_eq!(flow.loss(100), Wireless);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
-        // 104 ms later, at 104 ms. The smaller of both teaches: 160 − 60/8 = 152.5; 20 + (60 −
-        // 20)/4 = 30.
+        // The second loss comes 104 ms later, at 104 ms. The smaller of both round-trip times is
+        // the sample: 160 − 60/8 = 152.5; 20 + (60 − 20)/4 = 30.
         assert_eq!(flow.loss_after(104, 104), Congestion);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((152_500, 30_000)));
@@ -350,7 +351,8 @@ mod tests {
 
     #[test]
     fn outside_a_recovery_a_partial_acknowledgement_says_nothing() {
-        // A timeout sends everything again: what comes back piece by piece need not have been lost.
+        // A timeout retransmits everything, so partial acknowledgements after it do not prove
+        // losses.
         for (in_recovery, full) in [(false, (160_000, 20_000)), (true, (155_000, 25_000))] {
             let mut flow = taught();
             flow.loss(120);

@@ -220,16 +220,16 @@ mod tests {
         use Cause::{Congestion, Wireless};
         let rounds = [
             (10_000, 100),
-            // Wider, no longer: neither sees congestion.
+            // The window grows and the delay does not: neither gradient indicates congestion.
             (12_000, 100),
-            // The same window: nothing changes, though the delay does.
+            // The window is the same, so the verdict stays although the delay changes.
             (12_000, 110),
             // Wider by a sixth, longer by a tenth: NDG = 11/231·13 > 0. T = 115.702 after 109.091 a
             // ns, so NTG = 6.612/2000·100 = 0.33.
             (14_000, 121),
             // Narrower and shorter: NDG > 0. T = 84.112, NTG = 31.59/5000·100 = 0.63.
             (9_000, 107),
-            // Without a sample: left out.
+            // A round trip without a sample is skipped.
             (11_000, 0),
             // Wider than the fourth and shorter: NDG < 0; T = 120, NTG = 35.89/3000·100 = 1.2.
             (12_000, 100),

@@ -2,7 +2,7 @@
 //!
 //! The filter of picoquic's loss test. Its BBR, its delay-based CUBIC and (proposed in
 //! `private-octopus/picoquic` pull request 1222, 2021) its CUBIC react to a loss only if the test
-//! confirms it. On a lossy satellite link, this cut a download from 2,000 s to 11.
+//! confirms it. On a lossy satellite link, this shortened a download from 2,000 s to 11 s.
 //!
 //! ```text
 //! at each lost packet, d packets after the last one that was lost:
@@ -172,7 +172,8 @@ mod tests {
             filter.on_ack(&ack);
         }
         near((Congestion, filter.share()), Congestion, 0.165_711_4);
-        // All of the window: the recovery is over, and nothing is partial any more.
+        // The whole window is acknowledged, so the recovery is over and no acknowledgement is
+        // partial.
         filter.on_ack(&ack(0, 10_000).acknowledged(11_000).in_recovery(true));
         let before = filter.share();
         filter.on_ack(&ack(0, 10_000).acknowledged(12_000));

@@ -15,10 +15,10 @@
 //! ```
 //!
 //! Where the sources are silent or differ; each is a parameter:
-//! - It is evaluated at each acknowledgement with a round-trip time, and read at the loss (MAR-2;
-//!   BAL-3 says at every new acknowledgement; with BaLDE's timestamps each of them has one). If
-//!   it were evaluated only at losses, the state between α and β would be as old as the previous
-//!   loss.
+//! - The predictor is evaluated at each acknowledgement with a round-trip time, and its state is
+//!   read at the loss (MAR-2; BAL-3 says at every new acknowledgement; with BaLDE's timestamps each
+//!   of them has one). If the predictor were evaluated only at losses, the state between α and β
+//!   would be as old as the previous loss.
 //! - RTT is the last sample (MAR-2), and RTT_min includes it. Delayed acknowledgements are not
 //!   compensated (MAR-A6).
 //! - cwnd is the window when the acknowledgement arrives, before any reaction to a loss (MAR-2).
@@ -40,7 +40,8 @@ pub use super::backlog::RttOf;
 /// Selects when the predictor is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Evaluate {
-    /// At each acknowledgement with a round-trip time; a loss reads the state.
+    /// Evaluates the predictor at each acknowledgement with a round-trip time; a loss reads the
+    /// state.
     #[default]
     Samples,
     /// Evaluates the predictor when a loss is found.
@@ -66,8 +67,7 @@ pub struct Vegas {
     evaluate: Evaluate,
     window: WindowOf,
     timeouts: bool,
-    /// The tick of the round-trip clock: round trips are whole multiples of it. Zero: they are
-    /// exact.
+    /// The tick of the clock that measures round trips; zero for an exact clock.
     tick: Duration,
     backlog: Backlog,
     congested: bool,

@@ -24,8 +24,8 @@
 //!
 //! Where the sources are silent:
 //! - Linux forgets the smallest round-trip time at every acknowledgement instead of every round
-//!   trip, so it uses the last sample. The intent stated there is followed here; `rtt` selects the
-//!   other.
+//!   trip, so it uses the last sample. This file follows the intent stated there; the parameter
+//!   `rtt` selects the other.
 //! - B = β is congestion, as printed, and so is a loss without a round-trip time.
 //! - A random loss updates con_lr before it is judged (ELA-8). With fewer than three, or if the
 //!   first two came at the same time, con_lr is not rising. Losses are counted per loss event,

@@ -93,7 +93,7 @@ impl Transport {
                 control.on_ack(&self.ack(now, control.window(), acked, Some(rtt)));
             }
             7 => control.on_ack(&self.ack(now, control.window(), 0, None)),
-            // Numbers of any size.
+            // An acknowledgement with numbers of any size.
             8 => {
                 self.in_flight = b;
                 self.acknowledged = a % (1 << 60);

@@ -45,8 +45,8 @@ enum Operation {
 
 impl Operation {
     fn new((kind, a, b): Raw) -> Self {
-        // Most of the time what a network does (gaps of a few, delays under a minute), at times
-        // what only an attacker would.
+        // Mostly realistic events (gaps of a few packets, delays under a minute), sometimes only
+        // those of an attacker.
         let delay = b % 60_000_000_000;
         match kind % 16 {
             0..=6 => Self::Next {
@@ -59,7 +59,7 @@ impl Operation {
                 interval: (a >> 8) % 100_000_000,
                 delay,
             },
-            // A multiple of one slot: the equality of Biaz's lower bound.
+            // A multiple of one slot, to meet Biaz's lower bound with equality.
             10 => Self::Next {
                 missing: a % 6,
                 interval: (1 + (a >> 8) % 8) * 7_620_000,

@@ -124,7 +124,7 @@ impl Sender {
     /// transport would report.
     fn event(&mut self, (kind, a, b): Raw) -> Event {
         self.now = (self.now + a % (50 * MS)) % STAMP_LIMIT;
-        // Millisecond steps, so that delays meet again, and more so near the smallest.
+        // Millisecond steps, so that delays repeat, most often near the smallest.
         let rtt = (20 + b % 64 * (b >> 8) % 64) * MS;
         match kind % 16 {
             0..=5 => {

@@ -10,7 +10,7 @@ use crate::{Duration, Time};
 /// The state of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DataLimits {
-    /// Whether the host ever said that it had no data.
+    /// Whether the host has ever reported that it had no data.
     possible: bool,
     /// The first time after `t_new` at which the sender was not data-limited.
     first: Time,
@@ -23,12 +23,12 @@ pub(super) struct DataLimits {
 }
 
 impl DataLimits {
-    /// The host has no data to send.
+    /// Records that the host has no data to send.
     pub(super) fn ran_dry(&mut self) {
         self.possible = true;
     }
 
-    /// The sender has sent all that it may.
+    /// Records that the sender has sent everything that the rate allows.
     #[inline]
     pub(super) fn not_limited(&mut self, now: Time) {
         if self.first <= self.t_new {

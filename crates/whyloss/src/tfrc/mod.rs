@@ -7,7 +7,7 @@
 //! | file | what | RFC 5348 |
 //! |---|---|---|
 //! | [`equation`] | the throughput equation and its inverse | 3.1, 6.3.1 |
-//! | [`loss_history`] | losses → loss events → loss intervals → p | 5.2–5.5 |
+//! | [`loss_history`] | from losses over loss events and loss intervals to p | 5.2–5.5 |
 //! | [`Sender`] | rate, pacing, no-feedback timer | 4, 8.2.1 |
 //! | [`Receiver`] | gaps, receive rate, feedback | 5.1, 6 |
 //! | [`Options`] | every choice the RFC leaves, and every departure of ns-2.35 from it | |

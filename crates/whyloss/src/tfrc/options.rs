@@ -4,33 +4,35 @@
 //! independent, so that the effect of each can be measured alone. Departures were read from
 //! ns-2.35's `tcp/tfrc.cc`, `tcp/tfrc-sink.cc` and `tcp/formula.h`, with the defaults of
 //! `tcl/lib/ns-default.tcl`.
-//!
-//! | field | RFC 5348 | ns-2.35 |
-//! |---|---|---|
-//! | [`retransmit_timeout`](Options::retransmit_timeout) | 4R (3.1) | TCP's estimator in ticks of 0.1 s, no minimum |
-//! | [`no_feedback_rtts`](Options::no_feedback_rtts) | max(4R, 2s/X) (4.3) | max(2R, 2s/X) |
-//! | [`no_feedback`](Options::no_feedback) | lowers the receive limit (4.4) | halves the rate |
-//! | [`filter`](Options::filter) | 0.9 (4.3, 4.5) | 0.95 |
-//! | [`damping`](Options::damping) | on (4.5) | on |
-//! | [`increase`](Options::increase) | to min(X_Bps, recv_limit) (4.3) | by s/R per R |
-//! | [`receive_limit`](Options::receive_limit) | X_recv_set (4.3) | twice the last X_recv |
-//! | [`initial_rate`](Options::initial_rate) | one packet per second (4.2) | 300 byte/s |
-//! | [`initial_window`](Options::initial_window) | 4380 bytes, if they are 2 to 4 packets (4.2) | whole packets |
-//! | [`slow_start`](Options::slow_start) | doubles per R (4.3) | ramps within R, falls back to X_recv |
-//! | [`pacing`](Options::pacing) | nominal times, moved by a new rate (4.6) | fixed when the last packet left |
-//! | [`backoff_limit`](Options::backoff_limit) | 64 s (4.3) | none |
-//! | [`cap_timeouts`](Options::cap_timeouts) | no (3.1) | min(1, 3√(3bp/8)) |
-//! | [`packets_per_ack`](Options::packets_per_ack) | 1 (3.1) | 1 |
-//! | [`loss_threshold`](Options::loss_threshold) | NDUPACK = 3 (5.1) | 1 |
-//! | [`new_event_needs_new_round`](Options::new_event_needs_new_round) | no (5.2) | `PreciseLoss_` |
-//! | [`loss_clock`](Options::loss_clock) | arrival times (5.2) | the sender's stamps |
-//! | [`feedback`](Options::feedback) | a timer of R (6.2) | an arrival after R; a timer of 1.5 R |
-//! | [`discount_floor`](Options::discount_floor) | 0.25 (5.5) | 0.5 |
-//! | [`header`](Options::header) | the host's business | 32 bytes |
 
 use crate::Duration;
 
-/// The options of both ends. The table in `tfrc/options.rs` gives each field's source.
+/// The options of both ends: RFC 5348, with a field for each departure of ns-2.35.
+///
+/// The numbers in parentheses are sections of the RFC.
+///
+/// | field | RFC 5348 | ns-2.35 |
+/// |---|---|---|
+/// | [`retransmit_timeout`](Options::retransmit_timeout) | 4R (3.1) | TCP's estimator in ticks of 0.1 s, no minimum |
+/// | [`no_feedback_rtts`](Options::no_feedback_rtts) | max(4R, 2s/X) (4.3) | max(2R, 2s/X) |
+/// | [`no_feedback`](Options::no_feedback) | lowers the receive limit (4.4) | halves the rate |
+/// | [`filter`](Options::filter) | 0.9 (4.3, 4.5) | 0.95 |
+/// | [`damping`](Options::damping) | on (4.5) | on |
+/// | [`increase`](Options::increase) | to min(X_Bps, recv_limit) (4.3) | by s/R per R |
+/// | [`receive_limit`](Options::receive_limit) | X_recv_set (4.3) | twice the last X_recv |
+/// | [`initial_rate`](Options::initial_rate) | one packet per second (4.2) | 300 byte/s |
+/// | [`initial_window`](Options::initial_window) | 4380 bytes, if they are 2 to 4 packets (4.2) | whole packets |
+/// | [`slow_start`](Options::slow_start) | doubles per R (4.3) | ramps within R, falls back to X_recv |
+/// | [`pacing`](Options::pacing) | nominal times, moved by a new rate (4.6) | fixed when the last packet left |
+/// | [`backoff_limit`](Options::backoff_limit) | 64 s (4.3) | none |
+/// | [`cap_timeouts`](Options::cap_timeouts) | no (3.1) | min(1, 3√(3bp/8)) |
+/// | [`packets_per_ack`](Options::packets_per_ack) | 1 (3.1) | 1 |
+/// | [`loss_threshold`](Options::loss_threshold) | NDUPACK = 3 (5.1) | 1 |
+/// | [`new_event_needs_new_round`](Options::new_event_needs_new_round) | no (5.2) | `PreciseLoss_` |
+/// | [`loss_clock`](Options::loss_clock) | arrival times (5.2) | the sender's stamps |
+/// | [`feedback`](Options::feedback) | a timer of R (6.2) | an arrival after R; a timer of 1.5 R |
+/// | [`discount_floor`](Options::discount_floor) | 0.25 (5.5) | 0.5 |
+/// | [`header`](Options::header) | left to the host | 32 bytes |
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[expect(

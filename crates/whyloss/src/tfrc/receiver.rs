@@ -37,7 +37,11 @@ const PENDING_GAPS: usize = 8;
 /// timer, one loss event.
 const MARKS: usize = 4;
 
-/// The receiving end of a flow. See the [module](super) for the contract.
+/// The receiving end of a flow (RFC 5348, 5.1, 5.2 and 6). See the [module](super) for the contract.
+///
+/// Reports the loss event rate p and the receive rate X_recv in bytes per second, once per round trip
+/// and when p rises. A packet is lost when [`Options::loss_threshold`] packets with higher numbers have
+/// arrived. Losses within one round trip of the first are one loss event.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     options: Options,
@@ -197,8 +201,8 @@ impl Receiver {
         if self.fresh {
             return Some(self.report(now));
         }
-        // RFC 5348, 6.2 restarts the timer here. Nothing could come of it before the next arrival,
-        // which is reported at once (6.1), so it rests.
+        // RFC 5348, 6.2 restarts the timer here. It would have no effect before the next arrival,
+        // which is reported at once (6.1), so it stays off.
         self.owed = true;
         self.timer = Time::MAX;
         None
@@ -397,8 +401,8 @@ impl Receiver {
         let mut i = next.max(from + 1);
         let events = gap.missing.saturating_sub(i) / per_event;
         i += events.saturating_sub(INTERVALS as u64) * per_event;
-        // Times are cut to nanoseconds, so a step can fall short of an event by a packet: twice the
-        // tries.
+        // Times are truncated to nanoseconds, so a step can end one packet before an event. Allow
+        // twice the steps.
         for _ in 0..2 * (INTERVALS + 1) {
             if i >= gap.missing {
                 break;

@@ -33,7 +33,11 @@ const RATES: (f64, f64) = (1e-6, 1e12);
 /// The no-feedback timer before the first feedback (RFC 5348, 4.2).
 const INITIAL_NO_FEEDBACK: Duration = Duration::from_secs(2);
 
-/// The sending end of a flow. See the [module](super) for the contract.
+/// The sending end of a flow (RFC 5348, 4 and 8.2.1). See the [module](super) for the contract.
+///
+/// Paces packets at the allowed rate X in bytes per second. Before the first loss event, X doubles per
+/// round trip; afterwards the [equation](super::equation) sets it. Twice the receive rate limits X. If
+/// no feedback arrives for max(4R, 2s/X), X is halved.
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,

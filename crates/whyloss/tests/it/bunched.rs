@@ -52,12 +52,12 @@ fn path() -> (Vec<Arrival>, HashMap<u64, By>) {
     (arrivals, lost)
 }
 
-/// How a caller reads.
+/// The way in which a caller reads its socket.
 #[derive(Clone, Copy)]
 struct Reader {
-    /// It wakes this often …
+    /// The time between two wake-ups.
     every: Duration,
-    /// … and does not for this long after each second.
+    /// The time after the start of each second in which the reader does not wake.
     stall: Duration,
     /// Packets that the socket's buffer holds.
     buffer: usize,
@@ -73,7 +73,7 @@ const PROMPT: Reader = Reader {
 };
 
 impl Reader {
-    /// When a packet that arrives at `at` is read.
+    /// Returns the time at which a packet that arrives at `at` is read.
     fn reads(&self, at: Time) -> Time {
         let at = at.as_nanos();
         let every = self.every.as_nanos().max(1) as u64;
@@ -82,7 +82,8 @@ impl Reader {
         Time::from_nanos(read.max(stalled))
     }
 
-    /// The packets as they are read.
+    /// Returns the packets in the order of reading, with their stamps. Adds those that the buffer
+    /// drops to `lost`.
     fn read(&self, arrivals: &[Arrival], lost: &mut HashMap<u64, By>) -> Vec<Arrival> {
         let mut read: Vec<Arrival> = Vec::new();
         let mut waiting: (Time, usize) = (Time::ZERO, 0);
@@ -113,8 +114,8 @@ impl Reader {
     }
 }
 
-/// Losses called wireless by who lost the packet: queue, radio, buffer; and how many there were of
-/// each.
+/// Returns the number of losses called wireless and of all losses, each by the part that lost the
+/// packet: queue, radio, buffer.
 fn judge(classifier: &str, reader: Reader) -> ([usize; 3], [usize; 3]) {
     let (arrivals, mut lost) = path();
     let read = reader.read(&arrivals, &mut lost);
@@ -171,7 +172,7 @@ fn late_stamps_make_trees_cautious_and_zbs_wrong() {
     }
 }
 
-/// Drops of the socket's buffer look like the radio's to a classifier, and more so with better
+/// To a classifier, drops of the socket buffer look like radio losses, even more so with kernel
 /// stamps.
 #[test]
 fn a_full_socket_buffer_looks_like_the_radio() {

@@ -1,5 +1,5 @@
-//! Properties of every algorithm of the registries, for any order of events. One program, which is
-//! linked once.
+//! Properties of every algorithm of the registries, for any order of events. All are in one
+//! program, to link only once.
 
 mod bunched;
 mod iftp;

@@ -32,7 +32,8 @@ fn verdicts(mut classifier: Classifier, operations: &[Raw]) -> Vec<Option<Cause>
 }
 
 proptest! {
-    /// Every gap gets exactly one answer; a constant clock offset never changes it; nothing panics.
+    /// Every gap gets exactly one verdict, a constant clock offset never changes it, and nothing
+    /// panics.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -65,8 +66,8 @@ proptest! {
         }
     }
 
-    /// The order of update and decision does not matter to Biaz: a new minimum is too early either
-    /// way.
+    /// The order of update and decision does not matter to Biaz, because a new minimum is too early
+    /// in both orders.
     #[test]
     fn biaz_has_no_order(operations in operations()) {
         prop_assert_eq!(

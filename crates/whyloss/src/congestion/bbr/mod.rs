@@ -59,9 +59,9 @@ use crate::event::{AckEvent, LossEvent};
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
-/// The value of a bound in bytes that limits nothing.
+/// The value of an unset bound in bytes.
 const UNBOUNDED: u64 = u64::MAX;
-/// The value of a bound in bit/s that limits nothing.
+/// The value of an unset bound in bit/s.
 const UNBOUNDED_RATE: Rate = Rate::from_bps(u64::MAX);
 /// The smallest window, in segments (BBR.MinPipeCwnd).
 const MIN_PIPE: u64 = 4;
@@ -117,6 +117,10 @@ impl State {
 }
 
 /// BBR version 3 (draft-ietf-ccwg-bbr-06): a window and a pacing rate from a model of the path.
+///
+/// The model is the largest delivery rate `bw` of two probing cycles and the smallest round-trip time
+/// of 10 s. The pacing rate is 0.99·gain·bw, and the window gain·bw·RTT_min plus the aggregation of
+/// acknowledgements, limited by bounds from earlier losses. Needs rate samples and lost packets.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -339,7 +343,7 @@ impl Controller for Bbr {
         if app_limited == sample.app_limited {
             self.update(sample);
         } else {
-            // Rare, so that samples are seldom copied.
+            // Copies the sample, which is rare: the flag changes only around ProbeRTT.
             self.update(&RateSample {
                 app_limited,
                 ..*sample
@@ -360,7 +364,7 @@ impl Controller for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        // A recovery that was spared saved no window.
+        // A spared loss did not save a window.
         if self.in_recovery {
             self.end_recovery();
         }
@@ -370,7 +374,7 @@ impl Controller for Bbr {
     fn on_timeout(&mut self, loss: &LossEvent) {
         self.save_cwnd();
         self.in_recovery = true;
-        // FlightSize leaves out what has been acknowledged selectively.
+        // FlightSize excludes the bytes that were acknowledged selectively.
         let under_way = loss.first.saturating_add(loss.in_flight);
         self.recovery_end = self.sent.max(under_way);
         // Everything in flight counts as lost: C.inflight is 0.

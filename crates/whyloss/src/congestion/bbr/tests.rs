@@ -1,5 +1,5 @@
 //! BBR by hand: a path that delivers at a given rate, round by round, with a round-trip time of 100
-//! ms. The whole of it, over links that queue and lose, is tested with the simulator.
+//! ms. The simulator's tests run all of BBR over links with queues and losses.
 
 use super::*;
 use crate::congestion::Spared;
@@ -55,8 +55,8 @@ impl Path {
         }
     }
 
-    /// A round trip at `mbps`, all of it in one acknowledgement, with `in_flight` in flight after
-    /// it, if the window allows.
+    /// Runs a round trip at `mbps` with a single acknowledgement. Afterwards `in_flight` bytes are
+    /// in flight, if the window allows. Returns the state.
     fn round(&mut self, mbps: u64, in_flight: u64) -> State {
         let in_flight = in_flight.min(self.bbr.window());
         self.now += RTT;
@@ -133,7 +133,7 @@ fn the_first_round_trip_sets_the_pace() {
 #[test]
 fn startup_ends_when_the_rate_no_longer_grows() {
     let mut path = Path::new();
-    // A quarter more each time, or not quite.
+    // The rate grows by a quarter each round, or by slightly less.
     assert_eq!(path.round(4, BDP), State::Startup);
     assert_eq!(path.round(8, BDP), State::Startup);
     assert_eq!(path.bbr.pacing_rate(), Some(Rate::from_bps(21_938_400)));
@@ -228,7 +228,7 @@ fn losses_in_cruise_lower_the_short_term_model() {
     }
     // 0.7·8 after the round at 8 … 1 Mbit/s is less than 0.7 of that.
     assert_eq!(path.bbr.bw, Rate::from_kbps(5600));
-    // Refill forgets all that.
+    // Refill removes the short-term bounds.
     path.until(State::ProbeBw(Phase::Refill), BDP);
     assert_eq!(path.bbr.bw, Rate::from_mbps(10));
 }
@@ -264,7 +264,7 @@ fn five_seconds_without_a_smaller_round_trip_lead_to_probe_rtt() {
     path.until(State::ProbeRtt, BDP);
     assert_eq!(path.now, Time::ZERO + RTT * 52);
     assert_eq!(path.bbr.window(), BDP / 2);
-    // 200 ms count from when half a BDP is in flight; its rates do not count.
+    // The 200 ms begin when half a BDP is in flight. Delivery rates of this phase do not count.
     path.round(10, BDP / 2);
     for _ in 0..2 {
         assert_eq!(path.round(5, BDP / 2), State::ProbeRtt);

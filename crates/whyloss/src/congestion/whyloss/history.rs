@@ -308,8 +308,8 @@ impl Reached {
 mod tests {
     use super::*;
 
-    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. Fewer than eight say
-    /// nothing. At a window of three parts every third sample is kept.
+    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. With fewer than eight
+    /// samples, the rank is 65536. With a share of three segments, every third sample is kept.
     #[test]
     fn ranks_by_hand() {
         let mut recent = Recent::NONE;

@@ -14,7 +14,7 @@ use crate::sender::{Classifier, find};
 use crate::{Duration, Time};
 
 const SIZE: u32 = 1000;
-/// There and back 100 ms, so that R stays that.
+/// The delay of one way. R stays twice as long, 100 ms.
 const DELAY: Duration = Duration::from_millis(50);
 
 fn options(window: WindowMode) -> Options {
@@ -198,8 +198,8 @@ fn blocking_windows_by_hand() {
     assert_eq!(pair.sent[..8], sent);
 }
 
-/// A pair at the largest window for a while, that then loses `lost` packets in a row, the tenth of
-/// a blocking window and those after it; the first of them, and when it left.
+/// Returns a pair that loses `lost` packets in a row at the maximum window, from the tenth of a
+/// blocking window on. Also returns the number of the first lost packet and its departure time.
 fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, Time) {
     let mut pair = Pair::answering(&options(window), answer);
     pair.run(micros(8_000_000), no);
@@ -229,7 +229,7 @@ fn a_loss_by_hand() {
     );
     assert_eq!(found.now, after(106));
     assert_eq!((found.first, found.window), (first * 1000, 50_000));
-    // Of 50 that left, three have arrived.
+    // Three of the 50 packets that left have arrived.
     assert_eq!(found.in_flight, 47_000);
     assert_eq!(
         pair.windows[24..26],
@@ -388,7 +388,7 @@ fn advice_of_any_classifier() {
         }
         Advice::of(&mut classifier, &loss)
     };
-    // Nothing waits on this path.
+    // No packet waits on this path.
     assert_eq!(
         advice("veno-enhanced"),
         Advice {
@@ -432,8 +432,8 @@ fn n_with_data_at(millis: i64) -> f64 {
     sender.n()
 }
 
-/// Data that leave as soon as they may grow n like endless data. A packet that might have left but
-/// was not there does not.
+/// Data that leaves as soon as allowed makes n grow like endless data. A period in which a packet
+/// could have left, but was not available, does not.
 #[test]
 fn n_grows_by_what_is_used() {
     assert_eq!(n_with_data_at(140), 4.0);

@@ -1,4 +1,4 @@
-//! Bytes by hand, and what must hold for any packet.
+//! Encodes packets worked out by hand, and checks properties of any packet.
 
 use proptest::prelude::*;
 use std::string::ToString;

@@ -19,9 +19,9 @@
 //!   delay, no queue causes them (`density_before`, `density_larger`).
 //! - If a single queue was full at the last missing packet, the delay cannot have fallen by more
 //!   than the time since (`room`), nor risen before it faster than ever (`climb`).
-//! - Others say how reliable these are here: a shared link (`back_to_back`, `spread`, `load`),
-//!   queue length (`depth`), clock (`irregular`), other losses (`loss_rate`, `recent_losses`,
-//!   `burst`).
+//! - Other signals say how reliable these are on this path: a shared link (`back_to_back`,
+//!   `spread`, `load`), queue length (`depth`), clock (`irregular`), other losses (`loss_rate`,
+//!   `recent_losses`, `burst`).
 //!
 //! The trees see only one gap. Where congestion is rare, most suspected congestion is a false
 //! alarm, and one false alarm in a hundred losses halves the throughput. Therefore the threshold
@@ -53,7 +53,8 @@ pub struct Trees {
     log_odds: Option<i32>,
 }
 
-/// The share of a flow's recent gaps that looked like congestion on their own.
+/// The share of a flow's recent gaps that looked like congestion by their odds alone, as a moving
+/// mean over 64 gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Past {
     suspects: f64,
@@ -156,7 +157,7 @@ mod tests {
         assert_monotone(&NAMES, &constrained, log_odds);
     }
 
-    /// The threshold rises by half at first (share 1/6), and not at all from share 1/3 on.
+    /// The threshold rises by 1500 at first (share 1/6), and not at all from share 1/3 on.
     #[test]
     fn convinced_by_more_where_few_are_suspect() {
         let mut past = Past::new();

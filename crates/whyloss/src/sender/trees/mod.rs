@@ -18,8 +18,9 @@
 //! - A packet corrupted by radio used the link, so the first duplicate arrives two slots after the
 //!   acknowledgement before it; after a queue drop, earlier (`gap`, `duplicates`, `span`).
 //! - A sudden rise of delay or window (`jump`, `growth`) fills a queue at once, as slow start does.
-//! - Others say how reliable these are here: queue length (`depth`), link and clock (`spread`,
-//!   `irregular`), other losses (`loss_rate`, `recent_losses`), a long silence (`timeout`).
+//! - Other signals say how reliable these are on this path: queue length (`depth`), link and clock
+//!   (`spread`, `irregular`), other losses (`loss_rate`, `recent_losses`), a long silence
+//!   (`timeout`).
 //!
 //! By constraint, more delay or backlog, or denser losses there, never makes congestion less
 //! likely. The first eight acknowledgements give no evidence for radio loss, nor do any without a

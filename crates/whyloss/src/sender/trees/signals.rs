@@ -506,7 +506,8 @@ mod tests {
         ));
         let recent = (0.05 + 0.05 * 0.95) * 0.95;
         assert!((signals.recent_losses - recent).abs() < 1e-12);
-        // All that was in flight: the recovery is over, and nothing is partial any more.
+        // Everything in flight is acknowledged, so the recovery is over and no acknowledgement is
+        // partial.
         for edge in [31_000, 32_000] {
             let ack = ack(0, 10_000).acknowledged(edge).in_recovery(true);
             signals.on_ack(&at(450, ack));

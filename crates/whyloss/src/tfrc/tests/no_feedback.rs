@@ -46,7 +46,8 @@ fn limited(x_recv: f64) -> Sender {
     sender
 }
 
-/// First branch: no sample of R, and not idle. The timer is 2 s at first (4.2), then 2s/X.
+/// First branch: no sample of R, and the sender is not idle. The timer is 2 s at first (4.2), then
+/// 2s/X.
 #[test]
 fn without_a_sample_the_rate_halves() {
     rates(
@@ -62,8 +63,8 @@ fn without_a_sample_the_rate_halves() {
     );
 }
 
-/// No sample, and idle ever since: no branch is meant. Nothing was sent that could have been
-/// answered.
+/// No sample, and idle since the timer was set: no branch applies, because no packet was sent that
+/// feedback could answer.
 #[test]
 fn without_a_sample_an_idle_sender_keeps_its_rate() {
     let mut sender = sender();
@@ -76,8 +77,8 @@ fn without_a_sample_an_idle_sender_keeps_its_rate() {
     rates(&mut sender, [(60_999, 1000.0), (61_000, 500.0)]);
 }
 
-/// Second branch, p = 0: idle below 2·W_init/R. Above, the third branch halves all the same: 160,
-/// 80 and then 40 kB/s.
+/// Second branch, p = 0: an idle sender below 2·W_init/R keeps its rate. Above that rate, the third
+/// branch halves it: 160, 80 and then 40 kB/s.
 #[test]
 fn an_idle_sender_in_slow_start_falls_below_twice_the_initial_rate() {
     let mut sender = fast();

@@ -1,4 +1,4 @@
-//! For any events in any order: no panic, sane numbers, and timers that move on.
+//! Checks any events in any order: no panic, rates in range, and timers that advance.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn nanos() -> impl Strategy<Value = u64> {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    /// Time passes; everything that is due is done.
+    /// Time passes, and every due event happens.
     Pass(u64),
     Feedback {
         echo: u64,
@@ -123,7 +123,7 @@ proptest! {
                         }
                         prop_assert!(sender.next_timeout() > at || at == Time::MAX);
                     }
-                    // Late, it moves on as well.
+                    // A late call also advances the timer.
                     if sender.next_timeout() <= now {
                         let at = sender.next_timeout();
                         next_sequence += u64::from(sender.on_timeout(now).is_some());

@@ -21,7 +21,8 @@ fn data(sequence: u64) -> Data {
     }
 }
 
-/// Packet `sequence` comes 50 ms after it was sent; missing ones are `cause`.
+/// Passes packet `sequence` to the receiver 50 ms after it was sent; missing packets have the cause
+/// `cause`.
 fn arrive(receiver: &mut Receiver, sequence: u64, cause: Cause) -> Option<Feedback> {
     receiver.on_data(millis(10 * sequence + 50), &data(sequence), SIZE, |_| cause)
 }
@@ -49,7 +50,8 @@ fn reports_once_per_rtt() {
         (second.echo, second.hold),
         (millis(90), Duration::from_millis(10))
     );
-    // Nothing comes: the timer is silent, and the next packet is reported at once (6.1).
+    // No packet arrives, so the timer sends no report, and the next packet is reported at once
+    // (6.1).
     assert!(receiver.on_timeout(millis(250)).is_none());
     assert_eq!(receiver.next_timeout(), Time::MAX);
     assert!(arrive(&mut receiver, 35, Cause::Wireless).is_some());
@@ -146,7 +148,7 @@ fn a_late_packet_fills_its_hole() {
     assert!(receiver.loss_event_rate() == 0.0);
 }
 
-/// CEN-1: a wireless loss is a packet received.
+/// CEN-1: a wireless loss counts as a received packet.
 #[test]
 fn a_wireless_loss_is_no_loss() {
     for options in [Options::rfc5348(), Options::ns2()] {
@@ -209,8 +211,8 @@ fn losses_in_a_gap_are_dated_between_its_ends() {
     close(p, 3.0 / 30.0, 1e-12);
 }
 
-/// A gap of any size takes a bounded number of questions, and its tail is stepped through as if one
-/// by one.
+/// A gap of any size asks for a bounded number of causes. The rest of it gives the same events as a
+/// packet-by-packet search.
 #[test]
 fn the_tail_of_a_gap_is_stepped_through() {
     for (missing, span_millis) in [

@@ -22,7 +22,7 @@ pub(super) fn report(sender: &mut Sender, at: u64, receive_rate: f64, loss_event
     );
 }
 
-/// Sends until `end`, with `options` from second 1; answers the packets.
+/// Sends until `end`, and returns the packets.
 pub(super) fn send_until(sender: &mut Sender, end: Time) -> std::vec::Vec<Data> {
     let mut packets = std::vec::Vec::new();
     while sender.next_timeout() <= end {

@@ -1,6 +1,6 @@
-//! Any order of events for an IFTP sender, and what must hold along it.
+//! Runs an IFTP sender through any order of events, and checks its invariants.
 //!
-//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that
+//! The property tests and the fuzz target share this file by path. It takes plain numbers, so that
 //! either can draw them.
 
 use whyloss::event::{AckEvent, LossEvent};
@@ -70,7 +70,7 @@ pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
     let most = f64::from(options.max_window.clamp(1, 1024));
     for &(kind, a, b) in operations {
         match kind % 5 {
-            // Due events happen in order, up to a number of times.
+            // Due events happen in order, up to a limit.
             0 => {
                 for _ in 0..a % 64 {
                     let at = sender.next_timeout();
@@ -112,7 +112,7 @@ pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
         assert!((1.0..=most).contains(&sender.n()), "{}", sender.n());
         assert!(sender.ssthresh() >= 1.0);
         assert!(sender.gap() >= Duration::ZERO);
-        // It always goes on.
+        // The sender always has a next timeout.
         assert!(sender.next_timeout() < Time::MAX || judge.now > Time::MAX - Duration::MAX);
     }
 }

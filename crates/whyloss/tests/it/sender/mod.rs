@@ -46,7 +46,7 @@ proptest! {
     ) {
         for entry in REGISTRY {
             check(&entry.build(&[]).unwrap(), &operations, offset);
-            // Values in range may still not go together.
+            // Values in range may still violate a relation between parameters.
             if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &chosen)) {
                 check(&classifier, &operations, offset);
             }

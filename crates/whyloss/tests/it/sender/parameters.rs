@@ -4,7 +4,8 @@
 
 use whyloss::registry::Parameter;
 
-/// Values for some of `parameters`: which one, modulo their number, and how far into its range.
+/// Returns values for some of `parameters`. Each choice has an index, modulo their number, and a
+/// position in the range.
 pub(crate) fn in_range(
     parameters: &'static [Parameter],
     chosen: &[(usize, u16)],
