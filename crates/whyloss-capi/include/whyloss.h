@@ -22,7 +22,7 @@
 #define WHYLOSS_MOST_LOSSES 17
 
 /**
- * The time that stands for never.
+ * The time of a timeout that is never due.
  */
 #define WHYLOSS_NEVER UINT64_MAX
 
@@ -168,7 +168,7 @@ typedef int32_t whyloss_seen;
 #endif // __cplusplus
 
 /**
- * Says how a loss was found.
+ * The way in which a loss was found.
  */
 enum whyloss_found
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -180,11 +180,12 @@ enum whyloss_found
    */
   WHYLOSS_FOUND_NONE = 0,
   /**
-   * Three later packets were acknowledged.
+   * Three later packets were acknowledged (RFC 9002, section 6.1.1).
    */
   WHYLOSS_FOUND_DUPLICATES = 1,
   /**
-   * A later packet was acknowledged, and too much time has passed.
+   * A later packet was acknowledged, and this one was in flight for too long (RFC 9002, section
+   * 6.1.2).
    */
   WHYLOSS_FOUND_TIME = 2,
   /**
@@ -192,7 +193,7 @@ enum whyloss_found
    */
   WHYLOSS_FOUND_TIMEOUT = 3,
   /**
-   * Everything sent over a long period was lost.
+   * Everything sent over a long period was lost (RFC 9002, section 7.6).
    */
   WHYLOSS_FOUND_PERSISTENT = 4,
 };
@@ -317,11 +318,11 @@ typedef struct whyloss_media_state {
    */
   double queue;
   /**
-   * The growth of the queueing delay, in seconds per second.
+   * The growth of the queueing delay in the latest round, in seconds per second.
    */
   double trend;
   /**
-   * The capacity at the last congestion, in bit/s; 0 before the first.
+   * The estimated capacity of the path at the last congestion, in bit/s; 0 before the first.
    */
   double capacity;
   /**
@@ -329,7 +330,8 @@ typedef struct whyloss_media_state {
    */
   double lost;
   /**
-   * The share of packets that a full queue refused, in [0, 1].
+   * The share of packets in the latest round that a full queue refused, in [0, 1], estimated
+   * from the odds of each loss.
    */
   double refused;
   /**
@@ -359,13 +361,13 @@ typedef struct whyloss_receiver_options {
    */
   const char *parameters;
   /**
-   * The number of packets that may overtake a missing one before it counts as lost; 0 for no
+   * The number of later packets after whose arrival a missing packet counts as lost; 0 for no
    * limit.
    */
   uint32_t wait_packets;
   /**
-   * The time until a missing packet counts as lost, in nanoseconds; 0 for no limit. If both
-   * limits are 0, a missing packet counts as lost at once.
+   * The time after which a missing packet counts as lost, in nanoseconds; 0 for no limit. If
+   * both limits are 0, a missing packet counts as lost at once.
    */
   uint64_t wait_ns;
 } whyloss_receiver_options;
@@ -410,12 +412,12 @@ typedef struct whyloss_scheme_options {
    */
   const char *name;
   /**
-   * Their parameters, such as `"percent=80"`, separated by commas. May be null.
+   * The parameters of these parts, such as `"percent=80"`, separated by commas. May be null.
    */
   const char *parameters;
   /**
-   * The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
-   * With one more, it forgets the oldest. `init` allocates room for all of them.
+   * The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384. A
+   * further packet replaces the oldest. `init` allocates room for all of them.
    */
   size_t packets;
 } whyloss_scheme_options;
@@ -429,7 +431,7 @@ typedef struct whyloss_verdict {
    */
   whyloss_cause cause;
   /**
-   * How the loss was found.
+   * The way in which the loss was found.
    */
   whyloss_found found;
   /**
@@ -443,7 +445,7 @@ typedef struct whyloss_verdict {
 } whyloss_verdict;
 
 /**
- * The amount of data that may be sent, and the rate.
+ * The amount of data that may be sent, and the rate at which to send.
  */
 typedef struct whyloss_allowance {
   /**
@@ -500,8 +502,8 @@ whyloss_status whyloss_media_init(struct whyloss_media *media,
 whyloss_status whyloss_media_drop(struct whyloss_media *media);
 
 /**
- * Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
- * jumps, the estimator needs a few rounds to recover.
+ * Updates the bitrate with `count` reports, in any order, that arrived at `now_ns` on the sender's
+ * clock. If a clock jumps, the estimator needs a few rounds to recover.
  */
 whyloss_status whyloss_media_on_reports(struct whyloss_media *media,
                                         uint64_t now_ns,
@@ -509,12 +511,13 @@ whyloss_status whyloss_media_on_reports(struct whyloss_media *media,
                                         size_t count);
 
 /**
- * Handles the time `now_ns`: lowers the target if a timeout was due.
+ * Lowers the target if the deadline has passed at `now_ns` on the sender's clock; else does
+ * nothing.
  */
 whyloss_status whyloss_media_on_timeout(struct whyloss_media *media, uint64_t now_ns);
 
 /**
- * Writes the time at which `on_timeout` is due without a report, or `WHYLOSS_NEVER`.
+ * Writes the time at which to call `on_timeout` if no report arrives before, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_media_next_timeout(struct whyloss_media *media, uint64_t *due_ns);
 
@@ -546,14 +549,15 @@ whyloss_status whyloss_receiver_init(struct whyloss_receiver *receiver,
                                      size_t room);
 
 /**
- * Ends the use of a receiver, which has allocated nothing.
+ * Marks the receiver as dropped. A receiver allocates nothing, so there is nothing to free.
  */
 whyloss_status whyloss_receiver_drop(struct whyloss_receiver *receiver);
 
 /**
- * Takes an arriving packet of `bytes` bytes, with stamps of the sender's and the receiver's
- * clocks. Writes the losses that are certain now to `losses`, and their number to `count`.
- * `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be null.
+ * Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
+ * clock and received at `received_ns` on the receiver's. Writes the losses that are certain now to
+ * `losses`, and their number to `count`. `losses` must have `room` for at least
+ * `WHYLOSS_MOST_LOSSES`. `seen` may be null.
  */
 whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
                                           uint64_t number,
@@ -587,7 +591,7 @@ whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        size_t *count);
 
 /**
- * Writes the time at which `on_timeout` is due without a packet, or `WHYLOSS_NEVER`.
+ * Writes the time at which to call `on_timeout` if no packet arrives before, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_receiver_next_timeout(struct whyloss_receiver *receiver, uint64_t *due_ns);
 
@@ -638,8 +642,9 @@ whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
 whyloss_status whyloss_scheme_on_rtt(struct whyloss_scheme *scheme, uint64_t rtt_ns);
 
 /**
- * Takes an acknowledgement that newly acknowledges these packets. Call it once for each
- * acknowledgement, before `on_lost`. Unknown and settled numbers have no effect.
+ * Processes an acknowledgement that arrived at `now_ns` and newly acknowledges these packets. Call
+ * this function once for each acknowledgement, before `on_lost`. Unknown and settled numbers have
+ * no effect.
  */
 whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        const uint64_t *numbers,
@@ -647,9 +652,9 @@ whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        uint64_t now_ns);
 
 /**
- * Takes an acknowledgement of every packet up to number `through` except the `count` packets in
- * `missing`, in rising order. Use it instead of `on_acked` in a stack that lists the packets in
- * flight, but does not report which ones an acknowledgement removed.
+ * Processes an acknowledgement of every packet up to number `through` except the `count` packets
+ * in `missing`, in rising order. Use this function instead of `on_acked` in a stack that lists the
+ * packets in flight, but does not report which ones an acknowledgement removed.
  */
 whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
                                                uint64_t through,
@@ -659,7 +664,8 @@ whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
 
 /**
  * Records that these packets are lost, as found by acknowledgements of later ones or by time.
- * Writes the verdict of a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
+ * Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is `NONE`.
+ * `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_lost(struct whyloss_scheme *scheme,
                                       const uint64_t *numbers,
@@ -684,7 +690,7 @@ whyloss_status whyloss_scheme_on_persistent_congestion(struct whyloss_scheme *sc
                                                        struct whyloss_verdict *verdict);
 
 /**
- * Records that the last acknowledgement reports ECN marks.
+ * Records that the last acknowledgement reports ECN-CE marks. They count once per recovery period.
  */
 whyloss_status whyloss_scheme_on_ecn(struct whyloss_scheme *scheme, uint64_t now_ns);
 
@@ -699,7 +705,8 @@ whyloss_status whyloss_scheme_on_spurious(struct whyloss_scheme *scheme, uint64_
 whyloss_status whyloss_scheme_on_mtu(struct whyloss_scheme *scheme, uint32_t mtu);
 
 /**
- * Writes the amount of data that may be sent, and the rate.
+ * Writes the window, the bytes in flight, the pacing rate and the burst size. Send while the next
+ * packet fits into the window.
  */
 whyloss_status whyloss_scheme_allowance(struct whyloss_scheme *scheme,
                                         struct whyloss_allowance *allowance);

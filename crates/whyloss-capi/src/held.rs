@@ -1,4 +1,5 @@
-//! Objects in the caller's memory: fills, checks and empties them.
+//! Creates, checks and drops objects in the caller's memory, for `scheme.rs`, `receiver.rs` and
+//! `media.rs`.
 
 use core::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -96,7 +97,7 @@ pub(crate) unsafe fn init<O: Object>(
     abi: Option<u32>,
     make: impl FnOnce(&mut Message) -> Result<O, Status>,
 ) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     let mut message = unsafe { Message::new(text, room) };
     let held = memory.cast::<Held<O>>();
     let made = match abi {
@@ -111,7 +112,7 @@ pub(crate) unsafe fn init<O: Object>(
     match made {
         Ok(object) => {
             let mark = O::LIVE;
-            // SAFETY: there is room, it is aligned, and what it held before is not dropped.
+            // SAFETY: the memory is large enough and aligned; an object in it need not be dropped.
             unsafe { held.write(Held { mark, object }) };
             Status::Ok
         }
@@ -139,7 +140,8 @@ pub(crate) unsafe fn with<O: Object>(
     if !aligned(held) {
         return Status::Memory;
     }
-    // SAFETY: not null, aligned, and of the caller: the mark can be read, whatever else is there.
+    // SAFETY: the pointer is not null, is aligned, and points to the caller's memory, so the mark
+    // can be read even if no object is there.
     let mark = unsafe { &mut (*held).mark };
     if *mark != O::LIVE {
         return if *mark == BROKEN {
@@ -148,7 +150,7 @@ pub(crate) unsafe fn with<O: Object>(
             Status::Uninitialised
         };
     }
-    // SAFETY: the mark says that `init` put an object there, and no other call has it.
+    // SAFETY: the mark shows that `init` wrote an object there, and no other call uses it.
     let object = unsafe { &mut (*held).object };
     match catch_unwind(AssertUnwindSafe(|| act(object))) {
         Ok(Ok(())) => Status::Ok,
@@ -166,7 +168,7 @@ pub(crate) unsafe fn with<O: Object>(
 /// See [`with`].
 pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
     let held = memory.cast::<Held<O>>();
-    // SAFETY: the caller says so; the object is taken out once, since the mark goes.
+    // SAFETY: required by the contract; the mark is cleared below, so the object is dropped once.
     let status = unsafe {
         with::<O>(memory, |object| {
             core::ptr::drop_in_place(object);
@@ -174,7 +176,7 @@ pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
         })
     };
     if matches!(status, Status::Ok | Status::Broken) {
-        // SAFETY: `with` found the mark readable and ours.
+        // SAFETY: `with` has read this mark, and it is that of such an object.
         unsafe { (*held).mark = 0 };
     }
     status
@@ -185,12 +187,12 @@ pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
 /// # Safety
 /// `pointer` must be null, misaligned, or valid for reads as long as the borrow lives.
 pub(crate) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, Status> {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     let value = unsafe { checked(pointer)?.as_ref() };
     value.ok_or(Status::Null)
 }
 
-/// Writes `value` where the pointer points to; a null pointer is an error.
+/// Writes `value` to `pointer`; a null or misaligned pointer is an error.
 ///
 /// # Safety
 /// `pointer` must be null, misaligned, or valid for writes.
@@ -199,7 +201,7 @@ pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> 
     if pointer.is_null() {
         return Err(Status::Null);
     }
-    // SAFETY: not null, aligned, and the caller says the rest.
+    // SAFETY: the pointer is not null and aligned; the contract requires the rest.
     unsafe { pointer.write(value) };
     Ok(())
 }
@@ -220,7 +222,8 @@ pub(crate) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'
     if count > isize::MAX as usize / size_of::<T>() {
         return Err(Status::Range);
     }
-    // SAFETY: not null, aligned, no longer than memory, and the caller says the rest.
+    // SAFETY: the pointer is not null and aligned, and the size is valid; the contract requires the
+    // rest.
     Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
 }
 

@@ -1,4 +1,5 @@
-//! The C interface of Whyloss, whose header is `include/whyloss.h`.
+//! The C interface of Whyloss: congestion control, causes of loss, and a bitrate for media.
+//! `include/whyloss.h` is its header.
 //!
 //! | object | takes | returns | file |
 //! |---|---|---|---|
@@ -19,10 +20,10 @@
 //! - A pointer must be null, or point to aligned memory for the object, the array or the text that
 //!   the description names. Only the call uses this memory until it returns.
 //! - An object serves one thread at a time. Distinct objects share nothing.
-//! - A panic of this library would be a defect. It ends the call with `WHYLOSS_STATUS_BROKEN`, as
-//!   every later call with that object does.
-//! - [`ABI`] changes with every change that needs programs to be compiled again. `init` refuses
-//!   any other number, and the shared library has it in its name.
+//! - A panic of this library would be a defect. The call then returns `WHYLOSS_STATUS_BROKEN`, as
+//!   does every later call with that object.
+//! - [`ABI`] changes whenever programs must be compiled again. `init` refuses any other number, and
+//!   the name of the shared library contains it.
 #![allow(unsafe_code, reason = "pointers of C; each use says why it is sound")]
 #![deny(clippy::undocumented_unsafe_blocks)]
 

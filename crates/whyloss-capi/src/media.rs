@@ -1,4 +1,4 @@
-//! The bandwidth estimator for media: `whyloss_rtc`.
+//! The C interface of the bandwidth estimator for media, `whyloss_rtc::Estimator`.
 
 use core::ffi::c_char;
 
@@ -68,13 +68,14 @@ pub struct MediaState {
     pub target: f64,
     /// The queueing delay of the latest round, in seconds.
     pub queue: f64,
-    /// The growth of the queueing delay, in seconds per second.
+    /// The growth of the queueing delay in the latest round, in seconds per second.
     pub trend: f64,
-    /// The capacity at the last congestion, in bit/s; 0 before the first.
+    /// The estimated capacity of the path at the last congestion, in bit/s; 0 before the first.
     pub capacity: f64,
     /// The share of packets lost in the latest round, in [0, 1].
     pub lost: f64,
-    /// The share of packets that a full queue refused, in [0, 1].
+    /// The share of packets in the latest round that a full queue refused, in [0, 1], estimated
+    /// from the odds of each loss.
     pub refused: f64,
     /// The time from the first departure of the latest round to its report, in seconds.
     pub trip: f64,
@@ -127,10 +128,12 @@ pub unsafe extern "C" fn whyloss_media_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the caller says the rest.
+    // SAFETY: a program of another ABI has at least that number there; the contract of this
+    // function requires the rest.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the caller says the rest.
+        // SAFETY: the ABI is ours, so all options are there; the contract of this function
+        // requires the rest.
         let options = unsafe { held::input(options)? };
         let (initial, least, most) = (options.initial, options.least, options.most);
         if [initial, least, most]
@@ -145,7 +148,7 @@ pub unsafe extern "C" fn whyloss_media_init(
         }
         Ok(Estimator::new(initial, least, most))
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::init(media.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
@@ -156,12 +159,12 @@ pub unsafe extern "C" fn whyloss_media_init(
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::drop::<Estimator>(media.cast()) }
 }
 
-/// Takes `count` reports, in any order, that came at `now_ns` on the sender's clock. If a clock
-/// jumps, the estimator needs a few rounds to recover.
+/// Updates the bitrate with `count` reports, in any order, that arrived at `now_ns` on the sender's
+/// clock. If a clock jumps, the estimator needs a few rounds to recover.
 ///
 /// # Safety
 /// `reports` must point to `count` reports. All pointers must satisfy the
@@ -174,7 +177,7 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
     count: usize,
 ) -> Status {
     let act = |estimator: &mut Estimator| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let reports = unsafe { held::inputs(reports, count)? };
         if !reports.iter().all(|report| read(report).is_some()) {
             return Err(Status::Range);
@@ -182,11 +185,12 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
         estimator.on_reports(Time::from_nanos(now_ns), reports.iter().filter_map(read));
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Handles the time `now_ns`: lowers the target if a timeout was due.
+/// Lowers the target if the deadline has passed at `now_ns` on the sender's clock; else does
+/// nothing.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -196,11 +200,11 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
         estimator.timeout(Time::from_nanos(now_ns));
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Writes the time at which `on_timeout` is due without a report, or `WHYLOSS_NEVER`.
+/// Writes the time at which to call `on_timeout` if no report arrives before, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -208,10 +212,10 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
 pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *mut u64) -> Status {
     let act = |estimator: &mut Estimator| {
         let due = estimator.poll_timeout().map_or(NEVER, Time::as_nanos);
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(due_ns, due) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(media.cast(), act) }
 }
 
@@ -232,9 +236,9 @@ pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut Med
             refused: stats.refused,
             trip: stats.trip,
         };
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(state, said) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(media.cast(), act) }
 }

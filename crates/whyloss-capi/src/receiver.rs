@@ -1,4 +1,5 @@
-//! A receiver classifier over packets with sequence numbers: `whyloss::losses`.
+//! The C interface of loss tracking at a receiver, `whyloss::losses`: finds lost packets by their
+//! sequence numbers, and their causes.
 
 use core::ffi::c_char;
 
@@ -14,7 +15,7 @@ use crate::text::{self, Message, Parameters};
 pub const MOST_LOSSES: usize = 17;
 const _: () = assert!(MOST_LOSSES == HOLES + 1);
 
-/// The time that stands for never.
+/// The time of a timeout that is never due.
 pub const NEVER: u64 = u64::MAX;
 
 /// A receiver's loss tracker in the caller's memory.
@@ -34,11 +35,11 @@ pub struct ReceiverOptions {
     pub name: *const c_char,
     /// The parameters of the classifier, such as `"upper=1.3"`, separated by commas. May be null.
     pub parameters: *const c_char,
-    /// The number of packets that may overtake a missing one before it counts as lost; 0 for no
+    /// The number of later packets after whose arrival a missing packet counts as lost; 0 for no
     /// limit.
     pub wait_packets: u32,
-    /// The time until a missing packet counts as lost, in nanoseconds; 0 for no limit. If both
-    /// limits are 0, a missing packet counts as lost at once.
+    /// The time after which a missing packet counts as lost, in nanoseconds; 0 for no limit. If
+    /// both limits are 0, a missing packet counts as lost at once.
     pub wait_ns: u64,
 }
 
@@ -83,14 +84,14 @@ impl Object for Live {
     const LIVE: u64 = 0x7768_795f_7265_6365;
 }
 
-/// The losses that are on their way to the caller.
+/// The caller's array of losses, and the number written to it.
 struct Told {
     losses: *mut Loss,
     count: usize,
 }
 
 impl Told {
-    /// Creates the room for the losses of a call.
+    /// Checks the array for the losses of a call.
     ///
     /// # Safety
     /// `losses` must be null, misaligned, or point to room for `room` losses that may be written.
@@ -116,7 +117,7 @@ impl Told {
                 revealed_ns: loss.revealed.as_nanos(),
                 cause: loss.cause.into(),
             };
-            // SAFETY: `new` was promised room for so many, aligned.
+            // SAFETY: `new` checked the alignment, and its contract requires this room.
             unsafe { self.losses.add(self.count).write(told) };
             self.count += 1;
         }
@@ -141,7 +142,7 @@ pub unsafe extern "C" fn whyloss_receiver_name(
     name: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { text::name(REGISTRY, index, (name, room)) }
 }
 
@@ -158,10 +159,12 @@ pub unsafe extern "C" fn whyloss_receiver_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the caller says the rest.
+    // SAFETY: a program of another ABI has at least that number there; the contract of this
+    // function requires the rest.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the caller says the rest.
+        // SAFETY: the ABI is ours, so all options are there; the contract of this function
+        // requires the rest.
         let (options, name, parameters) = unsafe {
             let options = held::input(options)?;
             if options.name.is_null() {
@@ -187,23 +190,24 @@ pub unsafe extern "C" fn whyloss_receiver_init(
         }
         Ok(Live(tracker))
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::init(receiver.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
-/// Ends the use of a receiver, which has allocated nothing.
+/// Marks the receiver as dropped. A receiver allocates nothing, so there is nothing to free.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::drop::<Live>(receiver.cast()) }
 }
 
-/// Takes an arriving packet of `bytes` bytes, with stamps of the sender's and the receiver's
-/// clocks. Writes the losses that are certain now to `losses`, and their number to `count`.
-/// `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be null.
+/// Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
+/// clock and received at `received_ns` on the receiver's. Writes the losses that are certain now to
+/// `losses`, and their number to `count`. `losses` must have `room` for at least
+/// `WHYLOSS_MOST_LOSSES`. `seen` may be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -220,10 +224,10 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
     seen: *mut Packet,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let mut told = unsafe { Told::new(losses, room)? };
         held::checked(seen)?;
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(count, 0)? };
         let (sent, received) = (Time::from_nanos(sent_ns), Time::from_nanos(received_ns));
         let packet = Arrival::new(number, sent, received, bytes);
@@ -236,7 +240,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
             Seen::Restart => Packet::Restart,
             _ => Packet::New,
         };
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe {
             held::output(count, told.count)?;
             if !seen.is_null() {
@@ -245,7 +249,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
         }
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(receiver.cast(), act) }
 }
 
@@ -262,16 +266,16 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
     count: *mut usize,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(count, 0)? };
         let now = Time::from_nanos(now_ns);
         live.0.on_timeout(now, |loss| told.tell(loss));
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(count, told.count) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(receiver.cast(), act) }
 }
 
@@ -291,26 +295,26 @@ pub unsafe extern "C" fn whyloss_receiver_finish(
     count: *mut usize,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(count, 0)? };
         let last = if last.is_null() {
             None
         } else {
-            // SAFETY: the caller says so.
+            // SAFETY: required by the contract of this function.
             Some(*unsafe { held::input(last)? })
         };
         let now = Time::from_nanos(now_ns);
         live.0.finish(last, now, |loss| told.tell(loss));
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(count, told.count) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Writes the time at which `on_timeout` is due without a packet, or `WHYLOSS_NEVER`.
+/// Writes the time at which to call `on_timeout` if no packet arrives before, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -320,9 +324,9 @@ pub unsafe extern "C" fn whyloss_receiver_next_timeout(
     due_ns: *mut u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(due_ns, live.0.next_timeout().as_nanos()) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(receiver.cast(), act) }
 }

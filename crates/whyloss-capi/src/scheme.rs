@@ -1,4 +1,4 @@
-//! A scheme over a connection whose packets have numbers: `whyloss::connection`.
+//! The C interface of congestion control for packets with numbers, `whyloss::connection`.
 
 use core::ffi::c_char;
 
@@ -32,18 +32,18 @@ pub struct SchemeOptions {
     /// The name of a scheme (`"whyloss"`), or of a controller, a policy and a sender classifier
     /// (`"cubic/keep/trees"`).
     pub name: *const c_char,
-    /// Their parameters, such as `"percent=80"`, separated by commas. May be null.
+    /// The parameters of these parts, such as `"percent=80"`, separated by commas. May be null.
     pub parameters: *const c_char,
-    /// The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
-    /// With one more, it forgets the oldest. `init` allocates room for all of them.
+    /// The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384. A
+    /// further packet replaces the oldest. `init` allocates room for all of them.
     pub packets: size_t,
 }
 
-/// So that the header says `size_t`.
+/// Makes the header say `size_t`.
 #[allow(non_camel_case_types)]
 type size_t = usize;
 
-/// The amount of data that may be sent, and the rate.
+/// The amount of data that may be sent, and the rate at which to send.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
@@ -57,19 +57,20 @@ pub struct Allowance {
     pub quantum: u64,
 }
 
-/// Says how a loss was found.
+/// The way in which a loss was found.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// No loss has been found, or the loss belongs to an earlier event.
     None = 0,
-    /// Three later packets were acknowledged.
+    /// Three later packets were acknowledged (RFC 9002, section 6.1.1).
     Duplicates = 1,
-    /// A later packet was acknowledged, and too much time has passed.
+    /// A later packet was acknowledged, and this one was in flight for too long (RFC 9002, section
+    /// 6.1.2).
     Time = 2,
     /// The retransmission timer expired.
     Timeout = 3,
-    /// Everything sent over a long period was lost.
+    /// Everything sent over a long period was lost (RFC 9002, section 7.6).
     Persistent = 4,
 }
 
@@ -79,7 +80,7 @@ pub enum Found {
 pub struct Verdict {
     /// The cause; `UNKNOWN` exactly if `found` is `NONE`.
     pub cause: Why,
-    /// How the loss was found.
+    /// The way in which the loss was found.
     pub found: Found,
     /// The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
     pub odds: f64,
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn whyloss_scheme_name(
     name: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { text::name(schemes::REGISTRY, index, (name, room)) }
 }
 
@@ -191,10 +192,12 @@ pub unsafe extern "C" fn whyloss_scheme_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the caller says the rest.
+    // SAFETY: a program of another ABI has at least that number there; the contract of this
+    // function requires the rest.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the caller says the rest.
+        // SAFETY: the ABI is ours, so all options are there; the contract of this function
+        // requires the rest.
         let (options, name, parameters) = unsafe {
             let options = held::input(options)?;
             if options.name.is_null() {
@@ -224,7 +227,7 @@ pub unsafe extern "C" fn whyloss_scheme_init(
             now: Time::ZERO,
         })
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::init(scheme.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
@@ -235,7 +238,7 @@ pub unsafe extern "C" fn whyloss_scheme_init(
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_drop(scheme: *mut Scheme) -> Status {
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::drop::<Live>(scheme.cast()) }
 }
 
@@ -263,7 +266,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_sent(
             .on_packet_sent(number, bytes.into(), now, app_limited != 0);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -281,12 +284,13 @@ pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64)
         live.connection.on_rtt(Duration::from_nanos(rtt));
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Takes an acknowledgement that newly acknowledges these packets. Call it once for each
-/// acknowledgement, before `on_lost`. Unknown and settled numbers have no effect.
+/// Processes an acknowledgement that arrived at `now_ns` and newly acknowledges these packets. Call
+/// this function once for each acknowledgement, before `on_lost`. Unknown and settled numbers have
+/// no effect.
 ///
 /// # Safety
 /// `numbers` must point to `count` numbers. All pointers must satisfy the
@@ -299,20 +303,20 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked(
     now_ns: u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let numbers = unsafe { held::inputs(numbers, count)? };
         let now = live.advance(now_ns)?;
         live.connection
             .on_packets_acked(numbers.iter().copied(), now);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Takes an acknowledgement of every packet up to number `through` except the `count` packets in
-/// `missing`, in rising order. Use it instead of `on_acked` in a stack that lists the packets in
-/// flight, but does not report which ones an acknowledgement removed.
+/// Processes an acknowledgement of every packet up to number `through` except the `count` packets
+/// in `missing`, in rising order. Use this function instead of `on_acked` in a stack that lists the
+/// packets in flight, but does not report which ones an acknowledgement removed.
 ///
 /// # Safety
 /// `missing` must point to `count` numbers. All pointers must satisfy the
@@ -326,7 +330,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
     now_ns: u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let missing = unsafe { held::inputs(missing, count)? };
         if !missing.is_sorted() {
             return Err(Status::Order);
@@ -336,12 +340,13 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
             .on_packets_acked_through(through, missing.iter().copied(), now);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
 /// Records that these packets are lost, as found by acknowledgements of later ones or by time.
-/// Writes the verdict of a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
+/// Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is `NONE`.
+/// `verdict` may be null.
 ///
 /// # Safety
 /// `numbers` must point to `count` numbers. All pointers must satisfy the
@@ -355,21 +360,21 @@ pub unsafe extern "C" fn whyloss_scheme_on_lost(
     verdict: *mut Verdict,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         let numbers = unsafe { held::inputs(numbers, count)? };
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live
             .connection
             .on_packets_lost(numbers.iter().copied(), now);
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { tell(verdict, said) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Writes the verdict if the caller wants it.
+/// Writes the verdict unless the pointer is null.
 ///
 /// # Safety
 /// See [`held::output`].
@@ -377,7 +382,7 @@ unsafe fn tell(verdict: *mut Verdict, said: Option<connection::Verdict>) -> Resu
     if verdict.is_null() {
         return Ok(());
     }
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::output(verdict, said.into()) }
 }
 
@@ -396,10 +401,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_timeout(
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live.connection.on_timeout(now);
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { tell(verdict, Some(said)) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -418,14 +423,14 @@ pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live.connection.on_persistent_congestion(now);
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { tell(verdict, Some(said)) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Records that the last acknowledgement reports ECN marks.
+/// Records that the last acknowledgement reports ECN-CE marks. They count once per recovery period.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -436,7 +441,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64)
         live.connection.on_ecn_ce(now);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -451,7 +456,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns:
         live.connection.on_spurious(now);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -469,11 +474,12 @@ pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) ->
         live.connection.on_mtu_change(mtu);
         Ok(())
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Writes the amount of data that may be sent, and the rate.
+/// Writes the window, the bytes in flight, the pacing rate and the burst size. Send while the next
+/// packet fits into the window.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -490,10 +496,10 @@ pub unsafe extern "C" fn whyloss_scheme_allowance(
             pacing: pacing.map_or(UNPACED, whyloss::Rate::as_bps),
             quantum: pacing.map_or(u64::MAX, |rate| congestion::send_quantum(rate, live.mtu)),
         };
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(allowance, said) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -508,9 +514,9 @@ pub unsafe extern "C" fn whyloss_scheme_verdict(
     verdict: *mut Verdict,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: the caller says so.
+        // SAFETY: required by the contract of this function.
         unsafe { held::output(verdict, live.connection.last_verdict().into()) }
     };
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     unsafe { held::with(scheme.cast(), act) }
 }

@@ -7,10 +7,10 @@ use whyloss::registry::Entry;
 
 use crate::Status;
 
-/// Parameters that one text may have.
+/// The maximum number of parameters in a text.
 const MOST_PARAMETERS: usize = 64;
 
-/// A buffer for a message. It takes as many bytes as fit, with a zero behind them.
+/// A buffer for a message, which is cut to the bytes that fit and ends with a zero.
 pub(crate) struct Message {
     text: *mut u8,
     /// The number of bytes left, including the final zero.
@@ -58,7 +58,7 @@ impl fmt::Write for Message {
         self.empty = false;
         let taken = text.floor_char_boundary(self.room.saturating_sub(1));
         if taken > 0 {
-            // SAFETY: so many bytes and a zero fit into the room.
+            // SAFETY: these bytes and a zero fit into the room.
             unsafe {
                 self.text.copy_from_nonoverlapping(text.as_ptr(), taken);
                 self.text = self.text.add(taken);
@@ -67,7 +67,7 @@ impl fmt::Write for Message {
             self.room -= taken;
         }
         if taken < text.len() {
-            // A later piece must not follow one that was cut.
+            // No piece may follow one that was cut.
             self.room = 0;
             return Err(fmt::Error);
         }
@@ -86,7 +86,7 @@ pub(crate) unsafe fn read<'a>(
     if text.is_null() {
         return Ok("");
     }
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     let bytes = unsafe { CStr::from_ptr(text) };
     bytes
         .to_str()
@@ -105,7 +105,7 @@ pub(crate) unsafe fn name<C>(
     if text.is_null() {
         return Status::Null;
     }
-    // SAFETY: the caller says so.
+    // SAFETY: required by the contract of this function.
     let mut message = unsafe { Message::new(text, room) };
     let Some(entry) = registry.get(index) else {
         return Status::Range;
@@ -116,7 +116,7 @@ pub(crate) unsafe fn name<C>(
     message.say(Status::Ok, entry.id)
 }
 
-/// Parameters by name, out of a text such as `"upper=1.3, update_first=0"`.
+/// The parameters in a text such as `"upper=1.3, update_first=0"`, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters<'a> {
     given: Vec<(&'a str, f64)>,
@@ -176,7 +176,7 @@ impl<'a> Parameters<'a> {
             .map_err(|error| message.say(Status::Name, error))
     }
 
-    /// Refuses the entries that no part took.
+    /// Returns an error if a parameter is left that no part accepted.
     pub(crate) fn finish(&self, message: &mut Message) -> Result<(), Status> {
         let Some((name, _)) = self.given.first() else {
             return Ok(());

@@ -25,7 +25,8 @@ fn output(example: &str, compiler: &str, dialect: &[&str]) -> String {
         status.success(),
         "{example} does not compile with {compiler}"
     );
-    // Under valgrind, say: WHYLOSS_C_RUNNER="valgrind -q --error-exitcode=9 --leak-check=full".
+    // To run them under valgrind: WHYLOSS_C_RUNNER="valgrind -q --error-exitcode=9
+    // --leak-check=full".
     let runner = std::env::var("WHYLOSS_C_RUNNER").unwrap_or_default();
     let mut words = runner.split_whitespace();
     let mut command = match words.next() {

@@ -1,4 +1,4 @@
-//! Holds the header in `include/` to the source.
+//! Checks that the header in `include/` is the one generated from the source.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn the_header_is_current() {
         .expect("the source can be read")
         .write(&mut made);
     let made = String::from_utf8(made).unwrap();
-    // Sections that speak of safety are for callers in Rust.
+    // The sections about safety are for callers in Rust.
     let mut header = String::new();
     let mut skipping = false;
     for line in made.lines() {

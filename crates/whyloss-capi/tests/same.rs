@@ -30,7 +30,7 @@ use whyloss_capi::scheme::{
 use whyloss_capi::{ABI, Status, Why, whyloss_status_text};
 use whyloss_rtc::{Ecn, Estimator, Fate, Report};
 
-/// Draws whole numbers, the same ones in every run.
+/// Draws whole numbers, which are the same in every run.
 struct Draws(u64);
 
 impl Draws {
@@ -100,7 +100,7 @@ fn same(c: &Verdict, rust: Option<whyloss::connection::Verdict>) -> bool {
     }
 }
 
-/// Tells both of an event.
+/// Passes one event to both connections.
 fn event(
     c: *mut Scheme,
     rust: &mut Connection,
@@ -111,7 +111,7 @@ fn event(
     *now += draws.below(3_000_000);
     let at = Time::from_nanos(*now);
     let mut said = nothing();
-    // SAFETY: `c` is live, and all pointers are to what the calls want.
+    // SAFETY: `c` is live, and all pointers are valid for these calls.
     unsafe {
         match draws.below(100) {
             0..50 if open.len() < 4000 => {
@@ -212,7 +212,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             );
             assert!(same(&verdict, rust.last_verdict()), "{}", entry.id);
         }
-        // Rust's connection has reserved its room too, so that what C allocates is left.
+        // The Rust connection has reserved its memory too, so that only C could still allocate.
         let (mut number, mut now) = (state.0, state.1);
         let counted = allocation_counter::measure(|| {
             for _ in 0..5000 {
@@ -230,7 +230,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             }
         });
         assert_eq!(counted.count_total, 0, "{} allocates", entry.id);
-        // SAFETY: live; and once more, when it is not.
+        // SAFETY: the object is live; the second call finds it dropped.
         unsafe {
             assert_eq!(whyloss_scheme_drop(c), Status::Ok);
             assert_eq!(whyloss_scheme_drop(c), Status::Uninitialised);
@@ -467,7 +467,7 @@ fn bad_input_is_an_error_with_a_text() {
         ..options(&good, 0)
     };
     assert_eq!(refusal(&old, size).0, Status::Abi);
-    // SAFETY: null pointers are what this is about.
+    // SAFETY: the functions accept null pointers, which this test passes.
     unsafe {
         let none = std::ptr::null_mut();
         assert_eq!(

@@ -1,7 +1,8 @@
-//! Runs schemes in picoquic and quicly, whose sources and builds two variables name.
+//! Runs schemes in picoquic and quicly. Two environment variables name their sources, with a build
+//! inside.
 //!
 //! ```text
-//! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`, with picotls's next to them, which are built too
+//! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`; picotls's next to them, built as well
 //! WHYLOSS_QUICLY     quicly's sources, with its simulator built in `build`
 //! ```
 
@@ -18,7 +19,7 @@ fn sources(variable: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{variable} names no directory; see adapters/README.md"))
 }
 
-/// Returns the files below a directory whose names end like that.
+/// Returns the files below a directory whose names end with `end`.
 fn files(directory: &Path, end: &str) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(directory);
     let listed = listed.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
@@ -87,7 +88,7 @@ fn picoquic_completes_a_transfer_over_a_satellite() {
         "whyloss/cubic/percent/trees:percent=90",
     ];
     satellite(&program, &picoquic, "10000000", &[&few[..], &more].concat());
-    // The first packet of 64, none, one in 32, and one in 8.
+    // These patterns lose the first packet of 64, none, one in 32, and one in 8.
     for loss in ["1", "0", "1000000010000000", "1010101010101010"] {
         satellite(&program, &picoquic, loss, &few);
     }
@@ -141,7 +142,7 @@ fn quicly_gains_where_a_radio_loses_packets() {
         let bytes = received(&simulator, "whyloss", scheme);
         assert!(bytes > 2 * cubic, "{scheme}");
     }
-    // Controllers that differ only in the stack around them come out alike.
+    // Equal controllers in different stacks give similar results.
     let ours = received(&simulator, "whyloss", "cubic");
     assert!(ours < 2 * cubic && cubic < 2 * ours);
 }

@@ -1,4 +1,4 @@
-//! Finds what programs in C link with.
+//! Finds the compiler and the libraries for programs in C.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +13,7 @@ pub(crate) fn compiler(variable: &str, default: &str) -> Command {
     command
 }
 
-/// Returns where cargo puts the library of C that it has built for this test.
+/// Returns the path of the C library that cargo built for this test.
 pub(crate) fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let beside = program.parent().unwrap();
