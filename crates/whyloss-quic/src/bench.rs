@@ -1,5 +1,5 @@
-//! A connection that takes any events, for benchmarks and tests of its cost. Not part of the public
-//! interface.
+//! Drives a connection with any events, for benchmarks and tests of its cost. Not part of the
+//! public interface.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ impl Acknowledgements {
         self.connection.on_lost(now, left, persistent);
     }
 
-    /// Reports a mark, then a spurious loss event, then a larger and a smaller packet size.
+    /// Reports an ECN mark, then a spurious loss event, then a larger and a smaller packet size.
     pub fn rarities(&mut self) {
         let now = self.clock.now(self.now);
         self.connection.on_marked(now, now);

@@ -1,5 +1,5 @@
-//! After the handshake nothing is allocated but the rings of the ledger, which grow with what is
-//! in flight.
+//! Checks that a connection allocates only the rings of its ledger after the handshake. They grow
+//! with the data in flight.
 
 use allocation_counter::measure;
 use whyloss::congestion;
@@ -21,7 +21,7 @@ fn schemes() -> Vec<(String, Scheme)> {
     for controller in congestion::REGISTRY {
         for classifier in sender::REGISTRY {
             let name = format!("{}, {}", controller.id, classifier.id);
-            // (What needs parameters has no name of its own.)
+            // (Combinations that need parameters have no name.)
             if let Ok(scheme) = Scheme::of(controller.id, "keep", classifier.id) {
                 schemes.push((name, scheme));
             }
@@ -54,8 +54,8 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
     assert!(schemes.len() > 50, "{}", schemes.len());
     for (name, scheme) in schemes {
         let mut connection = begun(scheme);
-        // A ring holds two packets more at times than at the start, and has its size after the
-        // first loss.
+        // A ring sometimes holds two packets more than at the start. It has its final size after
+        // the first loss.
         connection.lose(true);
         connection.one();
         let held = connection.held();
@@ -78,7 +78,7 @@ fn what_grows_is_counted() {
     let counted = measure(|| {
         begun(scheme());
     });
-    // 200 packets in flight: rings of 4, 8, … 256 entries, one allocation each; and the test's own
-    // list.
+    // 200 packets in flight need rings of 4, 8, … 256 entries, one allocation each. The test's own
+    // list adds another.
     assert!((7..=12).contains(&counted.count_total), "{counted:?}");
 }

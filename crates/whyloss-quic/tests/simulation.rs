@@ -35,7 +35,7 @@ fn both_stacks_fill_a_link_without_losses() {
                 format!(r#"{{ kind = "quic", stack = "{stack}", controller = "{controller}" }}"#);
             let flow = flow(&scenario(&transport, "", 0.0, 15), 1);
             let goodput = goodput(&flow, 15);
-            // 1472 of 1500 bytes are QUIC's, and some 40 of these are headers and tag.
+            // QUIC has 1472 of 1500 bytes, of which about 40 are headers and tag.
             assert!(
                 (8.5..9.65).contains(&goodput),
                 "{stack} {controller}: {goodput} {flow:?}"
@@ -83,8 +83,8 @@ fn an_oracle_is_right_and_its_verdicts_are_scored() {
     }
 }
 
-/// Short episodes call a loss wireless when it is repaired: the stacks ask then, and that verdict
-/// is scored.
+/// The classifier of short episodes calls a loss wireless when it is repaired. The final verdict is
+/// scored.
 #[test]
 fn a_verdict_waits_for_the_end_of_the_recovery() {
     for stack in ["quinn", "noq"] {
@@ -117,9 +117,8 @@ fn what_is_told_apart_keeps_the_link_busy() {
     }
 }
 
-/// A link that sends waiting packets twice, in both directions: a copy is a datagram of a number
-/// that the stack has had. The application has what the others brought, the sender takes no copy
-/// for a loss, and the two engines agree.
+/// A link sends waiting packets twice, in both directions. Copies neither reach the application nor
+/// look like losses to the sender, and the two engines agree.
 #[test]
 fn copies_are_not_delivered_again() {
     whyloss_quic::sim::install();

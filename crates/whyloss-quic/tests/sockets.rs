@@ -13,7 +13,7 @@ const BYTES: usize = 100_000_000;
 /// The port of a server behind an emulated link.
 const LINKED: u16 = 6_005;
 
-/// The file to send: no two places of it look alike.
+/// Returns the file to send, in which no two parts are equal.
 fn file() -> Vec<u8> {
     let mut state = 1_u64;
     let mut draw = || {
@@ -28,8 +28,8 @@ fn file() -> Vec<u8> {
     file
 }
 
-/// Every controller, asking a classifier that keeps its window now and then; and every scheme that
-/// has a name.
+/// Returns every controller with a classifier that sometimes spares its window, and every named
+/// scheme.
 fn schemes() -> Vec<(&'static str, Scheme)> {
     let controllers = congestion::REGISTRY.iter().map(|entry| {
         let scheme = Scheme::of(entry.id, "keep", "fqrtt");
@@ -70,8 +70,8 @@ macro_rules! transfers {
                 )
             }
 
-            /// Sends the file under a scheme, and holds what arrives to it. With a link, the client
-            /// connects to that.
+            /// Sends the file under a scheme, and compares the copy with the file. With a link, the
+            /// client connects to the link.
             async fn transfer(file: &[u8], name: &str, scheme: Scheme, link: Option<SocketAddr>) {
                 let port = if link.is_some() { LINKED } else { 0 };
                 let (server, client, mut config) = endpoints(port);

@@ -8,11 +8,11 @@
 //!                         some of its cells again, which must stand in the page to the letter
 //! ```
 //!
-//! 10 Mbit/s, a round trip of 100 ms, a queue of one product of both (125 kB), packets of 1500 B,
-//! Bernoulli losses on the way there; 60 s measured after 10 s (ten minutes where packets and
-//! milliseconds of full queues are compared, since a minute has five cycles of NewReno, and how the
-//! sixth is cut decides); the mean of seeds 1 to 5. The rules for claims were fixed with the
-//! claims, in the issue that asked for them.
+//! The link has 10 Mbit/s, a round trip of 100 ms, and a queue of one bandwidth-delay product (125
+//! kB). Packets have 1500 bytes; Bernoulli losses occur in the forward direction. Each run measures
+//! 60 s after 10 s of warm-up. Comparisons of full queues measure ten minutes, because a minute
+//! holds only five cycles of NewReno. Values are means over seeds 1 to 5. The rules for claims were
+//! fixed with the claims, in the issue that asked for them.
 
 mod schemes;
 
@@ -23,9 +23,9 @@ use rayon::prelude::*;
 use whyloss_sim::{Delays, Scenario, Simulation};
 
 const FROM: u32 = 10;
-/// The measured time in seconds: of most, …
+/// The measured time of most runs, in seconds.
 const MINUTE: u32 = 60;
-/// … and of what a full queue's cycles decide.
+/// The measured time of runs that fill the queue, in seconds.
 const LONG: u32 = 600;
 const SEEDS: u64 = 5;
 const LOSSES: [f64; 7] = [0.0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05];
@@ -33,7 +33,7 @@ const STACKS: [&str; 2] = ["quinn", "noq"];
 /// Student's t for a 95 % interval of five values.
 const T: f64 = 2.776;
 
-/// A line of the table: its name, the keys of its transport, and of its flow.
+/// A row of the table: its name, the keys of its transport, and those of its flow.
 type Row = (&'static str, &'static str, &'static str);
 
 const OWN: [Row; 3] = [
@@ -326,7 +326,7 @@ fn fairness(out: &mut String) {
     }
 }
 
-/// Measures the effect of the Reno-friendly region; one thing varied.
+/// Measures the effect of CUBIC's Reno-friendly region alone.
 fn cubic(lines: &[Line], out: &mut String) {
     let _ = writeln!(
         out,
@@ -359,7 +359,7 @@ fn cubic(lines: &[Line], out: &mut String) {
     }
 }
 
-/// Measures the effect of fqRTT's first threshold; one thing varied.
+/// Measures the effect of fqRTT's first threshold alone.
 fn fqrtt(out: &mut String) {
     let _ = writeln!(
         out,
@@ -404,7 +404,7 @@ fn fqrtt(out: &mut String) {
     }
 }
 
-/// The lines that are made again to compare them with the page; a seed fixes them.
+/// Returns the rows that `--check` measures again and compares with the page.
 fn checked() -> Vec<(&'static str, &'static str, Row)> {
     vec![
         ("quinn", "its own", OWN[0]),

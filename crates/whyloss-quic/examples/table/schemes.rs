@@ -8,15 +8,15 @@ use whyloss_sim::{Scenario, Simulation};
 use whyloss_study::arena::{LEAST, Network, Setting, Transport, Variant, quantile};
 use whyloss_study::statistics;
 
-/// Drawn networks, by which nothing was chosen.
+/// The seed of the drawn networks, which were not used to choose anything.
 const SEED: u64 = 36_100;
 const NETWORKS: u64 = 30;
-/// Runs over the satellite link, and of each transfer there.
+/// The number of runs over the satellite link, and of each transfer over it.
 const SEEDS: u64 = 8;
 /// Sizes of transfers over the satellite link.
 const SIZES: [&str; 3] = ["100 kB", "1 MB", "20 MB"];
 
-/// A line: stack, name, keys of its transport, and of its flow.
+/// A row: the stack, the name, the keys of its transport, and those of its flow.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const CUBIC: Row = ("quinn", "CUBIC", r#"controller = "cubic""#, "");
@@ -116,7 +116,8 @@ impl Job {
         drawn.chain(satellite).chain(transfers).collect()
     }
 
-    /// Packets delivered by the judged flows or the plain one, Mbit/s, or seconds.
+    /// Runs the job. Returns packets delivered by the judged flows or the plain one, a rate in
+    /// Mbit/s, or a time in seconds.
     fn run(self, row: Row) -> Option<f64> {
         let of_satellite = |more: &str| {
             let text = SATELLITE.replace(

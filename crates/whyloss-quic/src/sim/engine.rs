@@ -1,5 +1,5 @@
-//! A connection of either stack as a host. The engines of both stacks have methods of the same
-//! names; `quinn.rs` and `noq.rs` hold the differences.
+//! Makes a connection of quinn or noq a host of the simulator. The engines of both stacks have
+//! methods of the same names; `quinn.rs` and `noq.rs` contain the differences.
 
 /// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the
 /// file that calls it. The traits of the handshake differ in how they take connection ids and
@@ -10,11 +10,11 @@ macro_rules! hosts {
         const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
         /// The bytes written to the stream at a time.
         static DATA: [u8; 1 << 16] = [0; 1 << 16];
-        /// The number of bytes that may be written and not acknowledged, or received and not read.
-        /// It is so high that nothing waits.
+        /// The limit of bytes written but not acknowledged, or received but not read. It is high
+        /// enough never to block.
         const FLOW_CONTROL: u32 = 64 << 20;
-        /// Timers are no finer than this, so that no deadline is due again at the time at which it
-        /// was met.
+        /// The resolution of timers. With a finer one, a deadline could be due again at the time at
+        /// which it was handled.
         const TICK: Duration = Duration::from_micros(1);
 
         /// The two ends of a flow.
@@ -24,7 +24,8 @@ macro_rules! hosts {
                 reason = "only the epoch: all else is virtual time"
             )]
             let epoch = Instant::now();
-            // Only the source reports to the judge.
+            // Only the source uses the flow's controller; the sink, which sends only
+            // acknowledgements, has NewReno.
             let [source, sink] = [controller, &Controller::Own(Own::NewReno)]
                 .map(|controller| Arc::new(transport(controller, &beginning)));
             let [a, b, c, d] = beginning.seed.map(u64::to_le_bytes);
@@ -88,8 +89,8 @@ macro_rules! hosts {
             client: bool,
             /// The data that the client has to send.
             queue: Queue,
-            /// The number of transfers that the client knows to have arrived, or that the server
-            /// has completely.
+            /// The number of complete transfers: acknowledged at the client, received at the
+            /// server.
             whole: u64,
             delivered: u64,
             /// The time and the reason of the connection's close.
@@ -109,7 +110,7 @@ macro_rules! hosts {
                 let mut config = proto::EndpointConfig::new(Arc::new(NoSecrets));
                 config.rng_seed(Some(seed));
                 count_connection_ids(&mut config);
-                // (It is at least 1200, or the scenario would have been refused.)
+                // (Cannot fail: scenarios require at least 1200 bytes.)
                 let _ = config.max_udp_payload_size(datagram(beginning));
                 Self {
                     client: server.is_none(),
@@ -173,7 +174,7 @@ macro_rules! hosts {
                 self.look(now);
             }
 
-            /// Asks the engine for its next deadline.
+            /// Reads the next deadline of the engine.
             fn look(&mut self, now: Time) {
                 let epoch = self.epoch;
                 let timeout = self
@@ -224,7 +225,7 @@ macro_rules! hosts {
                         }
                         *left -= written;
                     }
-                    // (It fails for a stream that the peer stopped, which this one never does.)
+                    // (Fails only for a stream that the peer stopped, which this peer never does.)
                     let _ = connection.send_stream(id).finish();
                     self.transfers.pop_front();
                     *stream = None;
@@ -232,7 +233,8 @@ macro_rules! hosts {
             }
         }
 
-        /// Reads all that is there, in order. Returns the bytes, and how many streams ended.
+        /// Reads all received data in order. Returns the number of bytes, and of streams that
+        /// ended.
         fn read(
             connection: &mut proto::Connection,
             stream: &mut Option<proto::StreamId>,
@@ -283,7 +285,7 @@ macro_rules! hosts {
                         let accepted = self.endpoint.accept(incoming, at, &mut self.scratch, None);
                         self.connection = accepted.ok().or(self.connection.take());
                     }
-                    // Without a connection there is no answer: no other host sends here.
+                    // Ignore datagrams outside a connection, since no other host sends here.
                     Some(proto::DatagramEvent::Response(_)) | None => {}
                 }
                 self.act(now);
@@ -357,7 +359,7 @@ macro_rules! hosts {
             }
         }
 
-        /// Keys that are none, and everything that needs one.
+        /// Implements all keys without encryption.
         struct NoSecrets;
 
         impl NoSecrets {

@@ -1,5 +1,5 @@
-//! A handshake without secrets: messages with the sizes of TLS 1.3, each with the contents that
-//! QUIC needs.
+//! Replaces TLS 1.3 in simulations by a handshake without secrets. Its messages have the sizes of
+//! TLS and the contents that QUIC needs.
 //!
 //! ```text
 //! client → server   Initial     hello, with the client's transport parameters           300 B
@@ -11,7 +11,7 @@
 //! Nothing is encrypted; packets have a tag of 16 zero bytes. Every size and every round trip
 //! equals that of TLS, and a seed fixes every byte.
 
-/// The size in bytes of a packet's tag, and of the sample that header protection would take.
+/// The size in bytes of the tag of a packet, and of the sample for header protection.
 pub(super) const TAG: usize = 16;
 
 const CLIENT_HELLO: usize = 300;
@@ -74,7 +74,8 @@ impl Handshake {
             }
             let body = self.inbox[PREFIX..end].to_vec();
             self.inbox.drain(..end);
-            // The client's first message has its parameters, the server's second.
+            // The first message of the client and the second of the server contain the transport
+            // parameters.
             if self.read == usize::from(self.client) {
                 let Some((length, rest)) = body.split_first_chunk::<PREFIX>() else {
                     return false;
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(flight(&mut server), (Vec::new(), false));
         let (hello, keys) = flight(&mut client);
         assert!((hello.len(), keys) == (CLIENT_HELLO, false));
-        // In pieces.
+        // The server also reads a message in pieces.
         assert!(server.read(&hello[..7]) && server.peer().is_none());
         assert!(server.read(&hello[7..]));
         assert_eq!(server.peer(), Some(&[1, 2, 3][..]));

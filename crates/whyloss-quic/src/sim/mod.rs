@@ -18,7 +18,8 @@ mod quinn;
 use whyloss_sim::host::outside::{Beginning, Hosts};
 use whyloss_sim::host::quic::{self, Options, Stack};
 
-/// Installs the QUIC engines for all runs of this process.
+/// Installs the QUIC engines for all runs of this process. Call it before scenarios with QUIC flows
+/// are read. Only the first call counts.
 pub fn install() {
     quic::install(hosts);
 }

@@ -1,4 +1,4 @@
-//! The engine of quinn as hosts, where it differs from that of noq.
+//! The parts of the quinn engine that differ from the noq engine; `engine.rs` has the rest.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -33,7 +33,7 @@ fn count_connection_ids(config: &mut proto::EndpointConfig) {
     config.cid_generator(|| Box::new(Counter(0)));
 }
 
-/// Writes up to `most` bytes to a stream. Returns how many there was room for.
+/// Writes up to `most` bytes to a stream. Returns the number of bytes written.
 fn fill(connection: &mut proto::Connection, stream: proto::StreamId, most: u64) -> u64 {
     let mut stream = connection.send_stream(stream);
     let written = stream.write_chunks(&mut [data(most)]);
