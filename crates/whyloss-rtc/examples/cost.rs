@@ -1,6 +1,6 @@
-//! Counts the cost of the estimator: nanoseconds per batch of 50 reports, one packet in 25 lost and
-//! the others up to 2 ms late. Losses and delays are drawn, because a processor soon predicts a
-//! pattern.
+//! Measures the cost of the estimator in nanoseconds per batch of 50 reports. One packet in 25 is
+//! lost, and the others are up to 2 ms late. Losses and delays are random, because processors learn
+//! a pattern.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --example cost

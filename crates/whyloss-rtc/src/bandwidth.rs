@@ -1,4 +1,5 @@
-//! The interface between a media sender and its estimator, which may be another stack's.
+//! The interface between a media sender and its bandwidth estimator, which may come from another
+//! stack.
 
 use crate::{Estimator, Report, Time};
 

@@ -1,4 +1,4 @@
-//! The delay side: how long the queue is, and whether it grows.
+//! Measures the queueing delay of each round and whether it grows, from one-way delays.
 //!
 //! ```text
 //! rott      ns, receive stamp − send stamp of one packet; the clocks need not agree

@@ -1,4 +1,4 @@
-//! ECN: the share of arriving packets that a queue marked.
+//! ECN: how far the target falls for the share of arriving packets that a queue marked.
 //!
 //! ```text
 //! marked    = CE marks of a round / its arrivals
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! RFC 8888 reports the codepoint that arrived. Unmarked packets say which kind the sender uses:
-//! ECT(1) is L4S. TWCC carries no ECN, so this side is silent there.
+//! ECT(1) is L4S. TWCC carries no ECN, so marks have no effect there.
 
 use crate::Ecn;
 

@@ -1,4 +1,4 @@
-//! Which packets are lost, from reports in any order.
+//! Determines which packets are lost, from reports in any order.
 //!
 //! A ring remembers the fate of the latest [`SPAN`] packets by number:
 //!
@@ -8,9 +8,9 @@
 //! a fate reported twice, or too old  ignored
 //! ```
 //!
-//! An unreported packet is unknown, not lost: feedback is lost too. A loss may be reported before
-//! or after the arrival that reveals it (RFC 8888 and TWCC reports overlap and overtake each
-//! other).
+//! An unreported packet is unknown, not lost, because feedback can be lost too. A loss may be
+//! reported before or after the arrival that reveals it (RFC 8888 and TWCC reports overlap and
+//! overtake each other).
 
 /// The number of packets that the ring remembers: 3 s at 100 Mbit/s in packets of 1,200 bytes.
 pub(crate) const SPAN: u64 = 1 << 15;

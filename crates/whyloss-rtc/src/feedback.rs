@@ -21,8 +21,8 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
-//! Numbers wrap at 2¹⁶. A number means the latest packet that left with it, so feedback may be up
-//! to 8,191 packets old.
+//! Numbers wrap at 2¹⁶. A number means the latest packet sent with it, so feedback may be up to
+//! 8,191 packets old.
 
 use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
@@ -56,7 +56,7 @@ struct Clock {
 impl Clock {
     /// Returns the time congruent to `ns` that is nearest to the previous one.
     fn read(&mut self, ns: u64) -> u64 {
-        // So that a time just before the first does not wrap.
+        // Start one period later, so that a time just before the first does not wrap.
         let last = self.last.unwrap_or(self.period + ns % self.period);
         let apart = (ns % self.period + self.period - last % self.period) % self.period;
         let at = if apart < self.period / 2 {

@@ -1,4 +1,4 @@
-//! The loss side: why packets were lost, and how many a full queue refused.
+//! Estimates how many of the lost packets of a round a full queue refused.
 //!
 //! ```text
 //! refused   = Σ p over the lost packets of a round
@@ -11,9 +11,9 @@
 //! they have no evidence                              1/2
 //! ```
 //!
-//! No share of lost packets is a threshold: a loss that no queue made says nothing about the rate,
-//! and one that a queue made says how much it refused. `docs/evidence/classifier.md` describes the
-//! trees.
+//! The share of lost packets has no threshold. A radio loss says nothing about the rate, and each
+//! packet refused by a queue shows that the rate was too high. `docs/evidence/classifier.md`
+//! describes the trees.
 
 use crate::fates::Gap;
 use whyloss::Cause;

@@ -12,9 +12,9 @@
 //!           x_offset = x_curr − 10 ms·RMAX/r_ref; τ = 500 ms
 //! ```
 //!
-//! Section 4.2 leaves to the sender what it can see; this one computes everything from reports, as
-//! section 5.3 allows. A loss is recent within seven mean intervals of the last eight losses. ECN
-//! marks do not count, as our hosts carry none.
+//! Section 4.2 computes congestion at the receiver. This estimator computes everything at the
+//! sender from reports, as section 5.3 allows. A loss is recent within seven mean intervals of the
+//! last eight losses. ECN marks do not count, as our hosts carry none.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Rate control: how the target follows the queue, the losses and the marks of each round.
+//! Rate control: sets the target from the queue, the losses and the marks of each round.
 //!
 //! ```text
 //! ahead     = queue + trend·trip/2                   s, the queue when the next packets reach it
@@ -36,8 +36,8 @@
 //! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
 //!   the last 10 s, a loss with an empty queue is no congestion. Above it, a policer without a
 //!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
-//!   nothing: the share that the odds still call refused is their mistake. It and two standard
-//!   errors are taken off elsewhere.
+//!   nothing: the share that the odds still call refused is their mistake. This share and two
+//!   standard errors are subtracted elsewhere.
 //! - **Floor.** With a queue, `refused` removes just what did not get through, so no loss lowers
 //!   the target below what is delivered. The radio's losses lower it only where the odds mistake
 //!   them above the rate that the path took, and then by a quarter at most.
@@ -46,7 +46,7 @@
 //!   once, in the start and where the sender stays below its target; in the start, a full train
 //!   also ends the doubling.
 //!
-//! No state but `known`, `gain` and `proven` lasts longer than a congestion.
+//! Only `known`, `gain` and `proven` outlast a congestion.
 
 use crate::delay::Queue;
 use crate::rival::Rival;
@@ -327,7 +327,8 @@ mod tests {
         assert_eq!(round(0.0, 1e6), 2e6);
         // 20 ms + 5 ms of 200: an eighth below the capacity.
         assert_eq!(round(0.020, 2e6), 1.75e6);
-        // Half the way back, again and again, until it is less than a 64th of half the target.
+        // The target goes half the way back each round, until the step is less than a 64th of half
+        // the target.
         assert_eq!(round(0.0, 2e6), 1.875e6);
         assert_eq!(round(0.0, 2e6), 1.9375e6);
         assert_eq!(round(0.0, 2e6), 1.96875e6);
@@ -347,8 +348,8 @@ mod tests {
         // The path has taken nothing yet: a policer may refuse.
         control.on_round(Time::from_nanos(1), &lossy(0.0));
         assert_eq!(control.target, 5e5);
-        // It took 1 Mbit/s, where a packet takes 9.6 ms: an empty queue refuses nothing, a short
-        // one does.
+        // The path took 1 Mbit/s, at which a packet takes 9.6 ms. An empty queue then refuses
+        // nothing, but a short one does.
         control.known = 5e5;
         control.on_round(Time::from_nanos(2), &lossy(0.0));
         assert_eq!(control.target, 5e5 * (1.0 + CAUTION));
@@ -369,10 +370,11 @@ mod tests {
         };
         control.proven.add(Time::from_nanos(1), 1e6);
         control.target = 1.0625e6;
-        // Three losses in a hundred above the rate that the path took: to a tenth below it.
+        // Three losses in a hundred above the rate that the path took lower the target to a tenth
+        // below that rate.
         control.on_round(Time::from_nanos(1), &lossy(1e6));
         assert!((control.target - 1e6 * (1.0 - TEST)).abs() < 1e-3);
-        // Losses continue below it: a mistake of the odds, which no longer counts above it.
+        // Losses continue below this rate, so the odds are mistaken and no longer count above it.
         for _ in 0..12 {
             control.on_round(Time::from_nanos(2), &lossy(0.9e6));
             control.target = 0.9e6;

@@ -1,4 +1,4 @@
-//! Whether another sender fills the queue.
+//! Detects whether another sender fills the queue.
 //!
 //! ```text
 //! stands  ⇔ queue > 30 ms and queue ≥ 9/10 of its largest since it last drained
@@ -8,9 +8,8 @@
 //!
 //! Each congested round sets the target below the capacity, so that our own queue shrinks within
 //! two trips. A queue that stands in spite of this is another sender's. GCC and Copa switch to a
-//! competitive mode for the same reason (draft-ietf-rmcat-gcc-02, section 5.4; Arun &
-//! Balakrishnan, NSDI 2018, section 2.2). A queue beyond the bound may be our own, so
-//! it is drained first.
+//! competitive mode for the same reason (draft-ietf-rmcat-gcc-02, section 5.4; Arun & Balakrishnan,
+//! NSDI 2018, section 2.2). A queue beyond the bound may be our own, so the target drains it first.
 
 /// The queueing delay in seconds below which no rival counts.
 const LEAST: f64 = 0.030;
@@ -83,7 +82,7 @@ mod tests {
             rounds(&[0.0, 0.04, 0.04, 0.04, 0.09, 0.1]),
             [0, 0, 0, 1, 1, 0]
         );
-        // It may be our own, and must stand again.
+        // The queue may be our own, so it must stand again.
         assert_eq!(rounds(&[0.1, 0.05, 0.05, 0.05, 0.05]), [0, 0, 0, 0, 1]);
         assert_eq!(rounds(&[0.0; 40]), [0; 40]);
         assert_eq!(rounds(&[0.1, 0.1, 0.1, 0.1]), [0; 4]);

@@ -1,4 +1,4 @@
-//! One round: the packets that left since the target last changed, and the rate at which they left.
+//! Measures one round: the packets that left since the target last changed, and their sending rate.
 //!
 //! ```text
 //! sent      = 8·(B·(1 + lost per arrival) − b₀)/(last − first departure)       bit/s

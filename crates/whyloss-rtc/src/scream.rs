@@ -6,19 +6,20 @@
 //! ref_wnd      bytes that may be in flight
 //!
 //! congestion, at most once a round trip:
-//!   loss       where the loss rate exceeds 1 %, or qdelay_avg a quarter of its target: × 0.7
-//!   delay      qdelay over half of its target: × (1 − ½·share of the way from there to the target)
-//! otherwise    + acked·MSS/ref_wnd, a tenth of it close to where congestion was last met, and
-//!              up to 2 % of ref_wnd more a round trip in the four seconds after it
+//!   loss       ref_wnd × 0.7, if the loss rate exceeds 1 % or qdelay_avg a quarter of its target
+//!   delay      ref_wnd × (1 − x/2), if qdelay exceeds half of its target; x is the position of
+//!              qdelay_avg between that half (0) and the target (1)
+//! otherwise    ref_wnd + acked·MSS/ref_wnd, down to a tenth of this near the window at the last
+//!              congestion; more per round trip as the four seconds after a congestion pass
 //!
-//! target       8·ref_wnd/s_rtt, less where more than 0.9·ref_wnd is in flight
+//! target       8·ref_wnd/s_rtt bit/s, less if more than 0.9·ref_wnd is in flight
 //! ```
 //!
 //! The core's `congestion/scream.rs` is the first version (RFC 8298), a window for bulk transfers.
 //! The condition on losses is that of draft-ietf-ccwg-rfc8298bis-screamv2-01, section 4.5.2. The
 //! constants that no draft gives (0.9, and 1.5 for the most that it divides by) are those of the
-//! authors' C++. Two parts are missing: the seam has no window, so packets leave at the target's
-//! rate and no send window holds them back; and our hosts carry no ECN, so no mark counts.
+//! authors' C++. Two parts are missing. [`Bandwidth`] has no window, so packets leave at the target
+//! rate and no send window limits them. Our hosts do not carry ECN, so marks do not count.
 
 use std::collections::VecDeque;
 
@@ -114,7 +115,8 @@ impl Scream {
         }
     }
 
-    /// Updates the state with the fates, and returns the bytes that are no longer in flight.
+    /// Updates the state with the reported fates, and returns the bytes that are no longer in
+    /// flight.
     fn take(&mut self, now: Time, reports: &[Report]) -> f64 {
         let mut newest: Option<(u64, Time, Time)> = None;
         for report in reports {
@@ -341,7 +343,7 @@ mod tests {
         let grown = 5_000.0 + 10_000.0 * 0.2 * 1.1;
         assert!((scream.ref_wnd - grown).abs() < 1e-6, "{}", scream.ref_wnd);
         assert!((scream.target - (1.1 - 1_000.0 / grown) * 8.0 * grown / 0.1).abs() < 1e-3);
-        // 60 ms of queue: a quarter of it is below half of the target, and cuts nothing.
+        // A queue of 60 ms: a quarter of it is below half of the target, so the window is not cut.
         round(&mut scream, 1, 60, 0);
         assert!((scream.qdelay_avg - 0.015).abs() < 1e-9);
         assert_eq!(scream.congested, Some(ms(290)));

@@ -14,7 +14,8 @@ use crate::nada::Nada;
 use crate::scream::Scream;
 use crate::{Estimator, Fate, Report};
 
-/// Installs RTP flows for all runs of this process.
+/// Installs RTP flows for all runs of this process. Call it before scenarios with RTP flows are
+/// read. Only the first call counts.
 pub fn install() {
     rtp::install(knows, hosts);
 }
@@ -285,7 +286,7 @@ impl Call {
         let mut expected = 0;
         let mut at = self.start;
         while at <= self.until {
-            // As RTP has it, or the two would not agree on the edge.
+            // Round the time as RTP does, so that both ends agree at the edge of the window.
             let captured = self.until - packet::since(packet::ticks(at), self.until);
             let on = !self.settings.pauses(at);
             expected += u64::from(on && self.counts(captured));

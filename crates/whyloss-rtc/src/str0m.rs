@@ -81,8 +81,8 @@ impl Whyloss {
     fn on_twcc(&mut self, now: Instant, twcc: &Twcc) {
         let heard = self.clock.read(now);
         let reference = self.session.reference(twcc.reference_time);
-        // Any instant will do, since str0m adds the reference and the steps to it, and any number
-        // that ends so, since the session counts it on.
+        // Any instant serves, because str0m adds the reference time and the steps to it. Any number
+        // with the same low bits serves, because the session extends it.
         let zero = now + REFERENCE * twcc.reference_time;
         let near = 1 << 16 | u64::from(twcc.base_seq);
         for (number, _, at) in twcc.clone().into_iter(now, near.into()) {

@@ -1,4 +1,4 @@
-//! Packet trains: what a burst or a probe shows of the capacity.
+//! Packet trains: infers the capacity from a burst or a probe.
 //!
 //! ```text
 //! train     packets in a row, each sent within 8·size/(1.25·target) of the one before: faster than the target
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! The dispersion of a train is the oldest measure of a bottleneck (Dovrolis, Ramanathan & Moore,
-//! ToN 12(6), 2004). Five packets and 15 ms are the least that libwebrtc asks of a probe
-//! (`pacing/bitrate_prober.h`); a radio that hands over an aggregate of a few milliseconds at once
-//! stays below them.
+//! ToN 12(6), 2004). Five packets and 15 ms are the minimum of a probe in libwebrtc
+//! (`pacing/bitrate_prober.h`); a radio that delivers a few milliseconds of packets at once stays
+//! below both.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
@@ -96,7 +96,7 @@ mod tests {
         }
         let shown = trains.end().expect("a train");
         assert!((shown.rate - 2e6).abs() < 1e-3 && shown.full, "{shown:?}");
-        // At the target itself nothing is a train.
+        // Packets at the target rate are not a train.
         for k in 0..10 {
             trains.add(&Arrival::new(k, at(8 * k), at(8 * k), 1_000), 1e6);
         }

@@ -1,5 +1,5 @@
-//! Reports in any order, doubled, late, and with clocks that jump: the target stays finite and
-//! within its bounds.
+//! Checks that the target stays finite and within its bounds for reports in any order, doubled,
+//! late, and with clocks that jump.
 
 #![expect(clippy::float_cmp, reason = "a target is halved, which is exact")]
 
@@ -52,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    // A number far ahead clears the ring, which takes its time without optimisation.
+    // A number far ahead clears the ring, which is slow without optimisation.
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn stays_within_bounds(

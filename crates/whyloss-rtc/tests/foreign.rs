@@ -17,7 +17,7 @@ use whyloss_rtc::media::socket::send;
 use whyloss_rtc::media::{Feedback, Receiver, Settings};
 use whyloss_rtc::{Duration, Estimator, Time};
 
-/// Reports what arrives every 20 ms, but for one packet in twenty. Returns how many it read.
+/// Reports arrivals every 20 ms, except one packet in twenty. Returns the number of packets read.
 #[expect(clippy::disallowed_methods, reason = "sockets are an edge")]
 fn peer(there: &UdpSocket, stop: &AtomicBool) -> u32 {
     let timeout = Some(Span::from_millis(5));
@@ -69,7 +69,7 @@ fn a_receiver_of_webrtc_rs_lets_the_target_rise() {
         (sent.expect("sends"), peer.join().expect("no panic"))
     });
     assert!(read > 40 && sent.reports > 10, "{sent:?}");
-    // One packet in twenty is lost, by no queue.
+    // One packet in twenty is lost, but not in a queue.
     assert!(sent.target > 300e3, "{sent:?}");
 }
 
@@ -111,7 +111,7 @@ fn webrtc_rs_reads_what_we_write() {
         for packet in packets.expect("RTCP") {
             if let Some(feedback) = packet.as_any().downcast_ref::<TransportLayerCc>() {
                 arrived = convert_twcc(feedback);
-                // It reads the unused symbols of the last chunk, too.
+                // webrtc-rs also reads the unused symbols of the last chunk.
                 arrived.truncate(usize::from(feedback.packet_status_count));
             }
             if let Some(nack) = packet.as_any().downcast_ref::<TransportLayerNack>() {

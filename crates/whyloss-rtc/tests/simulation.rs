@@ -79,7 +79,7 @@ fn engines_agree_and_the_seed_fixes_the_run() {
     }
 }
 
-/// The oracle reaches the host, and losses of the radio no longer lower the rate.
+/// The host gets the oracle's causes, so radio losses no longer lower the rate.
 #[test]
 fn an_oracle_is_told_causes() {
     let [told, judged] = ["oracle", "whyloss"].map(|estimator| {

@@ -1,4 +1,4 @@
-//! A call between two sockets on the loopback, and its bytes in the hands of webrtc-rs.
+//! Runs a call between two sockets on the loopback.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use whyloss_rtc::{Duration, Estimator};
 fn settings(feedback: Feedback) -> Settings {
     Settings {
         feedback,
-        // So that the target can rise within two seconds.
+        // The target must rise within two seconds.
         interval: Duration::from_millis(20),
         ..Settings::default()
     }

@@ -18,7 +18,7 @@ use whyloss_rtc::str0m::Whyloss;
 const STEP: Duration = Duration::from_millis(1);
 const PROPAGATION: Duration = Duration::from_millis(20);
 const CAPACITY: f64 = 3e6;
-/// Bytes of a payload, and of what surrounds it.
+/// The bytes of a payload, and of the headers and tag around it.
 const PAYLOAD: usize = 1_100;
 const AROUND: usize = 28;
 
@@ -79,7 +79,7 @@ impl Peer {
         peer
     }
 
-    /// Takes what is due from one link, and gives what leaves to the other.
+    /// Reads due packets from one link, and sends packets to the other.
     fn turn(&mut self, now: Instant, from: &mut Link, to: &mut Link, take: &mut dyn FnMut(&Event)) {
         while let Some((_, datagram)) = from.under_way.pop_front_if(|(at, _)| *at <= now) {
             let receive = Receive {
@@ -171,7 +171,7 @@ fn call(ours: bool) -> Seen {
             late += f64::from(u8::from(ms >= 30_000)) * (PAYLOAD + 64) as f64;
             let mut direct = left.rtc.direct_api();
             let stream = direct.stream_tx_by_mid(mid, None).expect("a stream");
-            // A whole frame per packet: VP8's descriptor, then anything.
+            // Each packet contains a whole frame: the VP8 descriptor, then arbitrary bytes.
             let mut payload = vec![0_u8; PAYLOAD];
             payload[0] = 0x10;
             let packet = RtpWrite::new(payload_type, number.into(), 90 * ms, now, payload);

@@ -1,5 +1,5 @@
-//! Networks on which nothing was chosen: the estimator against itself when the path tells it each
-//! loss's cause.
+//! Compares the estimator with itself given the true causes of loss, on networks that were not used
+//! to choose anything.
 
 use crate::path::{Channel, Full, Path};
 use crate::peers::{Peer, Theirs, Whyloss};
@@ -23,7 +23,7 @@ fn recordings(file: &str) -> Result<Vec<Arc<[bool]>>, String> {
             .map(|bit| bit == '1')
             .collect();
         let lost = bits.iter().filter(|received| !**received).count();
-        // Links that lose up to a fifth: beyond, no call is held.
+        // Keep links that lose at most a fifth of their packets; a call cannot work on others.
         (lost > 0 && 5 * lost <= bits.len()).then_some(bits)
     };
     let links: Vec<_> = text.lines().skip(1).filter_map(bits).collect();

@@ -5,8 +5,8 @@
 //! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table
 //!     --check docs/guides/rtc.md        exits with 1 if the page shows another table
 //!     --picture FILE.svg         draws target and queue of one path over time
-//!     --judge [FILE.csv]         drawn networks of other rates and seeds, against the estimator that is told the
-//!                                truth; with recorded losses, one column `received` of ones and zeros
+//!     --judge [FILE.csv]         compares with the estimator that knows the true causes, on drawn networks of other
+//!                                rates and seeds; losses may come from a column `received` of ones and zeros
 //! ```
 
 mod judge;
@@ -72,7 +72,7 @@ fn rows() -> Vec<Row> {
         full: Full::Waiting(0.020 * 3e6),
         ..Path::new(3e6)
     };
-    // Room for one packet: what comes too early is refused without delay.
+    // The policer has room for one packet and drops early packets without delay.
     let policer = Path {
         full: Full::Waiting(1.5 * run::PACKET),
         ..lossy(Channel::Random(0.05))
@@ -187,7 +187,7 @@ fn check(page: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A policer refuses without a queue, so its losses look like the radio's 5 %.
+    /// A policer drops packets without a queue, so its losses look like a radio's 5 %.
     #[test]
     fn a_policer_takes_little_under_any_seed() {
         let all = rows();

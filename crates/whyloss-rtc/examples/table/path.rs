@@ -1,4 +1,4 @@
-//! A bottleneck in virtual time: a pace, a queue, other traffic, jitter, and a channel that loses
+//! Simulates a bottleneck: its capacity, a queue, other traffic, jitter, and a channel that loses
 //! packets.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,27 +6,27 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 use whyloss_rtc::Cause;
 
-/// Which packets the channel loses.
+/// The rule by which the channel loses packets.
 #[derive(Clone, Debug)]
 pub(crate) enum Channel {
-    /// None.
+    /// Loses no packet.
     Clean,
-    /// Each n-th, before the queue, as rtc-interceptor's bench does.
+    /// Loses each n-th packet before the queue, as rtc-interceptor's bench does.
     Nth(u32),
-    /// This share, independently of each other.
+    /// Loses this share of packets, independently of each other.
     Random(f64),
-    /// Good and bad times of packets: this total share, in bursts of this mean length.
+    /// Loses this share of packets in total, in bursts of this mean length in packets.
     Bursts(f64, f64),
-    /// A recording, repeated.
+    /// Repeats a recording, in which true means arrived.
     Recorded(Arc<[bool]>),
 }
 
-/// When a queue is full.
+/// The size at which the queue is full.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Full {
-    /// At this many bits.
+    /// Full at this many waiting bits.
     Waiting(f64),
-    /// At this many bits since it was last empty, as rtc-interceptor's bench counts.
+    /// Full at this many bits since the queue was last empty, as rtc-interceptor's bench counts.
     SinceEmpty(f64),
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Full {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cross {
     None,
-    /// A constant rate that is on and off for so many seconds in turn.
+    /// A constant rate in bit/s, which is on and off in turn for this many seconds.
     OnOff(f64, f64),
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Cross {
 pub(crate) struct Path {
     pub(crate) propagation: f64,
     pub(crate) capacity: f64,
-    /// From when on the capacity is this many times as much.
+    /// The time of a change of the capacity, and its factor.
     pub(crate) step: Option<(f64, f64)>,
     pub(crate) full: Full,
     pub(crate) channel: Channel,
@@ -53,7 +53,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// 20 ms to the other end, and a queue of one second.
+    /// Creates a path with a one-way delay of 20 ms and a queue of one second.
     pub(crate) fn new(capacity: f64) -> Self {
         Self {
             propagation: 0.020,
@@ -80,7 +80,7 @@ impl Path {
         }
     }
 
-    /// Capacity left for one sender.
+    /// Returns the capacity that the other traffic leaves at `at`, in bit/s.
     pub(crate) fn left_at(&self, at: f64) -> f64 {
         self.capacity_at(at) - self.cross_at(at)
     }
@@ -89,14 +89,14 @@ impl Path {
 /// Fate of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// When the other end knows.
+    /// The time at which the other end receives or misses the packet.
     pub(crate) at: f64,
     /// Seconds in the queue, its own transmission not included.
     pub(crate) waited: f64,
     pub(crate) lost: Option<Cause>,
 }
 
-/// The path at work.
+/// The state of a path.
 pub(crate) struct Bottleneck {
     path: Path,
     random: Xoshiro256PlusPlus,
@@ -137,7 +137,7 @@ impl Bottleneck {
         (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Puts bits into the queue; returns when they have left it, unless it is full.
+    /// Puts bits into the queue. Returns the time at which they have left; `None` if the queue is full.
     fn queue(&mut self, now: f64, bits: f64) -> Option<f64> {
         if self.free <= now {
             self.since_empty = 0.0;
@@ -155,7 +155,7 @@ impl Bottleneck {
         Some(self.free)
     }
 
-    /// Lets the other traffic come that is due before `now`.
+    /// Adds the other traffic that is due before `now`.
     fn others(&mut self, now: f64) {
         while self.cross < now {
             self.cross_bits += self.path.cross_at(self.cross) * 1e-3;
@@ -185,7 +185,7 @@ impl Bottleneck {
         }
     }
 
-    /// Sends a packet of so many bits at `now`.
+    /// Sends a packet of `bits` bits at `now`.
     pub(crate) fn offer(&mut self, now: f64, bits: f64) -> Passage {
         self.others(now);
         self.offered += 1;

@@ -1,16 +1,16 @@
-//! The estimators that are compared, behind one seam.
+//! The estimators that are compared, behind one trait.
 
 use rtc_interceptor::{BandwidthEstimator, Gcc, PacketReport};
 use std::time::Instant;
 use whyloss_rtc::{Ecn, Estimator, Fate, Report, Time};
 
-/// One packet as the loop knows it: times in seconds.
+/// A packet in the closed loop; times are in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) id: u64,
     pub(crate) departed: f64,
     pub(crate) size: u32,
-    /// When it arrived, or why it did not.
+    /// The arrival time, or the cause of the loss.
     pub(crate) fate: Result<f64, whyloss_rtc::Cause>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) trait Peer {
     fn timeout(&mut self, _now: f64) {}
 }
 
-/// The estimator of this crate; `told` is the one that the path tells why.
+/// The estimator of this crate; with `told`, the path reports the cause of each loss.
 pub(crate) struct Whyloss {
     estimator: Estimator,
     told: bool,
@@ -35,7 +35,7 @@ impl Whyloss {
 }
 
 fn time(seconds: f64) -> Time {
-    // Not zero, where a stamp that is not set would stand.
+    // Avoid zero, which would look like a missing stamp.
     Time::from_secs_f64(1_000.0 + seconds)
 }
 

@@ -1,4 +1,5 @@
-//! Target and queue over time, as SVG: one lost in twenty on a path that narrows.
+//! Draws target and queue over time as SVG, for one lost packet in twenty on a path whose capacity
+//! falls.
 
 use crate::path::{Channel, Path};
 use crate::peers::{Peer, Theirs, Whyloss};

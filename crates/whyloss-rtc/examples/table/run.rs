@@ -1,4 +1,4 @@
-//! The closed loop of rtc-interceptor's bench, and what is measured in it.
+//! Runs the closed loop of rtc-interceptor's bench, and measures it.
 //!
 //! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and gets
 //! a report of arrivals every 100 ms. The way back takes no time and loses nothing.
@@ -84,8 +84,8 @@ impl Outcome {
         values.iter().filter(within).map(|&(_, value)| value)
     }
 
-    /// Bits delivered between two times, as a share of the capacity that the path left for this
-    /// sender.
+    /// Returns the bits delivered between two times, as a share of the capacity that the path left
+    /// for this sender.
     pub(crate) fn used(&self, from: f64, to: f64) -> f64 {
         let possible: f64 = ((from * 1e3) as u64..(to * 1e3) as u64)
             .map(|ms| self.path.left_at(ms as f64 * 1e-3) * 1e-3)
@@ -102,7 +102,8 @@ impl Outcome {
         self.lost as f64 / self.offered.max(1) as f64
     }
 
-    /// Mean and 95th percentile of the time in the queue between two times, seconds.
+    /// Returns the mean and the 95th percentile of the time in the queue between two times, in
+    /// seconds.
     pub(crate) fn waits(&self, (from, to): (f64, f64)) -> (f64, f64) {
         let mut waits: Vec<f64> = Self::last(&self.waited, from, to).collect();
         waits.sort_by(f64::total_cmp);
@@ -111,7 +112,7 @@ impl Outcome {
         (mean, p95.copied().unwrap_or(0.0))
     }
 
-    /// Returns when a mean of the target over two seconds came within 35 % of `goal`, to stay.
+    /// Returns the time from which the mean target over two seconds stays within 35 % of `goal`.
     pub(crate) fn converged(&self, goal: f64) -> Option<f64> {
         let mut since = None;
         for (index, &(at, _)) in self.targets.iter().enumerate() {

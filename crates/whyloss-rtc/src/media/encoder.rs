@@ -1,4 +1,4 @@
-//! A live encoder as RFC 8593, section 5, models it: the size of each frame.
+//! Models a live encoder by RFC 8593, section 5: draws the size of each frame.
 //!
 //! ```text
 //! mean   = rate/(8·frame_rate)             bytes; rate is the target of one reaction ago

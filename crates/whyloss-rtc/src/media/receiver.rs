@@ -7,7 +7,7 @@
 //! report   each `interval`, about all numbers since the one before, and again about one that arrives late
 //! ```
 //!
-//! The repair time is that which the last repair took, 100 ms before the first.
+//! The repair time is the duration of the last repair; 100 ms before the first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -64,7 +64,7 @@ pub struct Receiver {
     frames: BTreeMap<u32, Partial>,
     /// The number of the next frame to show.
     next: u32,
-    /// The time since which a later frame has waited for it.
+    /// The time since which a later frame has waited for this frame.
     waits: Option<Time>,
     /// The time of the next PLI, if only a key frame helps.
     lost: Option<Time>,
@@ -122,7 +122,7 @@ impl Receiver {
     fn arrived(&mut self, now: Time, number: u16) -> u64 {
         self.due.get_or_insert(now + self.settings.interval);
         if self.arrivals.is_empty() {
-            // So that a number just below does not wrap.
+            // Start one range higher, so that a number just below does not wrap.
             self.first = 1 << 16 | u64::from(number);
             self.unreported = self.first;
             self.arrivals.push_back(Some(now));

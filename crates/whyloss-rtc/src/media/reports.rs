@@ -1,4 +1,4 @@
-//! Reports of arrivals as RTCP: transport-wide feedback, and RFC 8888.
+//! Writes reports of arrivals as RTCP: transport-wide feedback, and RFC 8888.
 
 use rtcp_types::{
     RtcpPacketWriter, RtcpPacketWriterExt, TransportFeedback, Twcc, TwccPacketStatus,
@@ -61,7 +61,7 @@ pub(crate) fn rfc8888(
 ) -> (Vec<u8>, usize) {
     let metric = |arrival: Option<Time>| {
         let before = |at: Time| (now - at).as_secs_f64() * 1_024.0;
-        // The largest but one says that it is longer ago.
+        // The second-largest value means a longer time.
         arrival.map_or(0, |at| 0x8000 | before(at).clamp(0.0, 8_190.0) as u16)
     };
     let metrics: Vec<u16> = arrivals.take(MOST).map(metric).collect();

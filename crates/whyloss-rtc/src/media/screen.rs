@@ -1,4 +1,4 @@
-//! Frames as the viewer gets them.
+//! Times the frames that the viewer sees: late, lost, and freezes.
 //!
 //! ```text
 //! expected  ticks of the window at which the encoder is on and whose frame could be there in time

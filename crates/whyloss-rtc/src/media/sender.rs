@@ -245,7 +245,7 @@ impl Sender {
             piece,
         };
         packet.write(bytes);
-        // A repair may be lost, and is asked for by its own number then.
+        // A repair may be lost too, and is then requested by its own number.
         self.history[usize::from(number) % HISTORY] = Some((number, piece));
         let size = HEADERS + bytes.len() as u32;
         if repairs.is_some() {

@@ -5,8 +5,8 @@
 //! receive   answers the first peer that sends a packet of a call; ends once it is silent for `patience`
 //! ```
 //!
-//! A sender without reports would flood a receiver that never asked for it, so it sends at most its
-//! first target for `patience` (RFC 8083 asks for such a breaker).
+//! A sender without reports would flood a receiver that never asked for data. It therefore sends at
+//! most its initial target for `patience` (a circuit breaker as in RFC 8083).
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -35,7 +35,7 @@ pub struct Sent {
     pub bytes: u64,
     /// The number of RTCP packets received.
     pub reports: u64,
-    /// The target at the end, in bit/s.
+    /// The estimator's target at the end of the call, in bit/s on the wire.
     pub target: f64,
 }
 
@@ -69,7 +69,7 @@ impl Clock {
     }
 
     fn now(&self) -> Time {
-        // A second ahead, so that nothing happens at zero, which stands for no time.
+        // Start at one second, because zero means no time.
         let since = Duration::from(self.0.elapsed()) + Duration::from_secs(1);
         Time::ZERO + since
     }

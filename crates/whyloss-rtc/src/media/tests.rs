@@ -68,7 +68,7 @@ fn reports_tell_the_sender_what_arrived() {
             bytes.clear();
         }
         let heard = &session.estimator().0;
-        // The last packet is lost, which nothing behind it shows.
+        // The last packet is lost, which no later packet reveals.
         assert_eq!(heard.len(), 1_399);
         let mut offset = None;
         for (k, report) in (0..).zip(heard) {
@@ -99,7 +99,7 @@ proptest! {
         let mut receiver = Receiver::new(Settings::default());
         for (k, (mut bytes, kind)) in datagrams.into_iter().zip(kinds).enumerate() {
             let now = ms(40 * k as u64);
-            // Headers that are right let the rest be read.
+            // Valid headers make the parsers read the rest.
             let heads: [&[u8]; 4] = [&[], &[0x80, 96], &[0x8b, 205], &[0x81, 205]];
             for (byte, head) in bytes.iter_mut().zip(heads[usize::from(kind)]) {
                 *byte = *head;
