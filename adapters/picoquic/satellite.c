@@ -5,7 +5,7 @@
  *   satellite SOURCES BYTES MBPS_UP MBPS_DOWN LOSS NAME…
  *
  * Each way takes 300 ms. LOSS is a pattern of 64 bits in hexadecimal: picoquic drops a packet for
- * each bit that is set, in both directions, over and over (10000000: one in 64). NAME is one of
+ * each bit that is set, in both directions, and repeats it (10000000: one in 64). NAME is one of
  * picoquic's algorithms ("cubic"), or a scheme behind "whyloss/" ("whyloss/whyloss").
  */
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /*
- * Congestion control of picoquic by whyloss. picoquic tells a controller neither of packets that
- * leave nor which ones an acknowledgement names. Both follow from its list of packets in flight.
+ * Runs the schemes of whyloss as congestion control of picoquic. picoquic does not report sent
+ * packets to a controller, nor which packets an acknowledgement names. This file derives both from
+ * the list of packets in flight.
  */
 #include "whyloss_picoquic.h"
 
@@ -38,7 +39,7 @@ static void leave(whyloss_state *state, uint64_t number, uint64_t bytes, uint64_
     state->next = number + 1;
 }
 
-/* Tells of packets that left since the last notification, oldest first. */
+/* Reports the packets that left since the last notification, oldest first. */
 static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t *path_x,
     uint64_t now)
 {
@@ -64,8 +65,8 @@ static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t 
 }
 
 /*
- * Tells of packets that were acknowledged: all but those that are still in flight. picoquic leaves
- * the delay of an acknowledgement in the round trip if the rest is the least one, unlike RFC 9002.
+ * Reports the packets that were acknowledged: all but those that are still in flight. Unlike RFC
+ * 9002, picoquic does not subtract the ack delay from a round trip if the rest is the smallest one.
  */
 static void tell_acked(whyloss_state *state, numbering *packets, const picoquic_path_t *path_x,
     uint64_t ack_delay, uint64_t now_ns)
@@ -183,7 +184,7 @@ static void whyloss_delete(picoquic_path_t *path_x)
     }
 }
 
-/* Shows the last verdict: its cause, and a thousand times its odds. */
+/* Returns the last verdict for logs: its cause, and its odds times 1000. */
 static void whyloss_observe(picoquic_path_t *path_x, uint64_t *cause, uint64_t *odds)
 {
     whyloss_state *state = (whyloss_state *)path_x->congestion_alg_state;

@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* Is the algorithm "whyloss", to be registered or set like picoquic's own ones. The option string
- * names a scheme (NULL: "whyloss"), or a controller, a policy and a classifier, and parameters
- * behind a colon: "cubic/percent/trees:percent=80". */
+/* The algorithm "whyloss". Register or set it like those of picoquic. The option string names a
+ * scheme (NULL: "whyloss"), or a controller, a policy and a classifier. Parameters follow a colon:
+ * "cubic/percent/trees:percent=80". */
 extern picoquic_congestion_algorithm_t const *picoquic_whyloss_algorithm;
 
 #ifdef __cplusplus

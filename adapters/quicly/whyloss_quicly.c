@@ -1,6 +1,7 @@
 /*
- * Congestion control of quicly by whyloss. quicly tells a controller neither the number of a packet
- * that leaves nor which ones an acknowledgement names. Both follow from its map of packets sent.
+ * Runs the schemes of whyloss as congestion control of quicly. quicly does not report to a
+ * controller the numbers of sent packets, nor those that an acknowledgement names. This file derives
+ * both from the map of sent packets.
  */
 #include "whyloss_quicly.h"
 
@@ -40,7 +41,7 @@ static void obey(quicly_cc_t *cc)
     }
 }
 
-/* Returns the packet sent last. Its entry is in the last block, or its frames fill that. */
+/* Returns the last sent packet. Its entry is in the last block, unless its frames fill that block. */
 static const quicly_sent_packet_t *newest(const quicly_sentmap_t *map)
 {
     const quicly_sent_packet_t *found = NULL, *packet;
@@ -131,7 +132,7 @@ static void on_persistent_congestion(quicly_cc_t *cc, const quicly_loss_t *loss,
     obey(cc);
 }
 
-/* Says whether a connection runs under it; it cannot take over one that has begun. */
+/* Returns whether the connection uses this controller, which cannot take over a running connection. */
 static int on_switch(quicly_cc_t *cc)
 {
     return cc->type == &quicly_cc_type_whyloss;

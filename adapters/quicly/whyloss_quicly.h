@@ -9,21 +9,22 @@
 extern "C" {
 #endif
 
-/* Starts the controller of a connection: let `quicly_context_t::init_cc` point to `super`. A
- * connection whose scheme does not start says so on stderr, and runs under Reno. */
+/* Creates the controllers of connections. Set `quicly_context_t::init_cc` to the address of `super`.
+ * If a scheme cannot start, a message goes to stderr and the connection uses Reno. */
 typedef struct {
     quicly_init_cc_t super;
     const char *name;       /* a scheme, or "controller/policy/classifier" */
     const char *parameters; /* such as "percent=80"; may be NULL */
 } quicly_whyloss_init_t;
 
-/* Starts the scheme "whyloss". Copy it and change the name for another one. */
+/* Creates controllers of the scheme "whyloss". For another scheme, copy this value and change `name`. */
 extern quicly_whyloss_init_t quicly_cc_whyloss_init;
 
 extern quicly_cc_type_t quicly_cc_type_whyloss;
 
-/* Frees what a controller allocated. quicly tells controllers nothing of their end: before
- * `quicly_free`, pass the `cc` that `quicly_get_stats` returns. Does nothing to other types. */
+/* Frees the memory of a controller. quicly does not report the end of a connection to its controller,
+ * so call this function before `quicly_free`, with the `cc` that `quicly_get_stats` returns. Does
+ * nothing to controllers of other types. */
 void quicly_cc_whyloss_dispose(quicly_cc_t *cc);
 
 #ifdef __cplusplus
