@@ -11,8 +11,8 @@ use whyloss_link::channel::cdma::{
 
 type Reading = (&'static str, fn(&mut Parameters));
 
-/// The readings: first one point changed at a time, then combinations that move the loss in the
-/// same direction.
+/// The readings. The first ones change one point each; the others combine changes that move the
+/// loss in the same direction.
 const READINGS: [Reading; 23] = [
     ("as taken", |_| ()),
     ("E_b per code bit", |p| p.energy = Energy::PerCodeBit),
@@ -82,7 +82,7 @@ const READINGS: [Reading; 23] = [
     ),
 ];
 
-/// Reads f_D·T_c as given per chip; a code bit lasts N chips.
+/// Takes f_D·T_c as a value per chip; a code bit lasts N chips.
 fn by_chip(p: &mut Parameters) {
     p.doppler *= f64::from(p.spreading_gain);
 }

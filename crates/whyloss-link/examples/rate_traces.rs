@@ -3,7 +3,7 @@
 //! usage: `cargo run -p whyloss-link --example rate_traces DIR`
 //!
 //! ```text
-//! state k       rate r_k for a time of mean m_k, exponentially distributed; then another state, each as likely
+//! state k       rate r_k for an exponential time of mean m_k; then any other state, with equal probability
 //! mean rate     Σ r_k·m_k / Σ m_k, in the long run
 //! each ms       r_k · 1 ms / 12 000 bit more opportunities; the fraction is kept
 //! ```
@@ -31,12 +31,12 @@ struct Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    // A stationary user, with neighbours that come and go.
+    // A stationary user whose neighbours join and leave.
     Kind {
         name: "lte-still",
         states: &[(9.0, 2_000.0), (6.0, 2_000.0), (4.0, 1_000.0)],
     },
-    // A user in a car: from good to bad within seconds, with short outages.
+    // A user in a car: states change within seconds, with short outages.
     Kind {
         name: "lte-driving",
         states: &[(10.0, 1_000.0), (5.0, 1_000.0), (1.5, 800.0), (0.0, 150.0)],
@@ -46,7 +46,7 @@ const KINDS: [Kind; 5] = [
         name: "hspa",
         states: &[(3.0, 1_500.0), (1.2, 1_500.0), (0.4, 700.0)],
     },
-    // A shared channel with turns of a few tens of milliseconds.
+    // A shared channel whose stations take turns of a few tens of milliseconds.
     Kind {
         name: "wifi-busy",
         states: &[(12.0, 40.0), (3.0, 60.0), (0.0, 10.0)],

@@ -1,17 +1,17 @@
-//! ARQ: a link that sends a frame again when its channel lost it, up to a limit of tries.
+//! ARQ: a link that retransmits a frame when its channel lost it, up to a limit of tries.
 //!
 //! ```text
 //! tries       K = 1, 2, …, n; lost after the n-th. With independent losses of probability p:
 //!               residual loss   p^n
 //!               tries           E[K] = (1 − p^n)/(1 − p)
-//! service     K·s + (K − 1)·t   s: transmission, t: turnaround until the sender knows (stop and wait)
-//!             K·s               parallel (HARQ): the link serves others meanwhile, and the frame comes (K − 1)·t later
+//! service     K·s + (K − 1)·t   s, t: ns, transmission and turnaround until the sender knows (stop and wait)
+//!             K·s               parallel (HARQ): the link serves others meanwhile; the frame arrives (K − 1)·t later
 //! in order    a frame waits at the receiver for those sent before it
-//! out of      it does not
+//! otherwise   frames reach the application as they arrive
 //! ```
 //!
-//! The model books the time of parallel tries where the first try is sent, not among the frames
-//! that follow. The link's throughput is the same. A frame's delay differs by at most one
+//! The model charges the time of all parallel tries when the first try is sent, not between the
+//! frames that follow. The link's throughput is the same. A frame's delay differs by at most one
 //! transmission per retry of other frames.
 
 use whyloss::Duration;
@@ -29,7 +29,7 @@ pub struct ArqSpec {
     pub turnaround: Duration,
     /// Whether the link sends other frames during the turnaround.
     pub parallel: bool,
-    /// Whether the receiver hands frames on in the order of their first transmission.
+    /// Whether the receiver delivers frames in the order of their first transmission.
     pub in_order: bool,
 }
 

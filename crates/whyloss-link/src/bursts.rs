@@ -1,10 +1,10 @@
 //! Aggregation: a link that pays for access once per burst (802.11's A-MPDU).
 //!
 //! ```text
-//! free, someone waits   access time: nothing is sent, while more may arrive
-//! then                  a burst of those that wait: up to n packets, and no further one once it has lasted for the airtime
-//! end of the burst      all of it is handed on at once; a packet that its channel lost is lost (or, with ARQ, sent
-//!                       again within the burst)
+//! link free, packets wait   access time: nothing is sent, while more packets may arrive
+//! then                      a burst of up to n waiting packets; none joins once the burst has lasted for the airtime
+//! end of the burst          delivers all of it at once, except packets that the channel lost (with ARQ, they are sent
+//!                           again within the burst)
 //!
 //! saturated, packets of transmission time s:   k = min(n, ⌈airtime/s⌉) packets in access + k·s
 //! a lone packet                                access + s

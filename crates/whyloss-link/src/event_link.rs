@@ -2,20 +2,20 @@
 //!
 //! A FIFO link ([`Link`](crate::Link)) answers when a packet is offered. Some links cannot: their
 //! queue decides as packets leave (CoDel, FQ-CoDel), or they send frames again. This link therefore
-//! keeps each offered packet under a *ticket*, and its owner asks:
+//! keeps each offered packet under a *ticket*. Its owner calls:
 //!
 //! ```text
-//! offer(now, ticket, …)   a packet has come
-//! next_event()            when to ask again, at the latest
-//! poll(now)               the next packet whose fate is due, until there is none
+//! offer(now, ticket, …)   passes an arriving packet
+//! next_event()            returns the latest time at which to call `poll`
+//! poll(now)               returns the next packet whose fate is due; `None` if there is none
 //! ```
 //!
 //! If a [handover](crate::handover) copied a packet, `poll` returns its ticket twice. After the
-//! first time, [`EventLink::comes_again`] says when the copy came.
+//! first time, [`EventLink::comes_again`] returns the arrival time of the copy at the link.
 //!
 //! Times must not decrease. A fate's time is never later than `now`: `poll` returns a packet when
-//! it arrives or is lost. `next_event` skips a packet's departure from the queue when the arrival
-//! of the packet ahead is early enough, unless the queue may drop a packet before
+//! it arrives or is lost. `next_event` omits the time at which a packet leaves the queue if the
+//! packet ahead arrives early enough, unless the queue may drop a packet before then
 //! ([`EventLink::next_event`]).
 //!
 //! ```text
@@ -40,7 +40,7 @@ use crate::pace::Pace;
 use crate::queue::{Discipline, Early, Limit, QueueSpec, Turns, Verdict, Waiting};
 use crate::random::Streams;
 
-/// A link at work that reports fates when they happen.
+/// A link that reports fates when they happen.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -476,7 +476,7 @@ impl EventLink {
         self.accessed = false;
         self.busy_until = free;
         for (packet, mut sent) in burst {
-            // All packets of a burst are handed on at its end.
+            // All packets of a burst are delivered at its end.
             if sent.harm != Harm::Lost {
                 sent.departure = free;
             }
@@ -503,7 +503,7 @@ impl EventLink {
         }
     }
 
-    /// Applies a handover: the link becomes another one.
+    /// Applies a handover: changes rate, delay, channel and limit, and handles the waiting packets.
     fn hand_over(&mut self, handover: &Handover) {
         match handover.waiting {
             Backlog::Kept => {}

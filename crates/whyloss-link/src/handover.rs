@@ -1,4 +1,5 @@
-//! A handover: at one moment a link becomes another one.
+//! A handover: changes the rate, delay, channel and queue limit of a link at one time, after a
+//! pause.
 //!
 //! ```text
 //! at             waiting packets are sent by the new link, are lost in one bunch, or are sent twice
@@ -20,12 +21,12 @@
 //! ```
 //!
 //! - Copies need no room, because there were two buffers. They enter beyond the limit, and new
-//!   packets find no room until the backlog is within it again. FQ-CoDel, which makes room for new
-//!   packets, is cut back to its limit then and keeps the order within each flow.
+//!   packets find no room until the backlog is within the limit again. FQ-CoDel, which makes room
+//!   for new packets, is cut back to its limit then and keeps the order within each flow.
 //! - Copies arrive at the link at the handover. A packet that was marked or damaged before it
 //!   entered the queue has a marked or damaged copy.
-//! - A link copies no packet twice, even if the next handover is soon. A queue therefore at most
-//!   doubles.
+//! - A link never copies a packet twice, even if the next handover comes soon. A queue therefore at
+//!   most doubles.
 //! - Of a packet and its copy, the first to arrive counts as the packet and the other as the copy.
 //!   The packet is lost if neither arrives.
 

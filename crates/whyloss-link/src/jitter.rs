@@ -1,17 +1,17 @@
 //! Jitter: a random extra delay, drawn for each packet.
 //!
 //! ```text
-//! law of the extra J with mean m                  variance
+//! law of the extra delay J with mean m, in s      variance
 //! uniform       between 0 and 2m                  m²/3
 //! exponential                                     m²
 //! Pareto        shape a, at least m·(a − 1)/a     m²/(a·(a − 2)), a > 2; else infinite
 //!
 //! in order      a packet waits at the far end for those that departed before it
-//! out of order  it does not: of packets that depart T apart, the second comes first with P(J₁ − J₂ > T), which is
-//!               ½·e^(−T/m) for the exponential law and (1 − T/2m)²/2 for the uniform one (T < 2m)
+//! out of order  packets do not wait: of two that depart T apart, the second arrives first with P(J₁ − J₂ > T), which
+//!               is ½·e^(−T/m) for the exponential law and (1 − T/2m)²/2 for the uniform one (T < 2m)
 //! ```
 //!
-//! An extra is never longer than an hour.
+//! An extra delay is never longer than an hour.
 
 use whyloss::Duration;
 

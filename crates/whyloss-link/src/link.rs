@@ -1,4 +1,4 @@
-//! A link: queue, then rate, then channel, then delay.
+//! A FIFO link: queue, transmission at a rate, channel, then propagation delay.
 
 use whyloss::{Cause, Duration, Rate, Time};
 
@@ -79,7 +79,7 @@ impl Fate {
 /// A size that no packet has.
 const NO_SIZE: u32 = u32::MAX;
 
-/// A FIFO link at work. The fields that most offers touch take 40 bytes; the others are boxed.
+/// The state of a FIFO link. The fields that most offers touch take 40 bytes; the others are boxed.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The time at which the last bit of the last admitted packet leaves.
@@ -93,7 +93,7 @@ pub struct Link {
     rest: Box<Rest>,
 }
 
-/// The rest of a link.
+/// The fields of a link that only some offers need.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -118,7 +118,7 @@ struct Rest {
     gated: bool,
     /// Whether the link cannot answer at once.
     held: bool,
-    /// Whether the channel is asked after the transmission.
+    /// Whether a channel decides after the transmission.
     noisy: bool,
     /// The packet last offered, if the queue dropped it because the link took it for not
     /// ECN-capable.
@@ -220,8 +220,8 @@ impl Link {
     }
 
     /// Offers a packet as [`Self::offer`] does, if a channel or a discipline may refuse it before
-    /// the queue. One function covers the way to the arrival, because RED took more instructions in
-    /// separate functions.
+    /// the queue. One function does everything up to the arrival, because separate functions cost
+    /// RED more instructions.
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
@@ -250,7 +250,7 @@ impl Link {
 
     /// Reverses the congestion loss of an ECN-capable packet of `size` bytes that was offered at
     /// `now`. If the queue has `ecn` and dropped the packet early, the link marks it, lets it in
-    /// and returns its new fate. Returns `None` if the packet is lost all the same.
+    /// and returns its new fate. Returns `None` if the packet stays lost.
     ///
     /// Call this immediately after the offer, and only for an ECN-capable packet.
     #[cold]
@@ -414,7 +414,8 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    /// 1 ms for a packet of 1000 bytes, and these changes of a delay of 10 ms.
+    /// Returns a link on which a packet of 1000 bytes takes 1 ms, with a delay of 10 ms and these
+    /// changes.
     fn link(delay_changes: &[(i64, i64)]) -> Link {
         let change = |&(at, delay)| (millis(at), Duration::from_millis(delay));
         let spec = LinkSpec {
@@ -536,7 +537,7 @@ mod tests {
         assert!((hit - 551).abs() < 64, "{hit}");
     }
 
-    /// The shortcut is open from the third packet of a size in a row on. It is closed while others
+    /// The shortcut opens with the third packet of one size in a row. It is closed while packets
     /// wait, for other sizes, and at a change of the delay.
     #[test]
     fn the_short_cut_is_taken() {

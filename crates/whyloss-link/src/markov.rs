@@ -1,13 +1,13 @@
 //! A link rate that follows a continuous-time Markov chain.
 //!
 //! ```text
-//! state k       rate r_k for a time of mean m_k, exponentially distributed; then another state, each as likely
+//! state k       rate r_k for an exponential time of mean m_k; then any other state, with equal probability
 //! share         π_k = m_k / Σ m, which is also the law of the first state
 //! mean rate     Σ π_k·r_k
-//! departure     the first time at which the bits of the packet have left, at the rates in force meanwhile
+//! departure     the first time at which all bits of the packet have left, at the rates until then
 //! ```
 //!
-//! A rate may be 0. Then nothing leaves, and a packet that is partly sent waits.
+//! At a rate of 0, no bit leaves, and a partly sent packet waits.
 
 use std::sync::Arc;
 

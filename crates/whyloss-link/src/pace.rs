@@ -55,7 +55,8 @@ impl Pace {
         self.rate
     }
 
-    /// Returns whether `size` is the last size.
+    /// Returns whether the transmission time of `size` bytes is known, that is, `size` is the last
+    /// size.
     #[inline]
     pub(crate) fn knows(&self, size: u32) -> bool {
         self.last.0 == size

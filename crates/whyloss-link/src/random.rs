@@ -1,4 +1,4 @@
-//! Named random streams.
+//! Random streams by name, so that each component draws its own numbers.
 //!
 //! Each random component (a link's channel, a flow's start, a traffic source) draws from its own
 //! stream. The stream's name is the component's kind and index. Schemes compared under one seed

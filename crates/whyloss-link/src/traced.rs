@@ -1,5 +1,5 @@
-//! The pace of a [`Link`](crate::Link) that sends when a recorded trace lets it: mahimahi's
-//! packet-delivery files.
+//! The pace of a [`Link`](crate::Link) that sends at the times of a recorded trace, in the format
+//! of mahimahi's packet-delivery files.
 //!
 //! A file has one time in milliseconds on each line, in ascending order. Each time is an
 //! *opportunity* to send 1500 bytes. Packets leave in order: several small packets share an
@@ -176,7 +176,7 @@ mod tests {
         let mut link = link("0\n5\n5\n20\n", two);
         let offers = [
             (0, 1_500, Some(0)),
-            // Both of 5 ms, one after the other.
+            // Two packets use the two opportunities at 5 ms.
             (1, 1_500, Some(5)),
             (1, 1_500, Some(5)),
             // No other packet may wait.

@@ -1,4 +1,4 @@
-//! RED under a Poisson load, against what ns-2.35 measured.
+//! Compares RED under a Poisson load with measurements of ns-2.35.
 //!
 //! A link of 10 Mbit/s and 10 ms with room for 100 packets is offered packets of 1000 bytes, as a Poisson process of
 //! 0.95, 1.05 or 1.2 times its rate. The drop rate and the mean number of packets that wait (without the one in
@@ -11,7 +11,7 @@ use whyloss_link::{Fate, Link, LinkSpec, QueueSpec, Streams};
 
 const SEEDS: u64 = 10;
 
-/// Drop rate and mean queue of one seed.
+/// Returns the drop rate and the mean queue of one seed.
 fn measure(red: RedSpec, load: f64, seed: u64) -> (f64, f64) {
     let spec = LinkSpec {
         rate: Rate::from_mbps(10),

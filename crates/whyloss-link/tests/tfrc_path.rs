@@ -1,4 +1,4 @@
-//! TFRC alone on the two paths of Cen et al. (CEN-16, CEN-17), against ns-2.35.
+//! Compares TFRC alone on the two paths of Cen et al. (CEN-16, CEN-17) with ns-2.35.
 //!
 //! The figures are ns-2.35's own on the same path, channel and duration: `Agent/TFRC` with its defaults, the mean of 40
 //! seeds (without loss every seed gives the same). Each packet carries 32 bytes of header there: 794 on the wire.
@@ -35,7 +35,7 @@ impl Path {
         Self(hops.iter().map(link).collect())
     }
 
-    /// When the packet arrives; `None` if a queue has no room.
+    /// Returns the arrival time of the packet; `None` if a queue has no room.
     fn offer(&mut self, at: Time, size: u32) -> Option<Time> {
         self.0
             .iter_mut()

@@ -1,4 +1,4 @@
-//! Bernoulli: each packet is lost independently with probability `loss`.
+//! The Bernoulli channel: loses each packet independently with probability `loss`.
 
 use crate::random::Random;
 

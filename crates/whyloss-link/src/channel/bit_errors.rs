@@ -55,8 +55,8 @@ impl BitErrors {
         &self.damaged
     }
 
-    /// Draws the number of clean bits before the next damaged one. Without errors, it is more than
-    /// are ever sent.
+    /// Draws the number of clean bits before the next damaged one. Without errors, this exceeds the
+    /// number of bits ever sent.
     fn gap(&mut self) -> u64 {
         if self.rate <= 0.0 {
             return u64::MAX;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two ways to cut a stream into packets: the same bits are damaged.
+        /// The same bits are damaged, however the stream is cut into packets.
         #[test]
         fn cutting_changes_nothing(sizes in prop::collection::vec(0u32..2_000, 0..60), seed: u64) {
             let whole = sizes.iter().sum::<u32>();

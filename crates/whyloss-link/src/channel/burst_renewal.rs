@@ -271,7 +271,7 @@ mod tests {
         let clear = lost.windows(3).filter(|w| !w.contains(&true)).count() as f64;
         let share = clear / (lost.len() - 2) as f64;
         assert!((share / spec.clear_run(3) - 1.0).abs() < 0.01, "{share}");
-        // A geometric law is the mixture of two that are alike.
+        // A geometric distribution is the mixture of two equal ones.
         let geometric = BurstRenewal {
             good_run_cv: Some(libm::sqrt(1.0 - 1.0 / spec.mean_good_run())),
             ..spec
@@ -289,7 +289,7 @@ mod tests {
             lengths: vec![1.0],
             good_run_cv: None,
         };
-        // One lost, one good, for ever.
+        // Lost and good packets alternate.
         let lost = losses(&ChannelSpec::BurstRenewal(half), 1, 100);
         assert!(lost.windows(2).all(|pair| pair[0] != pair[1]));
     }
@@ -305,7 +305,8 @@ mod tests {
             };
             spec.check().unwrap_err()
         };
-        // Less varied than a geometric law, and runs too short to mix.
+        // A coefficient below that of a geometric distribution, NaN, and runs too short for a
+        // mixture.
         for (loss, cv) in [(0.078, 0.9), (0.078, f64::NAN), (0.4, 2.0)] {
             let spec = BurstRenewal {
                 good_run_cv: Some(cv),

@@ -3,7 +3,7 @@
 //! A channel decides about each packet at the time when the packet's last bit leaves, in the order
 //! of departure. A corrupted packet has therefore used the link's time. The decision depends only
 //! on that time, the packet's size and the channel's own random stream. [`ChannelSpec`] describes a
-//! channel, and [`Channel`] is the state machine at work. To choose a channel:
+//! channel, and [`Channel`] is its state machine. To choose a channel:
 //!
 //! | channel | indexed by | losses |
 //! |---|---|---|
@@ -183,7 +183,7 @@ impl ChannelSpec {
     }
 }
 
-/// A channel at work, made by [`ChannelSpec::build`].
+/// The state machine of a channel, made by [`ChannelSpec::build`].
 #[derive(Clone, Debug)]
 pub struct Channel(Machine);
 
@@ -217,7 +217,7 @@ impl Channel {
     /// decrease.
     #[inline]
     pub fn harms(&mut self, at: Time, size: u32) -> Harm {
-        // Most links have no channel, and most of the others this one: they need no call.
+        // Most links have no channel, and most others have this one, so both avoid a call.
         match &mut self.0 {
             Machine::None => Harm::None,
             Machine::Bernoulli(bernoulli) => {

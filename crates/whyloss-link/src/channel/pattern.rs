@@ -19,7 +19,7 @@ pub struct ErrorPattern {
     ends: Arc<[u64]>,
 }
 
-/// Says where a channel continues after the end of a trial.
+/// The point at which a channel continues after the end of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NextTrial {
     /// At the start of a trial drawn at random.

@@ -1,4 +1,4 @@
-//! A recording replayed by time: a packet has the fate of the last recorded packet before it.
+//! Replays a recording by time: a packet has the fate of the last recorded packet before it.
 //!
 //! ```text
 //! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T

@@ -1,4 +1,4 @@
-//! Error patterns as text.
+//! Reads and writes error patterns as text.
 //!
 //! ```text
 //! # anything after a hash is a comment

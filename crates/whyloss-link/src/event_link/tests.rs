@@ -48,7 +48,7 @@ fn managed(discipline: Discipline) -> LinkSpec {
     }
 }
 
-/// PIE counts the whole backlog: it refuses the same packets as at a link that answers at once.
+/// PIE counts the whole backlog, and refuses the same packets as on a link without events.
 #[test]
 fn pie_sees_the_whole_backlog() {
     let spec = managed(Discipline::Pie(PieSpec::default()));
@@ -122,7 +122,7 @@ fn who_asks_late_is_told_of_everybody() {
 }
 
 proptest! {
-    /// A link that needs no events gives the same answers as an event link.
+    /// A specification that needs no events gives the same fates on both kinds of links.
     #[test]
     fn agrees_with_a_link_that_answers_at_once(
         gaps in prop::collection::vec((0u64..3_000, prop::sample::select(vec![40u32, 1_000])), 1..120),
@@ -167,7 +167,7 @@ fn capable_packets_are_marked_not_dropped() {
         };
         EventLink::new(&spec, Streams::new(1), 0)
     };
-    // Of 4000 packets: lost, and marked; those with odd tickets are capable.
+    // Counts lost and marked packets among 4000; those with odd tickets are ECN-capable.
     let run = |mut link: EventLink| {
         let (mut lost, mut marked) = ([0; 2], [0; 2]);
         let mut drain = |link: &mut EventLink, until: Time| {
@@ -210,8 +210,8 @@ fn retransmitting(arq: ArqSpec) -> EventLink {
     EventLink::new(&spec, Streams::new(7), 0)
 }
 
-/// Losses, and the delays of those delivered beyond one transmission and the way, in seconds;
-/// packets 100 ms apart.
+/// Sends packets 100 ms apart. Returns the number of losses, and the delays of the others beyond
+/// one transmission and the propagation, in seconds.
 fn apart(arq: ArqSpec, packets: u64) -> (f64, Vec<f64>) {
     let offers: Vec<_> = (0..packets).map(|i| (i * 100_000, 1_000)).collect();
     let fates = fates(&mut retransmitting(arq), &offers);
@@ -224,7 +224,8 @@ fn apart(arq: ArqSpec, packets: u64) -> (f64, Vec<f64>) {
     (1.0 - extra.len() as f64 / packets as f64, extra)
 }
 
-/// p^n, and the mean and deviation of (K − 1)·(s + t) over the delivered ones.
+/// The loss rate is p^n, and delays have the mean and deviation of (K − 1)·(s + t) over delivered
+/// packets.
 #[test]
 fn arq_by_the_closed_form() {
     for (tries, turnaround, parallel) in [(2, 4, false), (3, 0, false), (3, 8, true)] {
@@ -304,7 +305,7 @@ fn without_order_nobody_waits() {
     let overtaken = fates
         .windows(2)
         .filter(|pair| pair[0].when() > pair[1].when());
-    // One in ten is, unless the next is sent again as well.
+    // One packet in ten is overtaken, unless the next one is retransmitted as well.
     let overtaken = overtaken.count();
     assert!((140..220).contains(&overtaken), "{overtaken}");
 }
@@ -339,7 +340,7 @@ fn a_standing_queue_goes() {
         });
         waits.max()
     };
-    // Its own burst, and nothing of those before.
+    // A packet waits only for its own burst, not for earlier ones.
     assert_eq!(
         longest_late(Discipline::Codel(CodelSpec::default())),
         Some(30)
@@ -439,8 +440,8 @@ fn jitter_lets_packets_overtake() {
     }
 }
 
-/// At 20 ms half the rate and half the delay, after a pause of 30 ms. One packet has just left, one
-/// waits.
+/// At 20 ms, a handover halves the rate and the delay after a pause of 30 ms. One packet has just
+/// left, and one waits.
 #[test]
 fn a_handover_by_hand() {
     let handover = Handover {
@@ -507,7 +508,7 @@ fn a_channel_and_a_limit_change_by_hand() {
     assert_eq!(times(&spec, &offers), expected);
 }
 
-/// Returns all that `link` gives back of these offers, in order, with the time of each copy that is
+/// Returns all packets that `link` reports for these offers, in order, with the time of each copy
 /// still to come.
 fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
     let mut given = Vec::new();
@@ -528,8 +529,9 @@ fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Op
     given
 }
 
-/// At 20 ms half the rate, after a pause of 30 ms. One packet is in flight, one in transmission,
-/// three wait and leave twice, and later packets follow. The limit of four holds for later packets.
+/// At 20 ms, a handover halves the rate after a pause of 30 ms. One packet is in flight, one in
+/// transmission, and three wait and leave twice. Later packets follow. The limit of four holds for
+/// later packets.
 #[test]
 fn a_bunch_is_copied_by_hand() {
     let spec = LinkSpec {
@@ -579,8 +581,8 @@ fn a_bunch_is_copied_by_hand() {
 }
 
 proptest! {
-    /// Every packet is given back once, and once more if it was announced as copied; no packet
-    /// comes back more often. One link that copies at some of its handovers, and loses at others.
+    /// Every packet is reported exactly once, or twice if it was announced as copied. The link
+    /// copies its backlog at some handovers and loses it at others.
     #[test]
     fn every_packet_comes_back_once_and_its_copy_once(
         gaps in prop::collection::vec((0u64..2_000, 0u32..3, prop::sample::select(vec![40u32, 1_000])), 1..150),
@@ -639,7 +641,7 @@ proptest! {
 }
 
 /// The delay falls from 100 ms to 5 ms: a later packet waits for earlier ones, or overtakes them if
-/// it may.
+/// allowed.
 #[test]
 fn a_shorter_way_overtakes_if_it_may() {
     for (in_order, last) in [(true, 119_000), (false, 26_000)] {

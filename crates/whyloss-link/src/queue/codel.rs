@@ -1,18 +1,20 @@
 //! CoDel: controlled delay (Nichols and Jacobson 2012; RFC 8289, section 5).
 //!
-//! Decides as a packet leaves its queue, by how long it has waited there (its *sojourn*):
+//! CoDel decides when a packet leaves its queue, by the time that it has waited there (its
+//! *sojourn*):
 //!
 //! ```text
-//! above        sojourn ≥ target, and more than one packet of the largest size is left behind
+//! above        sojourn ≥ target, and more bytes stay behind than the largest packet has
 //! excused      until `above` has held for an interval without a break
-//! dropping     from then on; the next drop comes interval/√count after the last one, count being the drops so far,
-//!              until a packet leaves that is not above
-//! again        a new spell within 16 intervals of the last drop due begins where that one ended: with as many drops as
-//!              it counted since it began, if they were more than one; else with 1
+//! dropping     from then on, until a packet leaves that is not above; the next drop comes interval/√count after the
+//!              last one, where count is the number of drops so far
+//! again        a new spell of drops within 16 intervals after the last one starts with the count that the last one
+//!              added, if that is more than 1; otherwise with 1
 //! ```
 //!
-//! target is 5 ms and interval 100 ms unless said otherwise (section 4.3, 4.4). Times are in whole nanoseconds, and the root is
-//! `libm`'s. The largest size is that of the packets seen so far, as in the RFC's pseudocode.
+//! By default, target is 5 ms and interval 100 ms (sections 4.3 and 4.4). Times are in whole
+//! nanoseconds, and the root is `libm`'s. The largest size is that of the packets seen so far, as
+//! in the RFC's pseudocode.
 
 use std::collections::VecDeque;
 
@@ -133,7 +135,7 @@ impl Codel {
         }
     }
 
-    /// Records the size of an arrived packet.
+    /// Records the size of an arriving packet, in bytes.
     pub(crate) fn saw(&mut self, size: u32) {
         self.largest = self.largest.max(size);
     }
@@ -314,7 +316,8 @@ mod tests {
         assert!(drops(&mut codel, 1_000, 2_000, 4).is_empty());
         assert_eq!(drops(&mut codel, 2_000, 2_110, 5), [2_100]);
         assert!(drops(&mut codel, 2_110, 2_300, 4).is_empty());
-        // Excused anew; and one drop is not enough to begin where the last spell ended.
+        // The sojourn is excused again, and one drop is not enough to continue the count of the
+        // last spell.
         assert_eq!(drops(&mut codel, 2_300, 2_510, 5), [2_400, 2_500]);
     }
 
@@ -325,7 +328,7 @@ mod tests {
         drops(&mut codel, 1_000, 1_480, 20);
         drops(&mut codel, 1_480, 1_500, 0);
         assert_eq!(drops(&mut codel, 1_500, 1_650, 20), [1_600, 1_641]);
-        // Long after, with one.
+        // A spell long after begins with 1.
         drops(&mut codel, 1_650, 1_660, 0);
         assert_eq!(drops(&mut codel, 9_000, 9_201, 20), [9_100, 9_200]);
     }

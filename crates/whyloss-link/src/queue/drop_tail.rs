@@ -1,4 +1,4 @@
-//! DropTail: a line of waiting packets that refuses a packet that finds no room.
+//! DropTail: a FIFO queue that refuses packets for which it has no room.
 //!
 //! At a fixed rate, packets follow each other without a gap ([`DropTail::enter`]). At the
 //! opportunities of a trace, each packet starts at a time of its own ([`DropTail::enter_at`]).
@@ -9,9 +9,8 @@ use whyloss::{Duration, Time};
 
 use super::Limit;
 
-/// The packets that are waiting, each until it starts transmission. It is enough to know when the
-/// first starts and how long it takes from each start to the next. Most packets are of one size, so
-/// they are counted in runs.
+/// The packets that wait for transmission. Only the start of the first one and the time from each
+/// start to the next are stored. Most packets have one size, so they are counted in runs.
 #[derive(Clone, Debug)]
 pub(super) struct DropTail {
     limit: Limit,
@@ -195,7 +194,7 @@ mod tests {
             self.queue.packets() as usize
         }
 
-        /// Whether a packet finds room.
+        /// Offers a packet; returns whether it finds room.
         fn offer(&mut self, now: Time, size: u32) -> bool {
             let transmission = RATE.transmission_time(size);
             let start = self.queue.enter(now, self.free, size, transmission);
@@ -245,7 +244,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any packets: the limits hold, compared with a list of all admitted packets.
+        /// The limits hold for any packets, compared with a list of all admitted packets.
         #[test]
         fn limits_hold(
             limit in prop_oneof![

@@ -1,12 +1,12 @@
-//! FQ-CoDel: a queue for each flow, served in turn, with CoDel in each (RFC 8290, section 4).
+//! FQ-CoDel: serves a queue per flow in turn, each with CoDel (RFC 8290, section 4).
 //!
 //! ```text
-//! arrives   a flow that had nothing waiting becomes new, with a credit of one quantum. What would exceed the limit costs
-//!           the flow that holds most bytes its first packet
-//! leaves    from the first of the new flows, else the first of the old ones:
-//!             no credit left      it gets a quantum more and becomes the last of the old
-//!             CoDel has nothing   a new one becomes the last of the old if there are any, else it is forgotten
-//!             else                the packet, which costs its bytes of credit
+//! arrival     a flow without waiting packets becomes new, with a credit of one quantum in bytes. Beyond the limit, the
+//!             flow with the most bytes loses its first packet
+//! departure   takes the first of the new flows, or else the first of the old ones:
+//!               no credit left       the flow gets another quantum and becomes the last of the old flows
+//!               no packet in CoDel   a new flow becomes the last of the old flows if there are any, else is forgotten
+//!               otherwise            the packet leaves and costs its bytes of credit
 //! ```
 //!
 //! By default, a quantum is 1514 bytes and the limit 10240 packets (sections 4.1, 5.2). A flow's
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(leave(&mut queue), Some((1, 3)));
         queue.push(packet(2, 6, 100));
         assert_eq!(leave(&mut queue), Some((2, 6)));
-        // Its queue is empty now, and becomes old once before it is forgotten.
+        // The queue of this flow is empty now, and becomes old once before it is forgotten.
         assert_eq!(leave(&mut queue), Some((0, 1)));
         assert_eq!(leave(&mut queue), Some((1, 4)));
         assert_eq!(leave(&mut queue), Some((0, 2)));

@@ -2,10 +2,10 @@
 //! packets are refused.
 //!
 //! A FIFO link serves packets in their order at a known rate. The start of a packet's transmission
-//! is therefore known when the packet is admitted. No event is needed to take it out of the queue.
-//! [DropTail](Discipline::DropTail) refuses what finds no room; [RED](RedSpec) and [PIE](PieSpec)
-//! refuse some packets before that. [CoDel](CodelSpec) and [FQ-CoDel](FqCodelSpec) decide as
-//! packets leave: only an [`EventLink`](crate::EventLink) can have them.
+//! is therefore known when the packet is admitted. No event is needed to remove the packet from the
+//! queue. [DropTail](Discipline::DropTail) refuses packets that find no room; [RED](RedSpec) and
+//! [PIE](PieSpec) refuse some packets earlier. [CoDel](CodelSpec) and [FQ-CoDel](FqCodelSpec)
+//! decide as packets leave, so they need an [`EventLink`](crate::EventLink).
 
 mod codel;
 mod drop_tail;
@@ -109,7 +109,7 @@ impl QueueSpec {
     }
 }
 
-/// The queue of a link at work.
+/// The state of the queue of a FIFO link.
 #[derive(Clone, Debug)]
 pub struct Queue {
     line: DropTail,

@@ -1,22 +1,20 @@
 //! PIE: proportional integral controller enhanced (Pan et al.; RFC 8033, sections 4 and 5).
 //!
-//! Decides as a packet arrives, by a probability that follows the delay of the queue:
+//! PIE drops arriving packets with a probability p that follows the queueing delay:
 //!
 //! ```text
-//! every 15 ms    p ← p + s·(α·(d − target) + β·(d − d_old))         d: how long who arrives now
-//! would wait, in s
+//! every 15 ms    p ← p + s·(α·(d − target) + β·(d − d_old))     d: s, the waiting time of a packet that arrives now
 //!                s: 1/2048, 1/512, 1/128, 1/32, 1/8, 1/2, 1 for p below 10⁻⁶, 10⁻⁵, … 0.1, above; α = 1/8, β = 1¼
 //!                no step above 0.02 while p ≥ 0.1; p ← 0.98·p while d and d_old are 0; 0 ≤ p ≤ 1
-//! burst          150 ms of arrivals are let in at first, and again once p = 0 and d, d_old <
-//! target/2 let in         d_old < target/2 and p < 0.2, or no more than two mean packets wait by
-//! turns       a = Σ p since the last drop: none while a < 0.85, one for certain from 8.5 on, else
-//! with probability p
+//! admits all     for the first 150 ms, and for 150 ms again once p = 0 and d, d_old < target/2; while
+//!                d_old < target/2 and p < 0.2; and while at most two mean packets wait
+//! spreads        a = Σ p since the last drop: no drop while a < 0.85, a certain one from a = 8.5 on,
+//!                otherwise a drop with probability p
 //! ```
 //!
-//! target is 15 ms by default. The RFC estimates the delay by timestamps or the rate of
-//! departures. Here a link with a fixed rate knows it: the time until all that waits has been sent.
-//! Other links take their mean rate, without retries. p changes at multiples of 15 ms from the
-//! start on.
+//! target is 15 ms by default. The RFC estimates the delay by timestamps or the rate of departures.
+//! Here the delay is the time until all waiting packets have been sent at the fixed or mean rate of
+//! the link, without retries. p changes at multiples of 15 ms from the start on.
 
 use whyloss::{Duration, Time};
 
@@ -81,8 +79,8 @@ impl Pie {
     }
 
     /// Returns the verdict on a packet that arrives at `now` while `bytes` bytes wait. The link
-    /// will have sent all earlier packets by `free`. Draws only where chance decides. A mark counts
-    /// as a drop.
+    /// will have sent all earlier packets by `free`. Draws a random number only if chance decides.
+    /// A mark counts as a drop.
     pub(crate) fn judges(&mut self, now: Time, free: Time, bytes: u64, room: bool) -> Verdict {
         while self.next_update <= now {
             let waits = (free - self.next_update).max(Duration::ZERO);

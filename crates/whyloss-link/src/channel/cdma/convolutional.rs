@@ -124,7 +124,7 @@ impl Code {
 struct Paths {
     metrics: Vec<Row<u8>>,
     next: Vec<Row<u8>>,
-    /// When a metric of state 0 is above this, the smallest ones are subtracted from all.
+    /// When the metric of state 0 exceeds this, the smallest metric is subtracted from all.
     threshold: u8,
 }
 
@@ -276,7 +276,7 @@ mod tests {
         })
     }
 
-    /// A decoder as in a textbook: one integer per state, whole paths, no tricks.
+    /// A textbook decoder with one integer per state and whole paths. Returns the lowest cost.
     fn textbook(code: &Code, soft: &[i8]) -> i32 {
         let mut metrics = vec![i32::MAX / 2; 1 << code.memory];
         metrics[0] = 0;
@@ -370,7 +370,7 @@ mod tests {
             if survives(&code, &noise) {
                 prop_assert!(right);
             } else if right {
-                // It was beaten or tied somewhere on the way, or won a tie at the end.
+                // Another path was as good on the way, or the decoded one won a tie at the end.
                 prop_assert!(cost(&code, &info, &soft) == textbook(&code, &soft));
             }
         }

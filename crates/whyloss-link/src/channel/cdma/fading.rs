@@ -223,7 +223,7 @@ mod tests {
         let mut random = Streams::new(seed).stream("fading", 0);
         let mut fading = Fading::new(paths, doppler, &normal, &mut random);
         let mut powers = vec![0.0; n];
-        // In uneven pieces, as blocks come.
+        // Reads uneven pieces, as blocks do.
         for piece in powers.chunks_mut(777) {
             fading.powers(&normal, &mut random, piece);
         }

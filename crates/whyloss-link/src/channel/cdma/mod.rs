@@ -38,9 +38,9 @@
 //! 32 columns, the bit error rates are 7.1e-5, 2.9e-5 and 1.1e-5 (the paper: 8.7e-5, 2.8e-5,
 //! 7.1e-6), and the losses 2.6, 1.5 and 0.5 %. With E_b on each path and memory 4, the losses and
 //! bursts of the high level are near (9.7 %; 27 % of bursts of length two, 5 % longer). The example
-//! `cdma_readings` prints them all. Until the original parameters turn up,
-//! [`BurstRenewal::cen`](super::BurstRenewal::cen) is the stand-in that meets the stated rates, and
-//! this channel shows what its physics does to packets.
+//! `cdma_readings` prints them all. Until the original parameters are found, use
+//! [`BurstRenewal::cen`](super::BurstRenewal::cen), which meets the stated rates. This channel
+//! shows the effect of the physics on packets.
 
 mod convolutional;
 mod fading;

@@ -1,4 +1,5 @@
-//! Normal random numbers, fast: the ziggurat of Marsaglia and Tsang (J. Stat. Softw. 5(8), 2000).
+//! Draws normal random numbers by the fast ziggurat of Marsaglia and Tsang (J. Stat. Softw. 5(8),
+//! 2000).
 //!
 //! 256 layers of equal area `V` cover `f(x) = exp(−x²/2)`, x > 0. A draw picks a layer and a point
 //! of its width, and accepts the point at once if it lies under the layer above (98.9 %). It takes

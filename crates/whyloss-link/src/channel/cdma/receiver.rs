@@ -70,7 +70,7 @@ impl Receiver {
         }
     }
 
-    /// Decodes the packets that still wait.
+    /// Decodes the remaining packets.
     pub(super) fn finish(mut self, random: &mut Random) -> Trial {
         self.sift(random);
         self.decode(random);
@@ -93,7 +93,7 @@ impl Receiver {
         self.arrived.slots.clear();
     }
 
-    /// Gives the packets in doubt random bits, and decodes them.
+    /// Encodes random bits for the packets in doubt, and decodes them.
     fn decode(&mut self, random: &mut Random) {
         let batch = &mut self.doubtful;
         let sent: Vec<Vec<bool>> = (0..batch.slots.len())

@@ -1,4 +1,4 @@
-//! The whole chain against closed forms.
+//! Compares the whole chain with closed forms.
 
 use super::*;
 use crate::random::Streams;
@@ -122,7 +122,7 @@ fn a_trial_is_a_function_of_its_stream() {
             .unwrap()
     };
     assert_eq!(run(1), run(1));
-    // Five dB less makes losses certain enough to differ.
+    // With 5 dB less, losses are frequent enough to differ.
     let weak = Parameters {
         eb_n0_db: 2.0,
         ..high
