@@ -5,10 +5,10 @@
 //! stamp_i = max(stamp_(i−1), arrival_i + e_i)      e_i exponential, independent; stamps never go back
 //! ```
 //!
-//! In a simulator, arrival times are exact to the nanosecond, which favours every rule that looks
-//! at inter-arrival times. Only the classifier sees the noise; transport, truth and measurement
-//! keep the exact time. The noise is a classifier from outside that sees the same arrivals later,
-//! so a flow without noise costs nothing more.
+//! In a simulator, arrival times are exact to the nanosecond, which favours rules that use
+//! inter-arrival times. Only the classifier sees the noise; transport, truth and measurement keep
+//! the exact time. A wrapper around the classifier adds the noise, so a flow without noise costs
+//! nothing.
 
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time};
@@ -56,8 +56,8 @@ impl ReceiverClassifier for Noisy {
     }
 }
 
-/// Returns the decider with its arrivals stamped by `clock`. References that know the truth read no
-/// clock and stay as they are.
+/// Returns the decider with its arrivals stamped by `clock`. References that know the truth do not
+/// use a clock and stay unchanged.
 pub(crate) fn noisy(decider: ReceiverDecider, clock: NoisyClock) -> ReceiverDecider {
     let exact = match decider {
         Decider::Classifier(classifier) => OutsideReceiver::new(move || classifier.clone()),

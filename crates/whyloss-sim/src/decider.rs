@@ -1,16 +1,16 @@
 //! Deciders of the causes of a flow's losses: any classifier, or a reference that knows the truth.
 //!
 //! The oracle learns the true cause; the erring reference reports it wrongly with given
-//! probabilities. Neither is a classifier, because their answers depend on what the path knows.
-//! Therefore they live here, and the hosts that score verdicts answer for them. One registry for
+//! probabilities. Neither is a classifier, because their verdicts depend on the true causes. They
+//! are therefore defined here, and the hosts that score verdicts supply the truth. One registry for
 //! receivers and one for senders list them together with the classifiers.
 //!
 //! Cen, Cosman & Voelker (MMCN 2002, section 4) judge a loss differentiation algorithm between two
 //! extremes. *Omniscient* TFRC knows every true cause (Mc = Mw = 0); *unaware* TFRC takes every
 //! loss for congestion (Mc = 0, Mw = 1). The erring reference has set values of Mc and Mw, to
 //! measure their relation to throughput and congestion that the section states (CEN-14). MAR-4
-//! (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks
-//! up; [`Lookup`] has the choices, and each paper's experiments name theirs.
+//! (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open which packets an oracle at a sender
+//! looks up. [`Lookup`] has the choices, and each paper's experiments name one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub struct Outside<T: ?Sized> {
 }
 
 impl<T: ?Sized> Outside<T> {
-    /// Wraps `make`, which makes the classifier when a run first asks for it.
+    /// Wraps `make`, which creates the classifier when a run first needs it.
     pub fn new(make: impl Fn() -> Box<T> + Send + Sync + 'static) -> Self {
         Self {
             make: Arc::new(make),
@@ -251,7 +251,7 @@ impl<C: Unaware, O, X> Family<C, O, X> {
     }
 }
 
-/// A family, and the classifiers from outside.
+/// A family together with the classifiers from outside.
 #[derive(Debug)]
 pub struct Known<'a, C: 'static, O: 'static, X: 'static> {
     family: &'static Family<C, O, X>,
@@ -459,7 +459,7 @@ mod tests {
             );
             for _ in 0..2 {
                 let found = crate::Simulation::new(&outside, 3).run().expect("runs");
-                // IFTP's own classifier may say more than a cause.
+                // IFTP's own classifier may return more than a cause.
                 if transport != "iftp" {
                     assert_eq!(found, expected, "{transport}");
                 }

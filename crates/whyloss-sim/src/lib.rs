@@ -2,12 +2,12 @@
 //!
 //! # Where things are
 //!
-//! - [`measure`]: what a run returns.
-//! - [`scenario`]: what to simulate: nodes, links, flows, times.
+//! - [`measure`]: the results of a run.
+//! - [`scenario`]: the model to simulate: nodes, links, flows, times.
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`]
 //!   writes tables, [`pcap`] captures.
-//! - [`registry`]: algorithms from outside this repository, by name.
-//! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
+//! - [`registry`]: registers algorithms from outside this repository by name.
+//! - [`output`]: writes files completely or not at all; [`text`]: escapes text for printing.
 
 pub mod clock;
 pub mod decider;

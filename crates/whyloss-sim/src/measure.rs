@@ -61,7 +61,8 @@ pub struct FlowResult {
     pub transfers: Option<Box<TransferResult>>,
     /// The measures of a call; `None` if the flow is not a call.
     pub call: Option<Box<CallResult>>,
-    /// How the connection closed; `None` if it stayed open, or has no close.
+    /// The time and reason of the close of the connection. `None` if it stayed open, or the
+    /// transport has no close.
     pub closed: Option<Box<Closed>>,
 }
 
@@ -70,7 +71,7 @@ pub struct FlowResult {
 pub struct FlowCounts {
     /// The number of data packets that left the source, retransmissions included.
     pub sent: u64,
-    /// The number of data packets that the sink took, duplicates included.
+    /// The number of data packets that the sink received, duplicates included.
     pub received: u64,
     /// The number of packets received with damaged bits, all beyond the flow's coverage.
     pub damaged: u64,
@@ -78,7 +79,7 @@ pub struct FlowCounts {
     pub marked: u64,
     /// The bytes of the packets received, headers included.
     pub received_bytes: u64,
-    /// The number of data packets that the sink took for the first time (TCP: goodput).
+    /// The number of data packets that the sink received for the first time (TCP: goodput).
     pub delivered: u64,
     /// The bytes that hosts from outside gave to the application at the sink, in order and once. 0
     /// for every other transport.

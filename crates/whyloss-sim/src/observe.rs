@@ -3,10 +3,10 @@
 //! A [`Watch`] receives every [`Event`] of a flow or a link in the order of their times
 //! ([`Simulation::watch`](crate::Simulation::watch)). No time lies after the end of the run.
 //!
-//! For more speed, an [`Observer`] says what it needs, and in which [`Order`]. The engine is
-//! compiled for it ([`Simulation::observe`](crate::Simulation::observe)). The less an observer asks
-//! for, the more the engine computes ahead of time, and the faster the run. The contents of events
-//! do not change. A run without a watch costs nothing more.
+//! For more speed, an [`Observer`] states the events that it needs and their [`Order`]. The engine
+//! is compiled for these needs ([`Simulation::observe`](crate::Simulation::observe)). With fewer
+//! needs, the engine computes more ahead of time and runs faster. The contents of events do not
+//! change.
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
@@ -15,7 +15,7 @@ use whyloss_link::Fate;
 use crate::host::tcp;
 use crate::packet::Packet;
 
-/// Says in which order an observer needs events, from the cheapest to the most expensive.
+/// The order in which an observer needs events, from the cheapest to the most expensive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
     /// Events at one place (a link, a source or a sink) come in the order of their times; a
@@ -126,8 +126,8 @@ pub enum Event<'a> {
         /// The cause that the classifier named.
         verdict: Cause,
     },
-    /// A source with congestion control took an answer or was woken, and has sent all packets that
-    /// it may send then. Only observers with [`Observer::STATES`] receive this event.
+    /// A source with congestion control received an answer or was woken, and has sent all packets
+    /// that it may send then. Only observers with [`Observer::STATES`] receive this event.
     Acted {
         /// The index of the flow in the scenario.
         flow: usize,
@@ -136,12 +136,12 @@ pub enum Event<'a> {
         /// The state of the source afterwards.
         state: &'a SourceState,
     },
-    /// A TCP source took an acknowledgement or was woken by its timer. Only observers with
+    /// A TCP source received an acknowledgement or was woken by its timer. Only observers with
     /// [`Observer::SOURCES`] receive this event.
     Reacted {
         /// The index of the flow in the scenario.
         flow: usize,
-        /// The time at which the source took the acknowledgement or was woken.
+        /// The time at which the source received the acknowledgement or was woken.
         at: Time,
         /// The source before it sends anything.
         sender: &'a tcp::Sender,

@@ -1,4 +1,4 @@
-//! The files that runs write: their creation, their names and their errors.
+//! Writes the files of runs: creates them safely, chooses their names, and reports errors.
 //!
 //! All files are written through [`Whole`], [`write()`] or, for files that are read meanwhile,
 //! [`replace_file`]. These follow no symbolic link, and `Whole` and `write()` leave no partial
@@ -75,7 +75,7 @@ impl Whole {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = format!(".{name}.{}{UNFINISHED}", std::process::id());
         let unfinished = path.with_file_name(unfinished);
-        // A process of the same number may have left it.
+        // An earlier process with the same number may have left the file.
         let file = create_new(&unfinished).or_else(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 fs::remove_file(&unfinished)?;
@@ -129,7 +129,7 @@ impl io::Write for Whole {
 impl Drop for Whole {
     fn drop(&mut self) {
         if !self.is_named {
-            // The first error is the one to report.
+            // Only the first error is reported.
             let _ = fs::remove_file(&self.unfinished);
         }
     }
@@ -165,7 +165,7 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
         return Err(no_file());
     }
     let file = File::options().write(true).open(path)?;
-    // It may have been exchanged since. Nothing was written through it.
+    // The file may have been replaced meanwhile. Nothing was written through it.
     if same(&file.metadata()?, &there) {
         Ok(file)
     } else {
@@ -229,7 +229,7 @@ pub fn probe(directory: &Path) -> Result<(), OutputError> {
         .map_err(|error| OutputError::new(directory, error))
 }
 
-/// Writes a file into a directory, removes it, and says whose it was.
+/// Writes a file into a directory and removes it. Returns its metadata, which show its owner.
 fn trial(directory: &Path) -> io::Result<Metadata> {
     Whole::create(&directory.join("probe"))?.file.metadata()
 }
@@ -237,7 +237,7 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 /// Removes the files that earlier runs wrote into a directory.
 ///
 /// Runs note the names of their files and directories ([`note`]). A noted directory with a note of
-/// its own is renewed too, and removed if it is then empty. A file that is not noted stays. If the
+/// its own is renewed too, and removed if it is then empty. Files that are not noted stay. If the
 /// note belongs to another user, all files stay, because it could name files that are not ours.
 ///
 /// # Errors
@@ -293,7 +293,7 @@ fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
         if kind.is_dir() {
             if (is_seed(name) || noted.contains(name)) && is_ours(&entry.path().join(WRITTEN)) {
                 clear(&entry.path(), ours)?;
-                // Other files may keep it.
+                // Fails if the directory has other files.
                 let _ = fs::remove_dir(entry.path());
             }
         } else if noted.contains(name) || unfinished(name).is_some_and(|name| noted.contains(name))
@@ -350,7 +350,7 @@ pub fn note<'a>(
     }
     let mut text = String::new();
     for name in &all {
-        // A string takes whatever it is given.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{name}");
     }
     write(&list, text.as_bytes()).map_err(|error| OutputError::new(&list, error))
@@ -410,7 +410,7 @@ fn escape(name: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
             escaped.push(char::from(byte));
         } else {
-            // A string takes whatever it is given.
+            // Writing to a string cannot fail.
             let _ = write!(escaped, "%{byte:02X}");
         }
     }

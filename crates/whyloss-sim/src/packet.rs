@@ -1,4 +1,4 @@
-//! A packet in flight.
+//! A simulated packet, and its contents for each transport.
 
 use whyloss::Time;
 use whyloss::{iftp, tfrc};

@@ -97,8 +97,8 @@ impl<X> Own<X> {
 }
 
 impl<X: Labelled> Own<X> {
-    /// Builds the algorithm and labels it with all that its behaviour depends on: its name, its
-    /// values and the registry's `version`.
+    /// Builds the algorithm and labels it with its name, its values and the registry's `version`,
+    /// which determine its behaviour.
     ///
     /// # Errors
     /// Returns the errors of [`Entry::build`].
@@ -127,7 +127,7 @@ impl<X> fmt::Debug for Own<X> {
     }
 }
 
-/// An algorithm with a label. A sweep distinguishes runs by the labels of the parts of their
+/// An algorithm with a label. A sweep distinguishes runs by the labels of the algorithms in their
 /// scenarios.
 pub trait Labelled: Sized {
     /// Returns the algorithm with this label.
@@ -232,7 +232,8 @@ impl From<OutsideController> for SchemeController {
 }
 
 impl OutsideScheme {
-    /// Combines the three; controller and classifier may each be built in or from outside.
+    /// Combines a controller, a policy and a classifier. The controller and the classifier may each
+    /// be built in or from outside.
     pub fn new(
         controller: impl Into<SchemeController>,
         wireless: WirelessPolicy,

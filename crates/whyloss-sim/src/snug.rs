@@ -1,4 +1,4 @@
-//! Lists that every flow has. Most stay short, so they grow by a quarter instead of doubling.
+//! Grows the lists of flows by a quarter instead of doubling them, because most stay short.
 
 /// Adds an item at the end.
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T) {

@@ -1,11 +1,11 @@
-//! Text from files and arguments, on its way to a terminal or a spreadsheet.
+//! Escapes text from files and arguments before it reaches a terminal or a spreadsheet.
 //!
 //! | function | escapes | for |
 //! |---|---|---|
-//! | [`printable`] | what steers a terminal or turns the reading order | texts of several lines |
+//! | [`printable`] | characters that control a terminal or the reading order | texts of several lines |
 //! | [`one_line`] | tabs and line ends as well | names and cells of tables |
 //! | [`Printable`] | the same as [`printable`] | everything that a command prints |
-//! | [`defused`] | what a spreadsheet takes for a formula | fields of CSV |
+//! | [`defused`] | fields that a spreadsheet would read as a formula | fields of CSV |
 //!
 //! An escape is `\u` and four hexadecimal digits: JSON reads it back as the same character, so
 //! escaped JSON keeps its meaning.
@@ -26,8 +26,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
 
-/// Returns whether a character acts on a terminal, or on the order in which others are read (UAX
-/// 9).
+/// Returns whether a character controls a terminal, or the reading order of others (UAX 9).
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -40,7 +39,7 @@ fn escaped(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if is_unsafe(c) {
-            // A string takes whatever it is given. All such characters have at most four digits.
+            // Writing to a string cannot fail. All such characters have at most four digits.
             let _ = write!(safe, "\\u{:04x}", u32::from(c));
         } else {
             safe.push(c);
@@ -49,8 +48,8 @@ fn escaped(text: &str, is_unsafe: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Puts an apostrophe before a field that a spreadsheet takes for a formula: one that begins with
-/// `=`, `+`, `-`, `@`, a tab or a carriage return, and is no number.
+/// Puts an apostrophe before a field that a spreadsheet would read as a formula. Such a field
+/// begins with `=`, `+`, `-`, `@`, a tab or a carriage return, and is not a number.
 pub fn defused(field: &str) -> Cow<'_, str> {
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if is_formula && field.parse::<f64>().is_err() {

@@ -1,4 +1,4 @@
-//! Captures of a run as tshark reads them: whole, well-formed, with the truth in the comments.
+//! Checks captures of a run with tshark: complete, well-formed, with the truth in the comments.
 //!
 //! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark
 //! --test tshark`.
@@ -23,7 +23,7 @@ struct Seen {
     fate: Fate,
 }
 
-/// Remembers what reached each link until the end of the run.
+/// Records the packets that reached each link until the end of the run.
 struct Recorder {
     links: Vec<Vec<Seen>>,
     end: Time,
@@ -51,7 +51,8 @@ impl Watch for Recorder {
     }
 }
 
-/// Captures a run of the tiny network into `directory`, and answers what reached each of its links.
+/// Captures a run of the tiny network into `directory`, and returns the packets that reached each
+/// of its links.
 fn capture(directory: &Path) -> Vec<Vec<Seen>> {
     let scenario = tiny::scenario(5_000);
     let links = scenario.links.iter().map(|_| Vec::new()).collect();

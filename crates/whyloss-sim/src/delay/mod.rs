@@ -11,7 +11,7 @@
 //! §5.3). A packet that never arrives has no delay. ElAarag et al. call the variance jitter, and
 //! give it in milliseconds; this module has both the variance and its root.
 //!
-//! A packet belongs to the window in which it arrives, whenever it left.
+//! A packet counts in the window if it arrives in the window, even if it left earlier.
 
 mod histogram;
 mod origins;

@@ -87,7 +87,7 @@ impl Origins {
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {
         if self.departures.is_empty() || sequence < self.next() {
-            // The first that is seen to leave, or that of another connection.
+            // This is the first departure seen, or the first of another connection.
             *self = Self {
                 beyond: sequence,
                 floor: sequence,
@@ -162,7 +162,7 @@ mod tests {
             origins.arrived(&segment(next, at(2), false), at(2)),
             Some(at(2))
         );
-        // Another connection.
+        // A segment of another connection.
         origins.left(&segment(5, at(3), false), at(3));
         assert_eq!(
             origins.arrived(&segment(5, at(9), true), at(9)),

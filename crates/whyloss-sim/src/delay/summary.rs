@@ -51,8 +51,8 @@ impl Default for DelaySummary {
     }
 }
 
-/// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]:
-/// 2⁹ ns at least.
+/// The logarithm to base 2 of the width of the finest buckets in ns. A delay with more than
+/// [`DIGITS`] + this many bits has wider buckets.
 const FINEST: u32 = 9;
 
 /// The number of leading bits of a delay that select its bucket: 11, so that a bucket is at most

@@ -2,7 +2,7 @@ use super::*;
 use crate::scenario::ScenarioFile;
 use crate::{Measurement, Simulation};
 
-/// Packets of 1000 bytes over 1 Mbit/s: 8 ms each, and 10 ms on the way.
+/// Packets of 1000 bytes over 1 Mbit/s take 8 ms each, and 10 ms to propagate.
 fn scenario(flow: &str, channel: &str) -> Scenario {
     let text = format!(
         "duration = \"10 s\"\nmeasure_from = \"1 s\"\n\
@@ -64,8 +64,8 @@ fn a_growing_queue_by_hand() {
     assert!((jitter - 4.0).abs() < 1e-9, "{jitter}");
 }
 
-/// With a window of one segment nothing queues: the delay is 18 ms, and after a loss the
-/// retransmission timer more.
+/// With a window of one segment no queue builds: the delay is 18 ms, and longer by the
+/// retransmission timer after a loss.
 #[test]
 fn retransmissions_lengthen_the_delay() {
     let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;

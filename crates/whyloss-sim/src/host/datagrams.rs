@@ -144,8 +144,8 @@ impl Datagrams {
         }
     }
 
-    /// Sets when the next packet is due: at `at`, or after the pause or the silence that starts
-    /// there.
+    /// Sets the time of the next packet: `at`, or the end of the pause or the silence that starts
+    /// at `at`.
     fn go_on(&mut self, at: Time) {
         self.next = at;
         match &mut self.pattern {
@@ -294,7 +294,7 @@ mod tests {
             let distance = distance.fold(0.0, f64::max);
             assert!(distance < 2.23 / count.sqrt(), "{distance}");
         }
-        // Faster than the least interval allows: the mean wins.
+        // The rate is higher than the shortest interval allows, so the interval is the mean.
         let spacing = Spacing::Exponential {
             least: Duration::from_millis(5),
         };

@@ -1,4 +1,5 @@
-//! The sending end of IFTP: the sender, its classifier, and the truth that only the path knows.
+//! The sending end of an IFTP flow: the sender, its classifier, and the true causes that only the
+//! path knows.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{self, Ack, Advice, Data, Options, Reaction, Sender};
@@ -75,7 +76,7 @@ impl IftpSource {
     }
 
     /// Returns the classifier's verdict on the loss that the last event found, if any, and the
-    /// packets it is about.
+    /// packets that it covers.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         self.judge.judgement()

@@ -3,9 +3,9 @@
 //!
 //! The path reports every segment that it loses. Verdicts are scored against these reports, and the
 //! oracle reads its verdicts from them; no other classifier sees them. A loss event without a lost
-//! segment in the window, such as an early timeout, has no true cause. The oracle then answers
-//! congestion, and nothing is scored. A segment that has left again is no longer lost, unless it is
-//! lost again.
+//! segment in the window, such as an early timeout, has no true cause. The oracle then returns
+//! congestion, and no verdict is scored. A retransmitted segment no longer counts as lost, unless
+//! its retransmission is lost too.
 
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier as _};
@@ -16,7 +16,7 @@ use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
 use crate::engine::prefetch::prefetch;
 use crate::snug;
 
-/// A classifier's answer about a loss event.
+/// The verdict of a classifier on a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The sequence number of the first segment lost.
@@ -93,7 +93,7 @@ impl Judge {
         self.lost.capacity() + said.map_or(0, |said| said.packets.capacity())
     }
 
-    /// Asks memory for the losses.
+    /// Prefetches the list of losses.
     #[inline]
     pub(super) fn prefetch(&self) {
         self.lost.first().map(prefetch);
@@ -174,7 +174,7 @@ impl Judge {
         Some((said.judgement, &said.packets))
     }
 
-    /// Another event comes: a final verdict has been scored.
+    /// Forgets a final verdict, which has been scored, at the next event.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.said.take_if(|said| said.pending.is_none());
@@ -193,8 +193,8 @@ impl Judge {
         judgement
     }
 
-    /// Returns a verdict as [`Self::judge`] does, but asks the classifier through `ask`, whose
-    /// answer may hold more than a cause. Causes of references are converted to this type.
+    /// Returns a verdict as [`Self::judge`] does, but calls the classifier through `ask`, whose
+    /// result may contain more than a cause. Causes of references are converted to this type.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,
@@ -260,7 +260,7 @@ impl Judge {
             LookupOf::First => self.get(una).and_then(cause),
             LookupOf::Acknowledged => {
                 let lost = self.get(una.checked_sub(1)?)?;
-                // It was repaired, or it would not have been acknowledged.
+                // The segment was repaired; otherwise it would not have been acknowledged.
                 Some(if remembers && lost.corrupted {
                     Cause::Wireless
                 } else {

@@ -1,8 +1,8 @@
-//! Hosts: the two ends of a flow.
+//! Hosts: the two ends of a flow, for every transport.
 //!
-//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven
-//! by the engine: it delivers packets, wakes a host at its deadline, and asks for packets until
-//! there are none.
+//! A source sends data and receives acknowledgements; a sink receives data and sends answers. The
+//! engine delivers packets, wakes a host at its deadline, and polls it for packets until there are
+//! none.
 
 pub mod datagrams;
 mod iftp;
@@ -379,7 +379,7 @@ impl Source {
     }
 
     /// Returns the classifier's verdict on the loss that the last event found, if any, and the
-    /// packets it is about.
+    /// packets that it covers.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {

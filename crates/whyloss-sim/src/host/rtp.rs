@@ -1,7 +1,7 @@
 //! RTP flows: the settings of calls in scenarios, and the installation of their hosts.
 //!
 //! The hosts are [from outside](super::outside), so this crate needs no media code. A program
-//! [installs](install) them once at its start. A run that needs others fails with
+//! [installs](install) them once at its start. A run that needs a missing estimator fails with
 //! [`RunError::NoEstimator`](crate::RunError::NoEstimator).
 
 use std::sync::OnceLock;

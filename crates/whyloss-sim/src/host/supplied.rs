@@ -1,4 +1,4 @@
-//! A source that may send only what its application has produced, whatever the transport.
+//! Limits any transport to the data that its application has produced.
 //!
 //! The transport decides when a packet may leave; the supply decides whether there is one. The
 //! source wakes at every capture and, between captures, when its transport does.
@@ -6,9 +6,9 @@
 //! | | when there is nothing to send |
 //! |---|---|
 //! | datagrams | nothing leaves; the rate at which they are sent paces the packets of a frame |
-//! | TCP | its acknowledgements say that the application limits it, so the window does not grow; it does not shrink either: neither the restart after an idle time (RFC 5681 §4.1) nor the decay of RFC 7661 |
-//! | IFTP | n does not grow at the end of a period in which a packet might have left and there was none |
-//! | TFRC | the sender is data-limited: its reports count as RFC 5348 §4.3 and §8.2.1 say, and it makes up for at most one round trip of unused time |
+//! | TCP | the sender is application-limited, so the window does not grow; it does not shrink either: neither the restart after an idle time (RFC 5681 §4.1) nor the decay of RFC 7661 is implemented |
+//! | IFTP | n does not grow at the end of a period in which a packet could have left, but none was available |
+//! | TFRC | the sender is data-limited (RFC 5348 §4.3, §8.2.1), and may catch up on at most one round trip of unused time |
 
 use whyloss::Time;
 
@@ -77,7 +77,7 @@ impl Supplied {
                 if !waiting {
                     return None;
                 }
-                // Time that has passed is not made up for.
+                // The source does not catch up on time that has passed.
                 source.next = source.next.max(now);
             }
             Source::Iftp(source) => source.sender.set_has_data(now, waiting),

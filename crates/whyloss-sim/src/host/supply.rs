@@ -4,10 +4,10 @@
 //! frame k    captured at start + k·interval;  its packets are numbers k·n … k·n + n − 1
 //! ```
 //!
-//! Frames wait for the transport in order and without limit. With a *patience*, a frame that gets
-//! older than that before its first packet leaves is thrown away. Later frames then do not wait
-//! behind one that is too old to play. A frame that has begun to leave is finished. TCP delivers
-//! everything and therefore allows no patience.
+//! Frames wait for the transport in order and without limit. With a *patience*, a frame older than
+//! this is discarded if its first packet has not left. Later frames then do not wait behind one
+//! that is too old to play. A frame that has begun to leave is finished. TCP delivers everything
+//! and therefore allows no patience.
 
 use whyloss::{Duration, Time};
 
@@ -46,7 +46,7 @@ impl SizedTransfers {
     }
 }
 
-/// Says when transfers begin.
+/// The times at which transfers begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// One transfer begins, at the flow's start.
@@ -67,7 +67,7 @@ pub struct Stream {
     pub interval: Duration,
     /// The number of packets per frame.
     pub packets: u32,
-    /// The age at which a frame is thrown away if its first packet has not left. `None` keeps all
+    /// The age at which a frame is discarded if its first packet has not left. `None` keeps all
     /// frames.
     pub patience: Option<Duration>,
     /// The playout delays, from a frame's capture to its playing; each gives one result.

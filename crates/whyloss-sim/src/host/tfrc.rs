@@ -1,4 +1,5 @@
-//! The receiving end of TFRC: classifier, receiver, and the truth that only the path knows.
+//! The receiving end of a TFRC flow: the receiver, its classifier, and the true causes that only
+//! the path knows.
 
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::tfrc::{Data, Feedback, Options, Receiver, Sender};

@@ -1,9 +1,9 @@
-//! Transfers of a finite size: their start times and completion times.
+//! Transfers of a finite size: decides when they start, and measures when they are complete.
 //!
 //! ```text
 //! once        one transfer, at the flow's start
 //! in turn     each begins when the source knows that the one before has arrived
-//! Poisson     so many a second on average; each waits for those before it
+//! Poisson     `per_second` transfers per second on average; each waits for earlier ones
 //! completion  from the moment the source has a transfer to send until the sink has all of it, in order
 //! ```
 //!
@@ -153,7 +153,7 @@ mod tests {
             (1, Time::MAX)
         );
         assert_eq!(backlog.refresh(seconds(9), 1), 1);
-        // It began when it was due, whenever the source looked.
+        // The transfer began when it was due, even if the source was polled later.
         assert_eq!(backlog.completed(), Some(seconds(1)));
         assert_eq!(backlog.completed(), None);
     }

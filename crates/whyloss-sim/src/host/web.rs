@@ -1,9 +1,9 @@
 //! Web traffic: a sequence of TCP connections, each with one transfer from source to sink.
 //!
 //! ```text
-//! transfers    a Poisson process of so many per second
+//! transfers    a Poisson process of `per_second` transfers per second
 //! size         Pareto, in bytes of payload, rounded up to whole segments
-//! connection   fresh: initial window, no round-trip time measured, nothing remembered of the one before
+//! connection   new for each transfer: initial window, no round-trip time, no state of the previous one
 //! ```
 //!
 //! Transfers of the web are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997).
@@ -14,11 +14,11 @@
 //!
 //! # Where it departs
 //!
-//! A flow has one connection at a time, and a transfer that comes during another one waits for its
-//! end. Spread a process that must not wait over several flows. Requests and handshakes are
-//! not simulated: a connection starts with its first data. Sequence numbers continue from one
-//! connection to the next, so that one receiver serves all. An acknowledgement for an earlier
-//! connection is ignored, as if it came to another port.
+//! A flow has one connection at a time, so a transfer that arrives during another one waits. To
+//! avoid waiting, spread the process over several flows. Requests and handshakes are not simulated:
+//! a connection starts with its first data. Sequence numbers continue from one connection to the
+//! next, so that one receiver serves all. An acknowledgement for an earlier connection is ignored,
+//! as if it came to another port.
 
 use whyloss::{Duration, Time};
 use whyloss_link::Random;
@@ -137,7 +137,7 @@ impl Web {
         })
     }
 
-    /// Returns whether a segment that it just gave is ECN-capable, and whether it says CWR.
+    /// Returns whether the segment of the last poll is ECN-capable, and whether it carries CWR.
     pub(crate) fn marking(&mut self, segment: &tcp::Segment) -> (bool, bool) {
         self.sender.marking(segment)
     }
@@ -301,8 +301,8 @@ mod tests {
             web.on_ack(now, &ack(sent, now - RTT), now, false);
         }
         assert_eq!((web.base, web.segments()), (0, sent));
-        // The second begins where the first ended, and takes its last acknowledgement for no
-        // duplicate.
+        // The second connection continues the numbers of the first, and does not count its last
+        // acknowledgement as a duplicate.
         assert_eq!(web.poll(now).map(|segment| segment.sequence), Some(sent));
         for _ in 0..3 {
             web.on_ack(now + RTT, &ack(sent, now - RTT), now, false);

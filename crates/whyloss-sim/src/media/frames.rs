@@ -1,4 +1,5 @@
-//! One stream: which packet belongs to which frame, and when a frame is complete.
+//! Follows one stream: assigns packets to frames, and finds the time at which each frame is
+//! complete.
 
 use std::collections::VecDeque;
 

@@ -1,10 +1,10 @@
 //! Follows the frames of every media stream to its sink, as a viewer or listener receives them.
 //!
 //! ```text
-//! whole, damaged   all packets of the frame are there at capture + playout delay; damaged: bits were hit in one of them
-//!                  that no checksum covered
-//! late             they are there later, before the run ends
-//! never            they are not: lost, dropped for a damaged header, thrown away unsent, or still waiting
+//! whole, damaged   all packets of the frame have arrived by capture + playout delay; damaged: at least one of them has
+//!                  damaged bits that no checksum covers
+//! late             they arrive later, before the run ends
+//! never            a packet is missing: lost, dropped for a damaged header, discarded unsent, or still waiting
 //! ```
 //!
 //! Over TCP, a frame arrives only once all earlier data has, because the application reads in

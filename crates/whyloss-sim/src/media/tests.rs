@@ -101,7 +101,7 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
     let (mut frames, mut whole, mut damaged, mut never) = (0, 0, 0, 0);
     for seed in 1..=40 {
         let (all, some) = (of(None, seed), of(Some(40), seed));
-        // The same errors.
+        // The same packets are hit.
         assert_eq!((all.whole, all.damaged), (some.whole, 0));
         assert_eq!((all.late, some.late), (0, 0));
         frames += some.frames;
@@ -122,7 +122,7 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
     );
 }
 
-/// The same, frame by frame and packet by packet, for what is sent in order from number 0.
+/// A naive model, frame by frame and packet by packet, for packets sent in order from number 0.
 struct Naive {
     packets: u64,
     /// The time of each packet's first arrival.

@@ -1,4 +1,4 @@
-//! Captures at a node: the packets that leave it, and those that arrive at it.
+//! Captures the packets that leave and reach one node.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct NodeCapture {
     error: Option<OutputError>,
 }
 
-/// A frame that waits for its turn.
+/// A frame that is kept until all are sorted.
 struct Kept {
     at: Time,
     original: u32,

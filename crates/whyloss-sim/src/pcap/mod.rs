@@ -17,9 +17,9 @@
 //!
 //! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows),
 //! IFTP, IFTP-W (with a coverage), or UDP datagrams (TFRC and flows without congestion control;
-//! with a coverage UDP-Lite); `packet` says what is in them. Headers are stored, and the TFRC
-//! fields; the original length is the packet's size on the simulated wire. Each file names its
-//! nodes' addresses.
+//! with a coverage UDP-Lite); `packet.rs` has their layout. Only headers and TFRC fields are
+//! stored; the original length is the packet's size on the simulated wire. Each file lists the
+//! addresses of the nodes.
 
 mod host;
 mod packet;
@@ -106,11 +106,11 @@ struct Tap {
 }
 
 impl Capture {
-    /// Opens a file `<link>.pcapng` for each link of a scenario in `directory`, which is made if it
-    /// is not there; files of the same names are replaced.
+    /// Opens a file `<link>.pcapng` for each link of a scenario in `directory`, which is created if
+    /// it is missing. Files of the same names are replaced.
     ///
     /// # Errors
-    /// Returns an error if the directory or a file cannot be made.
+    /// Returns an error if the directory or a file cannot be created.
     pub fn create(scenario: &Scenario, directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
         let stems = file_stems(scenario.links.iter().map(|link| link.name.as_str()));

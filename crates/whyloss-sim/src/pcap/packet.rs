@@ -1,4 +1,4 @@
-//! A simulated packet as the IPv4 packet it stands for.
+//! Encodes a simulated packet as the IPv4 packet that it represents.
 //!
 //! ```text
 //! address      10.0.0.1 for the first node of the scenario, 10.0.0.2 for the second, …
@@ -22,9 +22,9 @@
 //! at least the transport's header. The coverage of a TCP flow is not recorded. Fields that no
 //! simulated packet has are not invented: there is no handshake, and the window is always 65535.
 //!
-//! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the
-//! length it would have, that of IFTP, which needs only 32 or 30, likewise; every other packet with
-//! its size.
+//! An answer of 40 simulated bytes has no room for these options or fields, so it is recorded with
+//! its real length. An IFTP answer, which needs only 32 or 30 bytes, also has its real length.
+//! Every other packet has its simulated size.
 
 use std::collections::VecDeque;
 use std::io;
@@ -124,8 +124,7 @@ pub(super) fn address(node: usize) -> [u8; 4] {
     (0x0A00_0000 | (node + 1) as u32 & 0x00FF_FFFF).to_be_bytes()
 }
 
-/// A packet drawn as bytes; kept for the next one, so that drawing allocates nothing once it is
-/// warm.
+/// The bytes of a packet. The buffer is reused, so that encoding rarely allocates.
 #[derive(Debug, Default)]
 pub(super) struct Image {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Captures as a reader finds them: blocks by pcap-file, headers by etherparse.
+//! Reads captures back: blocks by pcap-file, headers by etherparse.
 
 use std::fs::File;
 
@@ -261,7 +261,7 @@ fn ecn_bits() {
     assert_eq!(dressed(ack, Ecn::NotCapable, true), (0b00, 0b0100_0000));
 }
 
-/// UDP-Lite: the coverage where UDP has the length, and the checksum over that much and the
+/// UDP-Lite has the coverage in place of the length, and its checksum covers these bytes and the
 /// pseudo-header (RFC 3828).
 #[test]
 fn udp_lite_packets() {
@@ -279,7 +279,7 @@ fn udp_lite_packets() {
     let covered = [rest, &[0; 80 - 24]].concat();
     let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 136, 742);
     assert!(pseudo.with(&covered).is_valid());
-    // An answer is sensitive all over, and stays UDP.
+    // An answer is covered completely, and stays UDP.
     let feedback = Payload::TfrcFeedback(tfrc::Feedback {
         echo: Time::ZERO,
         hold: Duration::ZERO,

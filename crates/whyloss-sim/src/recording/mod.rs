@@ -1,11 +1,11 @@
-//! Recordings of links: the fates of packets in one or more trials.
+//! Reads recordings of links: the fates of packets in one or more trials.
 //!
 //! | file | holds |
 //! |---|---|
 //! | pattern | digits, 1 for a lost packet, trials parted by blank lines ([`whyloss_link::channel::trace_file`]) |
 //! | CSV with a column of digits | a trial per row; in `received` 1 is an arrival, in `lost` a loss |
 //! | CSV with one digit per row | a packet per row; `trial` parts trials |
-//! | CSV with `number` or `sequence` | the numbers that arrived, in order of arrival; holes are losses |
+//! | CSV with `number` or `sequence` | the numbers that arrived, in order of arrival; missing numbers are losses |
 //!
 //! Rows of one packet may have a `time` (s), `time_ms`, `time_us` or `time_ns`. A directory holds
 //! files of these kinds, read in the order of their names.
@@ -173,7 +173,7 @@ fn read_file(path: &Path, column: Option<&str>) -> Result<Recording, RecordingEr
             problem,
         });
     }
-    // One byte more than is read says that there is more.
+    // Reads one more byte than allowed, to detect a longer file.
     let most = trace_file::MAX_BYTES as u64 + 1;
     let mut text = head;
     file.take(most).read_to_end(&mut text).map_err(io)?;

@@ -42,7 +42,7 @@ impl Numbers {
             self.wraps += 1;
             raw + self.base
         } else if raw > last && raw - last > half && self.base >= modulus {
-            // A late packet of before the wrap.
+            // A late packet from before the wrap.
             self.fill(raw + self.base - modulus);
             return Ok(());
         } else {
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn numbers_wrap_at_16_and_32_bits() {
         assert_eq!(lost(&[65_534, 0, 1]), ("0100".into(), [0, 0, 1]));
-        // The one before the wrap comes late.
+        // The last packet before the wrap is late.
         assert_eq!(lost(&[65_534, 0, 65_535, 1]), ("0000".into(), [0, 1, 1]));
         assert_eq!(lost(&[u64::from(u32::MAX), 1]), ("010".into(), [0, 0, 1]));
     }

@@ -1,4 +1,4 @@
-//! Tables of packets: a trial per row, a packet per row, or the numbers that arrived.
+//! Reads tables of packets: a trial per row, a packet per row, or the numbers that arrived.
 
 use std::io::Read;
 
@@ -130,7 +130,7 @@ impl Table {
     /// Reads CSV.
     ///
     /// # Errors
-    /// Returns a sentence with the line.
+    /// Returns an error message that names the line.
     pub(super) fn read(reader: impl Read, column: Option<&str>) -> Result<Recording, String> {
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(reader);
         let names = reader.byte_headers().map_err(|error| error.to_string())?;
@@ -161,7 +161,7 @@ impl Table {
     /// Reads one row; `of` returns the text of each column.
     ///
     /// # Errors
-    /// Returns a sentence if the row holds no packet.
+    /// Returns an error message if the row holds no packet.
     pub fn push<'r>(&mut self, of: impl Fn(usize) -> Option<&'r [u8]>) -> Result<(), String> {
         let (at, outcome) = self.outcome;
         let value = of(at).ok_or("the row ends before the column that holds packets")?;
@@ -236,7 +236,7 @@ impl Table {
     /// Returns the recording with all its trials.
     ///
     /// # Errors
-    /// Returns a sentence if the table has no packet.
+    /// Returns an error message if the table has no packet.
     pub fn finish(mut self) -> Result<Recording, String> {
         self.end_trial();
         if self.recording.trials.is_empty() {

@@ -67,7 +67,7 @@ impl Table {
 }
 
 impl Item {
-    /// Returns the probe that notes how this is read, if it is one.
+    /// Returns the probe, if this value is one.
     pub(super) fn probe(&self) -> Option<&Probe> {
         match &self.value {
             Value::Probe(probe) => Some(probe),
@@ -83,7 +83,7 @@ impl Item {
         }
     }
 
-    /// Describes it, for `found …`.
+    /// Describes the value for error messages (`found …`).
     pub(super) fn describe(&self) -> String {
         match &self.value {
             Value::Text(text) => quote(text),
@@ -292,7 +292,8 @@ fn descend<'a>(
     }
 }
 
-/// Returns the key that a value given by its name alone stands for.
+/// Returns the key under which a table holds the name of a value that can be given by its name
+/// alone.
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
         "transport" | "application" | "channel" | "reverse_channel" | "red" | "aqm"

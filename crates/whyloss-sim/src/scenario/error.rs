@@ -165,7 +165,7 @@ fn floor(text: &str, index: usize) -> usize {
     text.floor_char_boundary(index)
 }
 
-/// Returns a text of the user's in quotation marks, shortened if it is long.
+/// Returns a text from the user in quotation marks, shortened if it is long.
 pub(super) fn quote(text: &str) -> String {
     const LONGEST: usize = 40;
     match text.char_indices().nth(LONGEST) {
@@ -174,7 +174,7 @@ pub(super) fn quote(text: &str) -> String {
     }
 }
 
-/// Returns the known name that `name` may be a slip of.
+/// Returns the known name that `name` may misspell.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 100 {
         return None;

@@ -10,7 +10,7 @@ use super::error::{At, Fault, suggest};
 use super::schema::{Probe, Shape};
 use super::units::{DURATION, Quantity, RATE, Refusal, SIZE};
 
-/// Up to here reals hold every whole number: 2⁵³.
+/// The limit 2⁵³, up to which reals represent every whole number.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A table whose keys are known.
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         self.only_of("unknown key", known)
     }
 
-    /// Refuses keys other than `known`, with an opening that says whose they are not.
+    /// Refuses keys other than `known`. The message starts with `opening`, which names the table.
     pub(super) fn only_of(&self, opening: &str, known: &[&str]) -> Result<(), Fault> {
         let table = match self.source {
             Source::Table(table) => table,
@@ -102,7 +102,7 @@ impl<'a> Field<'a> {
         Fault::new(&self.item.at, self.path.clone(), message)
     }
 
-    /// Returns the fault that the value is not what `expected` says.
+    /// Returns the fault that the value is not of the form `expected`.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
         self.fault(format!(
             "found {}, expected {expected}",
@@ -162,7 +162,7 @@ impl<'a> Field<'a> {
             Value::Integer(number) if u64::try_from(number).is_ok_and(|n| range.contains(&n)) => {
                 Ok(number as u64)
             }
-            // 1e3 is as whole as 1000; what is larger has gaps between whole numbers.
+            // 1e3 is as whole as 1000. Above the limit, reals skip whole numbers.
             Value::Real(number)
                 if number % 1.0 == 0.0
                     && (0.0..=WHOLE).contains(&number)
@@ -274,7 +274,7 @@ impl<'a> Field<'a> {
         let source = match &self.item.value {
             Value::Table(table) => Source::Table(table),
             Value::Probe(probe) => {
-                // A kind's own keys are a table of their own.
+                // The keys of a kind form a separate table.
                 if !self.path.ends_with('>') {
                     probe.note(&self.path, Shape::Table);
                 }

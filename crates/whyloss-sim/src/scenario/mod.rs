@@ -1,4 +1,4 @@
-//! The model to simulate: nodes, directed links, flows, and the window that is measured.
+//! The model to simulate: nodes, directed links, flows, and the measurement window.
 //!
 //! Experiments build a [`Scenario`] in code; users write one in TOML.
 

@@ -1,4 +1,4 @@
-//! Names of nodes, links and flows, and the numbers of their copies.
+//! Reads the names of nodes, links and flows, and numbers their copies.
 
 use super::error::{At, Fault};
 use super::fields::Field;

@@ -48,7 +48,7 @@ impl Origins {
             }
             Place::Flow(flow, key) => ("flow", Some(self.flows[flow]), key.to_owned()),
         };
-        // As far down the keys as the file goes: a default has no line of its own.
+        // Descend as far as the file has keys, because a default has no line.
         let mut item = child(document, list).unwrap_or(document);
         let mut path = list.to_owned();
         if let (Some(entry), Value::List(items)) = (entry, &item.value) {

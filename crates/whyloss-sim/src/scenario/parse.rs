@@ -1,4 +1,4 @@
-//! Scenarios as users write them: TOML. The reference begins in `docs/reference/scenarios.md`.
+//! Reads scenarios from TOML. The reference begins in `docs/reference/scenarios.md`.
 //!
 //! The parser walks the document itself, so that every error has its line and its key. It checks
 //! types, units and names. [`Scenario::check`] checks the conditions on every scenario, however it
@@ -336,8 +336,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Connects as many copies as `count` says: all of the first link, unless the next ones take
-    /// turns with it.
+    /// Connects `count` copies of each link: all copies of the first link, then of the next, unless
+    /// the links take turns.
     fn copies(&mut self, group: &[Copies<'_>]) -> Result<(), Fault> {
         let most = group.iter().map(|link| link.count.unwrap_or(1)).max();
         for i in 1..=most.unwrap_or(0) {
@@ -392,7 +392,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns the index of the node called `name`; links bring nodes into being.
+    /// Returns the index of the node called `name`, and creates the node if it is new.
     fn node(&mut self, name: &str, entry: usize, key: &'static str) -> usize {
         if let Some(&index) = self.nodes.get(name) {
             return index;
@@ -415,7 +415,7 @@ impl Builder<'_> {
         let name = optional(&fields, "name", Template::of)?;
         let count = optional(&fields, "count", count)?;
         let packet_size = optional(&fields, "packet", Field::bytes)?.unwrap_or(1_500);
-        // Too large for the type is too large for the check, which says so.
+        // A value too large for the type is also too large for the check, which reports it.
         let packet_size = u32::try_from(packet_size).unwrap_or(u32::MAX);
         let coverage = optional(&fields, "coverage", Field::bytes)?
             .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));

@@ -57,7 +57,7 @@ pub fn rates() -> impl Iterator<Item = &'static Recorded> {
 /// Returns the model of this kind and name.
 ///
 /// # Errors
-/// Returns a sentence with the nearest name if the library has no such model.
+/// Returns an error message with the nearest name if the library has no such model.
 pub(super) fn find(kind: Kind, name: &str) -> Result<&'static Recorded, String> {
     let entries = || laws().filter(|entry| entry.kind == kind);
     entries().find(|entry| entry.name == name).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Routes: the links that a flow's packets take.
+//! Finds routes: the links that a flow's packets take.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -36,7 +36,8 @@ impl<'a> Router<'a> {
     /// route. Among equal routes, it is the one whose links come first in the scenario.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let links = &self.scenario.links;
-        // Hosts have one way out. Then the search begins behind it, where others have begun theirs.
+        // Most hosts have one outgoing link. The search then begins at its far end, so that hosts
+        // share searches.
         let (mut start, mut way_out) = (from, Vec::new());
         while let [link] = self.leaving[start][..]
             && start != to

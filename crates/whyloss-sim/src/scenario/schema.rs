@@ -1,8 +1,8 @@
 //! The possible contents of a scenario file, derived from the parser.
 //!
-//! The parser reads a document in which every value is a probe that answers every question and
-//! notes it. One reading takes one way through the parser, with one optional key in each table and
-//! one kind in each choice. The parser reads repeatedly until it has taken every way. The
+//! The parser reads a document in which every value is a probe: it satisfies every request and
+//! records it. One reading takes one path through the parser, with one optional key in each table
+//! and one kind in each choice. The parser reads repeatedly until every path is taken. The
 //! description therefore follows every change of the parser.
 
 use std::cell::RefCell;

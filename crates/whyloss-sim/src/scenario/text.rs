@@ -1,4 +1,4 @@
-//! The text of scenarios and plans, read with a limit.
+//! Reads the text of scenarios and plans, up to a size limit.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,8 +1,8 @@
-//! Quantities with their unit: `20 ms`, `150 kbit/s`, `762 B`.
+//! Parses quantities with their unit: `20 ms`, `150 kbit/s`, `762 B`.
 //!
 //! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters:
-//! `Mbit/s` is a million bits per second, `mbit/s` is refused. There is one spelling per unit; the
-//! usual others are recognised to say so.
+//! `Mbit/s` is a million bits per second, `mbit/s` is refused. Each unit has one spelling. Other
+//! common spellings are recognised for the error message.
 
 use super::schema::Shape;
 
@@ -90,7 +90,7 @@ pub(super) const SIZE: Quantity = Quantity {
 /// Parses a duration as written in scenarios, such as `20 ms`.
 ///
 /// # Errors
-/// Returns a message that says what form of text was expected.
+/// Returns an error message with the expected form.
 pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
     let refused = |_| format!("expected {}", DURATION.expected);
     let nanos = DURATION.parse(text).map_err(refused)?;

@@ -1,4 +1,5 @@
-//! Batches as Arrow record batches, for programs that want columns in memory without files.
+//! Converts batches to Arrow record batches, for programs that need columns in memory without
+//! files.
 //!
 //! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; a
 //! column that may lack values is nullable. Each field's metadata has its `unit` and `meaning`.

@@ -1,4 +1,4 @@
-//! Rows of a table on their way from the run to a sink.
+//! Batches of rows of a table, which a run passes to a sink.
 
 use std::sync::Arc;
 

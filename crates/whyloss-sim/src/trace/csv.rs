@@ -1,5 +1,5 @@
-//! Tables as CSV files: a header, then a line for each row. A missing value is empty. A name that a
-//! spreadsheet would take for a formula has an apostrophe before it.
+//! Writes tables as CSV files: a header, then a line for each row. A missing value is empty. A name
+//! that a spreadsheet would take for a formula has an apostrophe before it.
 
 use std::fmt::Write as _;
 use std::io;
@@ -52,7 +52,7 @@ impl Sink for CsvFiles {
         let mut write = |row: &[Cell]| {
             for (index, &cell) in row.iter().enumerate() {
                 self.field.clear();
-                // A string takes whatever it is given.
+                // Writing to a string cannot fail.
                 let _ = match cell {
                     Cell::None => Ok(()),
                     Cell::Nanos(nanos) => write_seconds(&mut self.field, nanos),

@@ -1,13 +1,14 @@
-//! A run as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
+//! Writes a run as tables: windows and rates, arrivals, losses with their causes and verdicts,
+//! queues.
 //!
-//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
+//! [`Trace`] watches a run and passes rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
 //! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, from which feature `arrow` makes record
 //! batches. [`tables`] alone defines the names of tables and the meaning of columns;
 //! `docs/reference/traces.md` has the same words.
 //!
-//! Rows of one flow or link come in the order of their times. Losses are the exception: they come
-//! when no further verdict on them can follow. Rows of different flows or links come in the order
-//! in which the engine computes them, which is not always by time.
+//! Rows of one flow or link come in the order of their times. Losses are the exception: they are
+//! written when no further verdict on them can follow. Rows of different flows or links come in the
+//! order in which the engine computes them, which is not always by time.
 //!
 //! Memory does not grow with simulated time. A loss waits for its verdict until its packet lies
 //! behind the window (TCP, IFTP) or a later packet arrives (TFRC). Of all other rows, one batch is
@@ -161,7 +162,7 @@ impl<S: Sink> Trace<S> {
             .map(|link| link.name.clone())
             .collect();
         let places = links.iter().chain(&scenario.nodes).cloned().collect();
-        // A file of a run without ECN has no word for it.
+        // A file of a run without ECN has no word for marks.
         let known = if scenario.uses_ecn() { 5 } else { 4 };
         let (causes, fates) = (words(&CAUSES), words(&FATES[..known]));
         Self {
@@ -218,8 +219,8 @@ impl<S: Sink> Trace<S> {
                 self.error = self.sink.write(batch).err();
             }
         }
-        // After an error the sink is dropped unfinished: a table that lacks rows would pass for a
-        // whole one.
+        // After an error, the sink is dropped unfinished. A table with missing rows would look
+        // complete.
         match self.error {
             Some(error) => Err(error),
             None => self.sink.finish().map(|()| self.sink),
@@ -280,7 +281,7 @@ impl<S: Sink> Trace<S> {
         let pending = &mut self.flows[flow].pending;
         match pending.binary_search_by_key(&sequence, |loss| loss.sequence) {
             Ok(index) => {
-                // A retransmission: what is said from here on is said about it.
+                // The packet is a retransmission, so later verdicts refer to it.
                 let before = std::mem::replace(&mut pending[index], loss);
                 self.write_loss(flow, &before);
             }
@@ -298,7 +299,7 @@ fn hand_on(batch: &mut Batch, sink: &mut impl Sink, error: &mut Option<OutputErr
 }
 
 fn time(at: Time) -> Cell {
-    // Runs are shorter than what fits by four orders of magnitude.
+    // Runs are four orders of magnitude shorter than the limit.
     Cell::Nanos(at.as_nanos().cast_signed())
 }
 

@@ -1,5 +1,5 @@
-//! Tables as Parquet files: a row group for each batch, columns with the types of [`super::arrow`],
-//! their units and meanings in the file's metadata.
+//! Writes tables as Parquet files, with a row group for each batch. Columns have the types of
+//! [`super::arrow`]; the metadata has their units and meanings.
 //!
 //! | column | stored as |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Hand-fed traces, field by field.
+//! Passes events by hand to a trace, and checks every field.
 
 use std::fmt::Write as _;
 
@@ -105,8 +105,8 @@ fn offered<S: Sink>(
     });
 }
 
-/// Losses of both flows, those of the TFRC flow found out of order, some judged, and some of all
-/// else.
+/// Passes losses of both flows, some with verdicts, and other events. The losses of the TFRC flow
+/// are found out of order.
 fn feed<S: Sink>(trace: &mut Trace<S>) {
     use Cause::{Congestion, Wireless};
     let rate = SourceState {
@@ -129,8 +129,7 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         packet: &packet(0, 0, ms(10)),
         classifier: None,
     });
-    // The sender's classifier judges segment 1, whose retransmission is lost. That loss gets no
-    // verdict.
+    // The sender's classifier judges segment 1. Its retransmission is lost too, without a verdict.
     trace.on(&Event::Judged {
         flow: 0,
         at: ms(11),
@@ -189,7 +188,7 @@ fn part_of_the_tables() {
     insta::assert_snapshot!(files(options));
 }
 
-/// The cells of a table, as an expert would print them.
+/// The cells of a table, row by row.
 fn cells(batches: &[Batch], table: &tables::Table) -> Vec<Vec<Cell>> {
     let of_table = batches.iter().filter(|batch| batch.table() == table);
     of_table

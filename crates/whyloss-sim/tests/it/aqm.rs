@@ -1,4 +1,4 @@
-//! Queues that control their delay, as RFC 8289 and RFC 8290 say of them.
+//! Checks CoDel and FQ-CoDel against the statements of RFC 8289 and RFC 8290.
 
 use crate::delays;
 use whyloss_sim::Scenario;
@@ -41,8 +41,8 @@ start = ["0 s", "1 s"]
     )
 }
 
-/// The utilisation of the bottleneck, and what 95 % of the delays of this flow do not exceed beyond
-/// the way, in ms.
+/// Returns the utilisation of the bottleneck, and the 95th percentile of the delays of this flow
+/// beyond the propagation, in ms.
 fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
     let scenario = Scenario::from_toml(text, "test", &[]).expect("valid");
     let run = delays::run(&scenario);

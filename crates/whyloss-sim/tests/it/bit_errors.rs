@@ -1,5 +1,5 @@
-//! Bit errors and partial coverage, with every transport: which ends drop which packets, and which
-//! learn of it.
+//! Checks bit errors and partial coverage with every transport: which ends drop which packets, and
+//! which are notified.
 
 use std::fs;
 
@@ -33,8 +33,8 @@ fn measure(scenario: &Scenario) -> Measurement {
         .expect("it passes its checks")
 }
 
-/// IFTP-W with coverage = packet size is IFTP (ELA-7), and so for every transport: traces to the
-/// byte.
+/// IFTP-W with coverage = packet size is IFTP (ELA-7): traces are equal to the byte. The same holds
+/// for every transport.
 #[test]
 fn coverage_of_the_packet_is_no_coverage() {
     let plain = scenario(2e-5, 20);
@@ -125,7 +125,7 @@ fn a_sink_drops_by_the_closed_form() {
     }
 }
 
-/// The oracle learns of a packet that a sink drops: it is never wrong.
+/// The oracle gets the cause of packets that a sink drops, so it is never wrong.
 #[test]
 fn the_oracle_knows_what_a_sink_drops() {
     let mut scenario = scenario(5e-6, 200);
@@ -159,8 +159,8 @@ fn the_oracle_knows_what_a_sink_drops() {
     }
 }
 
-/// Answers are covered whole: errors on the way back cost acknowledgements, whatever the flow's
-/// coverage.
+/// Answers are covered completely, so errors on the return path cost acknowledgements, whatever the
+/// flow's coverage.
 #[test]
 fn damaged_answers_are_dropped() {
     let mut scenario = scenario(0.0, 20);
@@ -179,7 +179,7 @@ fn damaged_answers_are_dropped() {
     assert!(tcp.received > tcp.delivered);
 }
 
-/// Damage on one link remains on the next, and counts once.
+/// Damage from one link remains on the next, and counts once.
 #[test]
 fn damage_adds_up_over_links() {
     let mut scenario = scenario(1e-5, 200);

@@ -1,17 +1,17 @@
-//! Copa with the whole of TCP around it, held to the closed forms of its paper: n flows in default
-//! mode keep 1.25·n/δ packets waiting, between none and 2.5·n/δ, and share equally.
+//! Compares Copa in complete TCP flows with the closed forms of its paper: n flows in default mode
+//! keep 1.25·n/δ packets waiting, between none and 2.5·n/δ, and share equally.
 
 use crate::delays;
 use whyloss_sim::Scenario;
 
 use crate::aqm::bottleneck;
 
-/// Milliseconds of a packet of 1500 bytes at 10 Mbit/s, and of the way.
+/// The transmission time of a packet of 1500 bytes at 10 Mbit/s, and the propagation delay, in ms.
 const PACKET: f64 = 1.2;
 const WAY: f64 = 50.0 + PACKET;
 
-/// From 30 s on, when all have long settled: packets delivered to each flow in 30 s, the mean of
-/// their waits in packets, and the longest.
+/// Measures 30 s from 30 s on, in equilibrium. Returns the packets delivered to each flow, and the
+/// mean and the longest wait in packets.
 fn flows(text: &str) -> (Vec<f64>, f64, f64) {
     let times = [("duration", "60 s"), ("measure_from", "30 s")];
     let times = times.map(|(key, value)| (key.to_owned(), value.to_owned()));

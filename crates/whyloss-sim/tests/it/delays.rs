@@ -1,10 +1,10 @@
-//! Delays of a whole run with every transport, in whole microseconds.
+//! Pins the delays of a whole run with every transport, in whole microseconds.
 
 use crate::tiny;
 use whyloss_sim::{Needs, Run, Scenario, Simulation};
 
-/// Counts and delays of a run, as the command measures them. (An observer of ours would need one
-/// more engine compiled.)
+/// Returns the counts and delays of a run, as the command measures them. (Another observer would
+/// compile another engine.)
 pub(crate) fn run(scenario: &Scenario) -> Run {
     let needs = Needs {
         delays: true,

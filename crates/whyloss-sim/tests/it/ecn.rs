@@ -1,4 +1,4 @@
-//! ECN as RFC 3168 says of it: a sender under a script, and TCP and TFRC over queues that mark.
+//! Checks ECN against RFC 3168: a sender under a script, and TCP and TFRC over queues that mark.
 
 use whyloss_sim::host::tcp::{Ack, Options, Receiver, Recovery, SackBlocks, Segment, Sender};
 use whyloss_sim::{Measurement, Scenario};
@@ -14,7 +14,7 @@ fn capable(recovery: Recovery) -> Options {
     }
 }
 
-/// An acknowledgement with ECE at `at`; what leaves, with CWR or not.
+/// Passes an acknowledgement with ECE at `at`. Returns the departures, each with or without CWR.
 fn echo(script: &mut Script, at: u64, next: u64) -> Vec<(u64, bool)> {
     let ack = Ack {
         next,
@@ -110,7 +110,7 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     assert_eq!(script.windows().0, SEGMENT);
 }
 
-/// A mark is no loss to judge, and none reaches a sender that is not capable.
+/// A mark is not a loss to judge, and marks do not reach a sender that is not ECN-capable.
 #[test]
 fn no_classifier_is_asked() {
     let mut script = Script::after_ten(&capable(Recovery::Sack));
@@ -126,8 +126,8 @@ fn no_classifier_is_asked() {
     assert_eq!(deaf.windows().0, before + SEGMENT);
 }
 
-/// The receiver says ECE from a mark on until a segment says CWR; one that is marked and says CWR
-/// begins anew (§6.1.3).
+/// The receiver sends ECE from a mark on until a segment carries CWR. A marked segment with CWR
+/// starts ECE again (§6.1.3).
 #[test]
 fn a_receiver_echoes_until_it_is_heard() {
     let mut receiver = Receiver::new(&Options {
@@ -157,8 +157,8 @@ fn a_receiver_echoes_until_it_is_heard() {
     assert_eq!(echoed, [false, true, true, false, true, true, false]);
 }
 
-/// Flows of this transport over a bottleneck of 10 Mbit/s with this queue and a round trip of 20
-/// ms: what the last 20 of 30 s gave.
+/// Runs flows of this transport over a bottleneck of 10 Mbit/s with this queue and a round trip of
+/// 20 ms. Returns the results of the last 20 of 30 s.
 fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
     let text = crate::aqm::bottleneck(queue, transport, (10, 20), flows);
     let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");

@@ -1,4 +1,4 @@
-//! The scenarios that come with the project are valid, and say what their comments say.
+//! Checks that the scenarios of the project are valid, and agree with their comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn all_are_valid() {
     }
 }
 
-/// Rate in kbit/s and queue limit of the links on the first flow's way.
+/// Returns the rate in kbit/s and the queue limit of each link on the first flow's route.
 fn way(scenario: &Scenario) -> Vec<(u64, Limit)> {
     let flow = &scenario.flows[0];
     let route = Router::new(scenario).route(flow.source, flow.sink).unwrap();

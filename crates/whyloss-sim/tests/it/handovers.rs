@@ -1,4 +1,4 @@
-//! Whole flows over handovers that copy the waiting packets.
+//! Runs flows over handovers that copy the waiting packets.
 
 use crate::delays;
 
@@ -6,7 +6,7 @@ use whyloss::Duration;
 use whyloss_link::Backlog;
 use whyloss_sim::{Event, FlowResult, Needs, Scenario, Simulation, Watch};
 
-/// Copies that the first flow's sink took.
+/// Counts the copies that the first flow's sink received.
 #[derive(Default)]
 struct Copies(u64);
 
@@ -18,7 +18,7 @@ impl Watch for Copies {
     }
 }
 
-/// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its
+/// A flow over a radio, which may copy its backlog at 2 s, and then a link that loses `loss` of its
 /// packets.
 fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     let text = format!(

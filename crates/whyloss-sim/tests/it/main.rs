@@ -1,5 +1,5 @@
-//! The simulator as its users see it. One program, so that what these tests have in common is
-//! compiled and linked once.
+//! Tests the simulator through its public interface. All tests are one program, to compile and link
+//! only once.
 
 #![allow(
     clippy::single_range_in_vec_init,

@@ -1,6 +1,6 @@
-//! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then
-//! a link that loses packets independently. The queue holds a bandwidth-delay product. Only the
-//! time after the first ten seconds counts.
+//! Runs CUBIC, Veno and BBR in complete TCP flows: one flow over 10 Mbit/s and 100 ms, then a link
+//! that loses packets independently. The queue holds a bandwidth-delay product. Only the time after
+//! the first ten seconds counts.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease};
 use whyloss::{Duration, Rate, Time};

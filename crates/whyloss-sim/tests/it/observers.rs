@@ -1,5 +1,5 @@
-//! Traces and captures of a whole run: they agree with what the run counted, change nothing, and
-//! are the same bytes twice.
+//! Checks traces and captures of a whole run: they agree with its counts, do not change it, and are
+//! reproducible to the byte.
 
 use std::collections::BTreeMap;
 use std::fs;

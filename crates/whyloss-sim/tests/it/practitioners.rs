@@ -1,5 +1,4 @@
-//! The rules that people who run QUIC wrote for themselves, over a link that loses packets and over
-//! one that is only narrow.
+//! Runs the loss rules of QUIC implementations over a lossy link, and over a lossless bottleneck.
 
 use whyloss_sim::Scenario;
 

@@ -1,11 +1,10 @@
-//! Messages about wrong scenario files. The messages are a product: read the snapshot as a user
-//! would.
+//! Snapshots of the messages about invalid scenario files. Read them as a user would.
 
 use std::fmt::Write as _;
 
 use whyloss_sim::scenario::{Location, ScenarioFile};
 
-/// A valid file; each case below spoils one thing.
+/// A valid file; each case below breaks one thing.
 const GOOD: &str = r#"title = "test"
 duration = "220 s"
 measure_from = "20 s"

@@ -1,5 +1,5 @@
-//! For any file and override, the parser answers: a scenario that passes its checks, or an error at
-//! a place that exists.
+//! For any file and override, the parser returns a scenario that passes its checks, or an error at
+//! an existing place.
 
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};
@@ -13,7 +13,7 @@ const EXAMPLES: [&str; 6] = [
     include_str!("../../../../scenarios/media.toml"),
 ];
 
-/// Pieces that are more likely to get past the first checks than random characters.
+/// Pieces that pass the first checks more often than random characters.
 const PIECES: [&str; 24] = [
     "",
     "0",

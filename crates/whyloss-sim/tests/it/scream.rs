@@ -1,5 +1,5 @@
-//! SCReAM's window with the whole of TCP around it, in bulk: alone on 10 Mbit/s, 100 ms there and
-//! back.
+//! Runs SCReAM's window in complete TCP bulk flows: alone on 10 Mbit/s, with a round trip of 100
+//! ms.
 
 use crate::delays;
 use whyloss_sim::Scenario;

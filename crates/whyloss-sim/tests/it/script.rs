@@ -1,4 +1,4 @@
-//! A sender under a script: given these acknowledgements at these times, these segments leave.
+//! Runs a sender under a script: given these acknowledgements at these times, these segments leave.
 
 use std::ops::Range;
 

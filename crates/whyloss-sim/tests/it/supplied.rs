@@ -1,4 +1,4 @@
-//! Every transport sends what its application produces, when it may, and no more.
+//! Checks that every transport sends exactly the data that its application produces, when allowed.
 
 use crate::delays;
 use whyloss_sim::{CsvFiles, DelaySummary, Measurement, Scenario, Simulation, Trace, TraceOptions};

@@ -1,4 +1,4 @@
-//! One TCP flow over a lossy wireless link, against what ns-2 2.35 measured.
+//! Compares one TCP flow over a lossy wireless link with measurements of ns-2 2.35.
 //!
 //! The two topologies of Cen, Cosman and Voelker (2002): a wireless last hop (WLH: 10 Mbit/s and 1
 //! ms, 260 kbit/s and 20 ms, 150 kbit/s and 10 ms with losses) and a wireless backbone (WB: 10

@@ -1,5 +1,5 @@
-//! A sender and a receiver in virtual time over pipes that lose, delay and reorder; and senders
-//! that are lied to.
+//! Runs a sender and a receiver in virtual time over pipes that lose, delay and reorder, and
+//! senders with dishonest receivers.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

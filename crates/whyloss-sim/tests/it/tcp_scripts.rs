@@ -1,9 +1,8 @@
-//! Scripts in the manner of packetdrill: given these acknowledgements at these times, these
+//! Runs scripts in the manner of packetdrill: given these acknowledgements at these times, these
 //! segments leave.
 //!
-//! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise the initial
-//! window is 10 segments and neither acknowledgements nor limited transmit release anything but
-//! what the algorithm under test does.
+//! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise, the initial
+//! window is 10 segments, and only the algorithm under test releases segments.
 
 use whyloss::congestion::WirelessPolicy;
 use whyloss::{Duration, Time};

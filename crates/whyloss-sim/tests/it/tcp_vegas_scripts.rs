@@ -162,8 +162,8 @@ fn ns2_sends_twice_what_follows_when_nothing_is_under_way() {
     assert!(script.ack(250, 11).into_iter().eq(11..19));
 }
 
-/// A spared loss costs ns-2's Vegas the window, which is why an oracle hurts it (Milenkoski and
-/// Stojcevska 2010).
+/// A spared loss costs ns-2's Vegas its window, so an oracle hurts it (Milenkoski and Stojcevska
+/// 2010).
 #[test]
 fn a_spared_loss_costs_ns2_the_window() {
     let recovery = |options: &Options| {

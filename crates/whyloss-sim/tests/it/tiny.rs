@@ -1,5 +1,5 @@
-//! A tiny network with every transport and both kinds of loss: three flows over a slow, noisy link,
-//! half a second.
+//! A tiny network with every transport and both kinds of loss: three flows over a slow, noisy link
+//! for half a second.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;

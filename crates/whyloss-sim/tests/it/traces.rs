@@ -1,4 +1,4 @@
-//! Links whose rate follows a recorded trace.
+//! Tests links whose rate follows a recorded trace.
 
 use std::path::Path;
 
@@ -6,8 +6,7 @@ use whyloss_sim::Scenario;
 
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
 
-/// A flow over a link with this rate, to be read as if it lay next to the traces, and what else the
-/// link has.
+/// A flow over a link with this rate and these further settings, read as a file next to the traces.
 fn path(rate: &str, link: &str, transport: &str) -> String {
     format!(
         r#"

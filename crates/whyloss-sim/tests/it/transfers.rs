@@ -1,4 +1,4 @@
-//! Transfers of a finite size: how long they take, worked out by hand.
+//! Checks the duration of transfers of a finite size, worked out by hand.
 
 use whyloss_sim::{Scenario, Simulation, TransferResult};
 

@@ -1,4 +1,5 @@
-//! A host from outside at one end of a flow, with its datagrams that are still in flight.
+//! Connects a host from outside to one end of a flow, and keeps the bytes of its datagrams in
+//! flight.
 
 use std::fmt;
 
@@ -187,7 +188,7 @@ impl End {
         Some((self.said?, &self.packets))
     }
 
-    /// Collects the judge's answers during an event.
+    /// Collects the verdicts of the judge during an event.
     fn hear(&mut self) {
         if let Some(judge) = &self.judge {
             self.said = judge.said(&mut self.packets);

@@ -1,9 +1,9 @@
-//! The judge that a host from outside asks for causes: the flow's classifier, or a reference that
-//! knows the truth.
+//! The judge gives a host from outside the causes of its losses. It uses the flow's classifier, or
+//! a reference that knows the truth.
 //!
-//! The path knows datagrams by their numbers, the host its packets by offsets ([`whyloss::event`]).
-//! A departure while the engine polls the host is the next datagram, so the offsets that
-//! [`SenderClassifier::on_sent`] reports find their numbers.
+//! The path identifies datagrams by numbers, and the host identifies packets by offsets
+//! ([`whyloss::event`]). A departure reported by [`SenderClassifier::on_sent`] while the engine
+//! polls the host belongs to the next datagram, which links both.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use crate::host::judge::{self, Judgement};
 
 /// The sender classifier of a host from outside.
 ///
-/// The host reports to it what every classifier sees. It also reports each packet that leaves
-/// ([`SenderClassifier::on_sent`]) while the engine polls the host for the datagram with that
-/// packet. Its answers are those of the flow's `classifier` and are scored against the truth. If
-/// one event of the engine has several answers, the last one counts. All clones share one judge.
+/// The host passes it the events of a sender classifier. It must also report each departure
+/// ([`SenderClassifier::on_sent`]) while the engine polls it for the datagram with that packet. The
+/// verdicts are those of the flow's `classifier` and are scored against the truth. If one event of
+/// the engine has several verdicts, the last one counts. All clones share one judge.
 #[derive(Clone, Debug)]
 pub struct Judge(Arc<Mutex<Bench>>);
 
@@ -57,7 +57,7 @@ impl Judge {
         })))
     }
 
-    /// Notes that the data which leaves now is in this datagram.
+    /// Records that data which leaves now is in this datagram.
     pub(super) fn leaves(&self, number: u64) {
         self.bench().leaving = number;
     }
@@ -84,7 +84,8 @@ impl Judge {
         Truth(self.clone())
     }
 
-    /// Returns the verdicts since the last call, and the lost datagrams they are about.
+    /// Returns the last verdict since the previous call, and adds the lost datagrams that it covers
+    /// to `packets`.
     pub(super) fn said(&self, packets: &mut Vec<(u64, Cause)>) -> Option<Judgement> {
         let mut bench = self.bench();
         let (said, about) = bench.judge.judgement()?;
@@ -99,7 +100,7 @@ impl Judge {
     }
 }
 
-/// The truth about a source's losses, for a reference to compare with.
+/// The true causes of the losses of a source, for reference algorithms.
 #[derive(Clone, Debug)]
 pub struct Truth(Judge);
 

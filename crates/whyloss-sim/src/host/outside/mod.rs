@@ -1,25 +1,25 @@
-//! Hosts from outside: a transport of one's own at the two ends of a flow.
+//! Hosts from outside: run your own transport at the two ends of a flow.
 //!
 //! # Contract
 //!
 //! A [`Host`] is sans-I/O: it has no clock and no socket. The engine calls it in virtual time,
-//! which never runs backwards. After each call the engine does what the host wants:
+//! which never runs backwards. After each call, the engine polls the host:
 //!
 //! ```text
 //! at the flow's start (the source), and after every call of receive or wake
-//!     poll_transmit until it has nothing more to send          each datagram leaves at that time
-//!     next_timeout                                             when wake is to be called, unless a datagram comes before
+//!     poll_transmit until it returns false          each datagram leaves at that time
+//!     next_timeout                                  the time to call wake, unless a datagram arrives before
 //! ```
 //!
-//! Two calls may have the same time. [`Host::poll_transmit`] must return `false` in the end, and a
-//! deadline must move on after [`Host::wake`]; otherwise the clock of the whole run stops. The two
+//! Two calls may have the same time. [`Host::poll_transmit`] must eventually return `false`, and a
+//! deadline must advance after [`Host::wake`]; otherwise the clock of the whole run stops. The two
 //! hosts of a flow may share only their datagrams, because the engine may simulate one end ahead of
 //! the other. A datagram gets 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at
 //! all.
 //!
-//! The source does not see the truth. It may ask its [`Judge`], a sender classifier, for the causes
-//! of losses. The judge answers as the flow's `classifier` does, and every answer is scored. A
-//! reference may ask it for the [`Truth`].
+//! The source does not see the truth. Its [`Judge`], a sender classifier, returns the causes of
+//! losses by the flow's `classifier`, and scores every verdict. A reference algorithm may read the
+//! [`Truth`].
 //!
 //! # Example
 //!
@@ -75,7 +75,7 @@
 //! });
 //! scenario.flows[0].transport = Transport::Outside { hosts, classifier: whyloss_sim::decider::Decider::unaware() };
 //! let run = whyloss_sim::Simulation::new(&scenario, 1).run()?;
-//! // Ten datagrams a round trip of 48.5 ms; their queue never is longer than ten.
+//! // Ten datagrams per round trip of 48.5 ms; the queue never has more than ten.
 //! assert!((1.1e6..1.3e6).contains(&(run.flows[0].application_bytes as f64)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -187,7 +187,7 @@ pub struct Beginning {
 pub struct Outside(Arc<dyn Fn(Beginning) -> Hosts + Send + Sync>);
 
 impl Outside {
-    /// Wraps `make`, which makes the hosts of one run.
+    /// Wraps `make`, which creates the hosts of one run.
     pub fn new(make: impl Fn(Beginning) -> Hosts + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }

@@ -1,5 +1,5 @@
-//! A small transport of this file's own between the engine's hosts: judged, of datagrams of any
-//! size, with timers at both ends, the same in both engines.
+//! Runs a small transport of this file as hosts from outside, in both engines. It uses the judge,
+//! datagrams of any size, and timers at both ends.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -224,8 +224,7 @@ fn datagrams_leave_nothing_behind() {
     let mut scenario = scenario(0.2, 6, 1, &oracle());
     let [source, _] = watch(&mut scenario);
     counted(Simulation::new(&scenario, 1).run());
-    // Each new buffer is one that was never given before: no more of them than were in flight at
-    // once.
+    // The number of new buffers is at most the number of datagrams in flight at once.
     assert!(source.lock().expect("one thread").buffers <= 24);
 }
 
@@ -256,7 +255,7 @@ fn a_copy_has_the_bytes_of_its_datagram() {
     let first: Vec<_> = came.windows(2).map(|pair| pair[1] <= pair[0]).collect();
     let back = first.iter().position(|&back| back).expect("copies");
     let copies = came[back + 1..].iter().take_while(|&&n| n <= came[back]);
-    // The last of those that waited, once more, and then what comes next.
+    // The copies end with the last waiting datagram; new datagrams follow.
     let copies: Vec<_> = copies.copied().collect();
     assert!(copies.len() >= 3, "{copies:?}");
     assert_eq!(copies, came[back + 1 - copies.len()..=back]);

@@ -36,8 +36,8 @@
 //! | Vegas: a loss that does not cut the window | inflates it as any other | inflates it from the fourth duplicate on |
 //! | Vegas: the retransmission timer at a loss | restarts | backs off and restarts |
 //! | Vegas: duplicates of segments sent before a timeout | do nothing | inflate the window from the fourth on |
-//! | Vegas: acknowledgements that will be looked at after a retransmission | forgotten at a timeout | not forgotten |
-//! | Vegas: nothing is in flight at the first or second acknowledgement after a retransmission | all is well | the next new segment leaves twice |
+//! | Vegas: acknowledgements still to be checked after a retransmission | forgotten at a timeout | not forgotten |
+//! | Vegas: nothing is in flight at the first or second acknowledgement after a retransmission | no effect | the next new segment leaves twice |
 //! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
@@ -45,9 +45,9 @@
 //! retransmission that three later segments have overtaken is repeated: see
 //! `sender/metered_pacer.rs`.
 //!
-//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent.
-//! [`Recovery::Rack`] alone has D-SACK (RFC 2883), and knows no dialect. The table of rules and
-//! scripts is `crates/whyloss-sim/tests/it/recovery/README.md`.
+//! Neither dialect detects a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are not
+//! implemented. Only [`Recovery::Rack`] has D-SACK (RFC 2883); it has no dialects. The table of
+//! rules and scripts is `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
 //! [`Decrease::Window`](whyloss::congestion::Decrease) holds the difference of ns-2's window
 //! arithmetic.
@@ -197,7 +197,7 @@ pub enum Dialect {
     Ns2,
 }
 
-/// Says which round trips are measured.
+/// The round trips that are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RttSampling {
     /// One new segment at a time is timed. The measurement is dropped if the segment may have been
@@ -208,7 +208,7 @@ pub enum RttSampling {
     EveryAck,
 }
 
-/// Says which segment's timestamp an acknowledgement echoes.
+/// The segment whose timestamp an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Echo {
     /// The earliest segment not acknowledged yet (RFC 7323 §4.3), so that a round trip includes the

@@ -135,7 +135,7 @@ fn listens(decider: &SenderDecider) -> bool {
 impl Sender {
     /// Returns a sender that has sent nothing and treats every loss as congestion.
     pub fn new(options: &Options) -> Self {
-        // Whose verdict draws nothing.
+        // The verdict of this decider draws no random numbers.
         let random = Streams::new(0).stream("verdict", 0);
         Self::with_decider(options, None, SenderDecider::unaware(), random)
     }
@@ -499,7 +499,7 @@ impl Sender {
             .min_rtt(known(self.min_rtt))
     }
 
-    /// Asks for the cause of the loss of the segments from `first` on.
+    /// Returns the cause of the loss of the segments from `first` on.
     fn classify(&mut self, loss: &LossEvent, first: u64) -> Cause {
         let before = (self.control.window(), self.control.ssthresh());
         self.judge.judge(loss, first, before).verdict

@@ -1,4 +1,4 @@
-//! Conditions on a flow's application.
+//! Checks the conditions on a flow's application.
 
 use whyloss::Duration;
 

@@ -1,4 +1,4 @@
-//! Conditions on a link, except on its ends.
+//! Checks the conditions on a link, except on its ends.
 
 use whyloss::Duration;
 use whyloss_link::arq::MOST_TRIES;

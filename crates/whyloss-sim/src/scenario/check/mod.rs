@@ -1,7 +1,7 @@
-//! Conditions on a scenario before it is run, from a file or from code.
+//! Checks a scenario before it is run, whether it comes from a file or from code.
 //!
-//! Each rule refuses a scenario that cannot happen (a route with a gap), measures nothing (an empty
-//! window), or would use up the memory, often by a typing error.
+//! Each rule refuses a scenario that is impossible (a route with a gap), measures nothing (an empty
+//! window), or would exhaust the memory, often because of a typing error.
 
 mod application;
 mod link;

@@ -1,4 +1,4 @@
-//! Conditions on a link's queue.
+//! Checks the conditions on a link's queue.
 
 use whyloss::{Duration, Rate};
 use whyloss_link::QueueSpec;

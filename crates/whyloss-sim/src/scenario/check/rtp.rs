@@ -1,4 +1,4 @@
-//! The conditions that a call must satisfy.
+//! Checks the conditions on a call over RTP.
 
 use whyloss::Duration;
 
@@ -9,7 +9,7 @@ use crate::scenario::Flow;
 
 /// Headers of UDP and RTP and a hundred bytes: smaller packets would hold next to no video.
 const LEAST_PACKET: u32 = outside::HEADERS + 130;
-/// Reports and deadlines are no denser, so that a run comes to its end.
+/// The shortest interval of reports and deadlines, so that a run ends in reasonable time.
 const LEAST_SPAN: Duration = Duration::from_millis(1);
 
 pub(super) fn check(

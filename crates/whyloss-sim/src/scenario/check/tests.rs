@@ -1,4 +1,4 @@
-//! Refusals of the checks, and the places that they name.
+//! Tests the errors of the checks, and the places that they name.
 
 use super::*;
 use crate::host::datagrams::{Law, Pattern};
@@ -6,7 +6,7 @@ use crate::scenario::{Connection, Transport};
 use whyloss::tfrc;
 use whyloss_link::{ChannelSpec, LinkSpec};
 
-/// a → b and back, with one on/off flow.
+/// Returns a valid scenario: links a → b and back, and one on/off flow.
 fn good() -> Scenario {
     let link = LinkSpec {
         rate: Rate::from_mbps(1),

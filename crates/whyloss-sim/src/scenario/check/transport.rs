@@ -1,4 +1,4 @@
-//! Conditions on a flow's transport.
+//! Checks the conditions on a flow's transport.
 
 use whyloss::{Duration, Rate, iftp, tfrc};
 
@@ -42,7 +42,7 @@ fn check_iftp(
     flow: &Flow,
     place: impl Fn(&'static str) -> Place,
 ) -> Checked {
-    // IPv4's, and IFTP's as drawn.
+    // The header of IPv4, and the header of IFTP in the paper's figure.
     let headers = 20 + iftp::packet::Format::IFTP.data_header() as u32;
     if flow.packet_size < headers {
         let expected = format!("at least the {headers} B of an IFTP packet's headers");
@@ -129,7 +129,7 @@ fn check_datagrams(
         Pattern::Steady { spacing, changes } => {
             let place_of_changes = place("transport.rate_changes");
             check_order(changes, place_of_changes)?;
-            // A rate of zero is silence, but not for ever.
+            // A rate of zero means silence, which must end.
             if rate.as_bps() > 0 || changes.is_empty() {
                 check_sending_rate(rate, size, place("transport.rate"))?;
             }

@@ -1,4 +1,4 @@
-//! Applications by name.
+//! Reads the application of a flow by its name and parameters.
 
 use whyloss::{Duration, Rate};
 

@@ -1,4 +1,4 @@
-//! Channels by name; see [`whyloss_link::channel`] for what each one does.
+//! Reads a channel by its name and parameters; [`whyloss_link::channel`] describes each one.
 
 use std::path::Path;
 

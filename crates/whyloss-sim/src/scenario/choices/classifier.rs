@@ -1,4 +1,4 @@
-//! Classifiers by name: every line of the registry, with its parameters.
+//! Reads a classifier by its name in the registry, with its parameters.
 
 use super::{Choice, own};
 use crate::decider::{Decider, Known, Unaware};

@@ -1,4 +1,4 @@
-//! IFTP's choices.
+//! Reads the parameters of an IFTP flow.
 
 use whyloss::iftp::{MOST_PACKETS, Options, WindowMode};
 use whyloss::rto::RtoOptions;

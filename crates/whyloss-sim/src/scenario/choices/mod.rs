@@ -1,4 +1,4 @@
-//! The parts of a scenario that come in kinds: channels, transports, classifiers.
+//! Reads the parts of a scenario that have kinds: channels, transports, classifiers.
 //!
 //! Each is given by its name alone (`channel = "none"`) or by a table with the name and its
 //! parameters (`channel = { kind = "bernoulli", loss = 0.01 }`).

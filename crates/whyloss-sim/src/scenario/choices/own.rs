@@ -1,4 +1,4 @@
-//! Algorithms from outside by name, and the parameters of any line of a registry.
+//! Reads algorithms from outside by name, and the parameters of any registered algorithm.
 
 use whyloss::registry::Parameter;
 

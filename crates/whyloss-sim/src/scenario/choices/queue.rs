@@ -1,4 +1,4 @@
-//! Queues: a limit, and optionally RED or another discipline.
+//! Reads a queue: its limit, and optionally RED or another discipline.
 
 use whyloss_link::QueueSpec;
 use whyloss_link::arq::{ArqSpec, MOST_TRIES};
@@ -78,7 +78,8 @@ fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
             Ok(Discipline::FqCodel(FqCodelSpec {
                 codel: codel()?,
                 quantum: choice.or("quantum", base.quantum, |field| {
-                    // Too large for the type is too large for the check, which says so.
+                    // A value too large for the type is also too large for the check, which reports
+                    // it.
                     Ok(u32::try_from(field.bytes()?).unwrap_or(u32::MAX))
                 })?,
             }))
@@ -154,7 +155,7 @@ fn red(field: &Field<'_>) -> Result<RedSpec, Fault> {
         wait: choice.or("wait", base.wait, Field::flag)?,
         bytes: choice.or("bytes", base.bytes, Field::flag)?,
         mean_packet: choice.or("mean_packet", base.mean_packet, |field| {
-            // Too large for the type is too large for the check, which says so.
+            // A value too large for the type is also too large for the check, which reports it.
             Ok(u32::try_from(field.bytes()?).unwrap_or(u32::MAX))
         })?,
         target_delay: choice.or("target_delay", base.target_delay, positive)?,

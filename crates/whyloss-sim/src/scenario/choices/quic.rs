@@ -1,4 +1,4 @@
-//! QUIC's choices: the protocol engine and its congestion controller.
+//! Reads the parameters of a QUIC flow: the protocol engine and its congestion controller.
 
 use whyloss::congestion::{self, ControllerSpec, WirelessPolicy};
 

@@ -1,4 +1,4 @@
-//! Rates of links: a fixed rate, a recorded trace, or a chain of rates.
+//! Reads the rate of a link: a fixed rate, a recorded trace, or a chain of rates.
 
 use std::fs;
 use std::path::Path;

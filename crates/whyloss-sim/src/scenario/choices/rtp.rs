@@ -1,4 +1,4 @@
-//! RTP's choices: the rate estimator, its reports, and the encoder.
+//! Reads the parameters of a call over RTP: the rate estimator, its reports, and the encoder.
 
 use super::{Choice, positive};
 use crate::host::rtp::{Estimator, Feedback, Options};

@@ -1,4 +1,4 @@
-//! Schemes by name: a classifier, a controller and a policy at once.
+//! Reads a scheme by its name: a classifier, a controller and a policy at once.
 
 use whyloss::congestion::{ControllerKind, ControllerSpec};
 use whyloss::registry::ParameterError;

@@ -1,4 +1,4 @@
-//! TCP's choices: a base, and each field that departs from it.
+//! Reads the parameters of a TCP flow: a base, and each option that differs from it.
 
 use whyloss::Duration;
 use whyloss::congestion::{
@@ -57,8 +57,8 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 /// 20).
 const NS2_WINDOW: u32 = 1_000;
 
-/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet`
-/// bytes are full segments with their headers. A controller from outside replaces the options' own.
+/// Reads the fields of [`Options`], whose keys are in [`KEYS`]. Packets of `packet` bytes are full
+/// segments with their headers. A controller from outside replaces that of the options.
 pub(super) fn options(
     choice: &Choice<'_>,
     scheme: Option<&Windowed>,

@@ -1,4 +1,4 @@
-//! TFRC's choices: a base, and each field that departs from it.
+//! Reads the parameters of a TFRC flow: a base, and each option that differs from it.
 
 use whyloss::tfrc::{
     FeedbackTiming, Increase, InitialWindow, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,

@@ -1,4 +1,4 @@
-//! Transports by name.
+//! Reads the transport of a flow by its name and parameters.
 
 use whyloss::Duration;
 
@@ -163,10 +163,10 @@ fn steady(choice: &Choice<'_>, spacing: Spacing) -> Result<Transport, Fault> {
     })
 }
 
-/// See [`Transfers`]; the keys of `tcp` are those of the connections.
+/// Reads the fields of [`Transfers`]; the table `tcp` has the options of the connections.
 fn web(choice: &Choice<'_>, packet: u32, registry: &Registry) -> Result<Transport, Fault> {
     let mut known = WEB.to_vec();
-    // A connection has its transfer, and no handshake.
+    // The transfer sets the number of segments, and connections have no handshake.
     let fixed = |key: &&str| matches!(*key, "segments" | "handshake");
     known.extend(tcp::KEYS.iter().filter(|key| !fixed(key)));
     choice.only(&known)?;

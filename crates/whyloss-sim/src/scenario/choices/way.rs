@@ -1,4 +1,5 @@
-//! Effects on packets between a link's queue and its far end: jitter, aggregation, handovers.
+//! Reads the effects on packets between a link's queue and its far end: jitter, aggregation,
+//! handovers.
 
 use whyloss_link::bursts::{BurstSpec, MOST_PACKETS};
 use whyloss_link::queue::{Discipline, Limit};

@@ -1,9 +1,9 @@
-//! A sender and a receiver over a path that loses or delays given segments: every departure over
-//! several round trips, derived by hand.
+//! Runs a sender and a receiver over a path that loses or delays given segments. Every departure
+//! over several round trips is derived by hand.
 //!
-//! Each way takes 50 ms and the path has no rate, so that time goes by round trips of 100 ms: what
-//! leaves together arrives together, in order. Ten segments leave at 0; nothing but the script
-//! takes anything away; every segment is acknowledged unless a script says otherwise, and limited
+//! Each direction takes 50 ms and the path has no rate, so segments that leave together arrive
+//! together, in order, and a round trip takes 100 ms. Ten segments leave at 0. Only the script
+//! loses segments, every segment is acknowledged unless a script says otherwise, and limited
 //! transmit is off.
 
 use std::cmp::Reverse;
@@ -61,7 +61,7 @@ impl Exchange {
         exchange
     }
 
-    /// Returns the departures until `end`: milliseconds, and the segments of that moment in order.
+    /// Returns the departures until `end`: times in milliseconds, each with its segments in order.
     fn run(&mut self, end: u64) -> Vec<(u64, Vec<u64>)> {
         let mut now = Time::ZERO;
         self.transmit(now);

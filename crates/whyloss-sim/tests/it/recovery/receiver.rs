@@ -1,4 +1,4 @@
-//! When a receiver acknowledges (RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 9293 §3.8.6.3).
+//! Checks when a receiver acknowledges (RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 9293 §3.8.6.3).
 
 use std::ops::Range;
 

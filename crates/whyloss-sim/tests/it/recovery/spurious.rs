@@ -1,8 +1,9 @@
-//! Spurious timeouts: nothing was lost, but the acknowledgements came later than the timer.
+//! Spurious timeouts: no segment was lost, but the acknowledgements arrived after the timer
+//! expired.
 //!
-//! Neither F-RTO (RFC 5682) nor Eifel (RFC 3522, RFC 4015) nor D-SACK (RFC 2883) is there to
-//! notice. These scripts pin what happens without: everything is sent again (go-back-N), the window
-//! stays cut, and whether the duplicates that come back cut it once more depends on the recovery.
+//! F-RTO (RFC 5682), Eifel (RFC 3522, RFC 4015) and D-SACK (RFC 2883) are not used. These scripts
+//! pin the behaviour without them: everything is retransmitted (go-back-N) and the window stays
+//! cut. The recovery decides whether the returning duplicates cut it again.
 
 use whyloss::Duration;
 use whyloss_sim::host::tcp::{Options, Recovery};

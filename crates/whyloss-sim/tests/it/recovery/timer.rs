@@ -8,7 +8,7 @@ use crate::script::{Script, ms, options};
 
 const ALL: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Sack];
 
-/// So many segments at first, and no least timeout, so that the formula shows.
+/// `segments` segments at first, and no minimum timeout, so that the formula is visible.
 fn bare(recovery: Recovery, initial_window: u32) -> Options {
     Options {
         initial_window,

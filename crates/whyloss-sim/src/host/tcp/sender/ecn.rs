@@ -3,18 +3,18 @@
 //! ```text
 //! data            new segments are ECT; retransmissions are not (§6.1.5), nor are the segment that stands for the SYN, nor
 //!                 acknowledgements (§6.1.1, §6.1.4)
-//! a mark arrives  every acknowledgement says so (ECE) until a segment says CWR; a marked segment with CWR begins anew (§6.1.3)
-//! ECE arrives     the window is cut as at a loss by congestion, once per window: not while data sent before the last cut,
-//!                 for whatever reason, is acknowledged (§6.1.2); no classifier is asked. It does not grow by an
-//!                 acknowledgement with ECE
-//! after a cut     the first new segment says CWR, whether a mark, a loss or a timeout cut it (§6.1.2)
-//! a loss          of a segment that was in flight when a mark cut the window is repaired and judged, and cuts no more; a
-//!                 timeout does
+//! a mark arrives  every acknowledgement carries ECE until a segment carries CWR; a marked segment with CWR starts ECE
+//!                 again (§6.1.3)
+//! ECE arrives     the window is cut as at a congestion loss, without a classifier, at most once per window: not while
+//!                 data sent before the last cut of any kind is acknowledged (§6.1.2). Acknowledgements with ECE do
+//!                 not grow the window
+//! after a cut     the first new segment carries CWR, whether a mark, a loss or a timeout cut the window (§6.1.2)
+//! a loss          of a segment that was in flight when a mark cut the window is repaired and judged, but does not cut
+//!                 the window again; a timeout does
 //! ```
 //!
-//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one
-//! segment is not held back by the timer (§6.1.2, end), since no controller here goes below two but
-//! at a timeout.
+//! The negotiation of ECN in the handshake is not simulated. The timer does not hold back a window
+//! of one segment (§6.1.2, end), since controllers here go below two segments only at a timeout.
 //!
 //! ns-2 (`ecn_`, `old_ecn_` 0) departs in one point: before it *retransmits* with a cut, it waits
 //! until all data sent before a mark's cut is acknowledged (`bugFix_`).
@@ -43,7 +43,8 @@ impl Sender {
         if let Some(cuts) = &mut self.ecn {
             cuts.echoed = true;
         }
-        // All but the last is news; an acknowledgement that none would send is none.
+        // Ignores acknowledgements while nothing is outstanding, and those that no honest receiver
+        // would send.
         let news = ack.next <= self.max && ack.next >= self.una && self.una < self.max;
         self.on_ack(now, ack, stamped);
         let Some(cuts) = &mut self.ecn else {
@@ -67,7 +68,7 @@ impl Sender {
         self.open_window();
     }
 
-    /// Returns whether the acknowledgement at hand says ECE, so that the window does not grow.
+    /// Returns whether the current acknowledgement carries ECE, so that the window does not grow.
     pub(super) fn is_echoed(&self) -> bool {
         self.ecn.as_ref().is_some_and(|cuts| cuts.echoed)
     }
@@ -87,7 +88,7 @@ impl Sender {
             cuts.owed = true;
             match detection {
                 None => cuts.by_mark = sent,
-                // A lost retransmission says something new.
+                // A lost retransmission is evidence of further congestion.
                 Some(Detection::Timeout) => cuts.by_mark = 0,
                 _ => {}
             }

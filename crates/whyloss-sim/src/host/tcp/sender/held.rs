@@ -76,7 +76,7 @@ impl From<Box<dyn Boxed>> for Held {
 dispatch_controller!(Held { Reno, Any });
 
 impl Held {
-    /// Returns the controller if it is Vegas, whose recovery asks for more than a window.
+    /// Returns the controller if it is Vegas, whose recovery needs more than a window.
     pub(super) fn vegas(&self) -> Option<&Vegas> {
         match self {
             Self::Any(any) => any.as_any().downcast_ref(),

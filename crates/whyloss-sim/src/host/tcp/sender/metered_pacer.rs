@@ -2,7 +2,7 @@
 //!
 //! It remembers each segment of the window as it left, and reports deliveries and losses to the
 //! controller. It holds back segments that the pacing rate does not allow yet. A sender with a
-//! meter never attends to the edge alone, so that other senders need no check.
+//! meter always does more than moving the edge, so other senders need no check.
 //!
 //! A segment counts as lost in a recovery by RFC 6675's IsLost, when it is retransmitted although
 //! neither acknowledged nor lost, or when the retransmission timer expires. With RACK-TLP, it
@@ -279,7 +279,7 @@ impl Sender {
     /// Reports to the controller that everything in flight is lost.
     pub(super) fn meter_timeout(&mut self, now: Time) {
         if let Some(meter) = &mut self.meter {
-            // Also what had been looked at before and was sent again since.
+            // This includes segments that were examined before and retransmitted since.
             meter.settled = self.una;
             meter.lose(now, self.max, &mut self.control);
             meter.retransmissions.clear();

@@ -1,5 +1,5 @@
-//! The tail loss probe (RFC 8985 §7): if nothing has come back for two round trips, one segment
-//! asks what has arrived.
+//! The tail loss probe (RFC 8985 §7): if no acknowledgement arrives for two round trips, one
+//! segment provokes one.
 //!
 //! ```text
 //! PTO       2 · SRTT, + the receiver's delay of acknowledgements if one segment is out; no later than the retransmission
@@ -7,12 +7,12 @@
 //!           repaired or has been sacked (§7.2)
 //! probe     a new segment, or else the last one again; one at a time, and none without a round trip measured since the last
 //!           (§7.3). Then the retransmission timer starts anew
-//! answer    of a probe that sent again what then was the end: a duplicate without SACK, or a D-SACK: nothing was lost. An
-//!           acknowledgement beyond: the probe has repaired a loss, which is a loss like any (§7.4)
+//! answer    to a probe that retransmitted the last segment: a duplicate without SACK, or a D-SACK, shows that nothing
+//!           was lost; an acknowledgement beyond it shows that the probe repaired a loss, which counts as any (§7.4)
 //! ```
 //!
-//! The timer does not run while no probe could leave: by the text it would expire, and put off the
-//! retransmission timer.
+//! The timer does not run while no probe could leave. In the text of the RFC, it would expire then,
+//! and delay the retransmission timer.
 
 use whyloss::{Duration, Time};
 

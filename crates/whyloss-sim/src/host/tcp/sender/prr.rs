@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! begin      delivered = out = 0;  RecoverFS = segments in flight before the acknowledgement that began it
-//! each ack   delivered += what it delivers (nothing changes if that is nothing)
+//! each ack   delivered += segments that it delivers (0: nothing changes)
 //!            inflight > ssthresh   count = ⌈delivered · ssthresh / RecoverFS⌉ − out          proportional
-//!            otherwise             count = max(delivered − out, what it delivers)            conservative bound (CRB)
+//!            otherwise             count = max(delivered − out, segments that it delivers)   conservative bound (CRB)
 //!                                  + 1 if it moves the left edge and reveals no loss         slow start bound (SSRB)
 //!                                  count = min(count, ssthresh − inflight)
-//!            count = 1 if that is 0 and out is 0, so that the first loss is repaired at once
-//!            cwnd  = inflight + count: so much may be in flight until the next one
+//!            count = 1 if count and out are 0, so that the first loss is repaired at once
+//!            cwnd  = inflight + count, the limit of segments in flight until the next acknowledgement
 //! ```
 //!
 //! The unit is the segment, as in Linux; the RFC uses bytes. ssthresh is the controller's window

@@ -317,7 +317,7 @@ impl Rack {
             {
                 return Some(sequence);
             }
-            // It has left again, or arrived after all.
+            // The segment was retransmitted, or arrived after all.
             self.lost.remove_below(sequence + 1);
         }
         None
@@ -403,7 +403,7 @@ mod tests {
         rack.detect(ms(155), &conditions());
         assert_eq!((&rack.found[..], rack.pipe), (&[2, 3][..], 5));
         assert_eq!(rack.reordering_at, Time::MAX);
-        // They leave again in their order, and are then in flight.
+        // The segments are retransmitted in order, and are then in flight.
         for sequence in 0..4 {
             assert_eq!(rack.next_lost(), Some(sequence));
             rack.leave(sequence, ms(155));

@@ -1,5 +1,5 @@
-//! Recovery by time: RACK finds losses, probes uncover lost tails, PRR says what leaves meanwhile
-//! (RFC 8985, RFC 9937).
+//! Recovery by time: RACK finds losses, probes reveal lost tails, and PRR limits departures during
+//! the recovery (RFC 8985, RFC 9937).
 //!
 //! ```text
 //! acknowledgement  arrived segments → `rack.rs` → lost segments; the first of them begins a recovery
@@ -222,7 +222,7 @@ impl Sender {
         };
         by_time.rack.detect(now, &conditions);
         let found = !by_time.rack.found.is_empty();
-        // Lost since the last repair began, and not looked at as it ended.
+        // These losses came after the beginning of the last repair and were not handled at its end.
         let left_over = by_time.rack.lost_end > self.una.max(self.recover);
         let repairs = self.in_recovery || by_time.after_timeout;
         if !repairs && (found || left_over) {
@@ -249,7 +249,7 @@ impl Sender {
             self.nxt_before = self.nxt;
         }
         self.begin_recovery(now, Detection::TimeThreshold);
-        // Which one leaves first, the scoreboard of times knows.
+        // RACK decides which segment leaves first.
         self.retransmit = false;
         let recover_fs = (self.max - self.una + delivered).saturating_sub(sacked);
         if let Some(by_time) = &mut self.by_time {
@@ -262,7 +262,7 @@ impl Sender {
     /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);
-        // The segments from it on that were in flight when it was sent again.
+        // The segments in flight, from the repaired one on, when it was retransmitted.
         let in_flight = self.nxt - repaired;
         let loss = self
             .loss_event(now, Detection::TimeThreshold, in_flight)

@@ -1,5 +1,5 @@
-//! Loss recovery: what a sender does about duplicates, selective acknowledgements and partial
-//! acknowledgements.
+//! Loss recovery: handles duplicates, selective acknowledgements and partial acknowledgements, for
+//! each [`Recovery`] but RACK-TLP.
 //!
 //! ```text
 //! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each further
@@ -29,7 +29,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if ack.next == self.una && self.una == self.max {
-            // Nothing is outstanding: not a duplicate.
+            // Nothing is outstanding, so the acknowledgement is not a duplicate.
             self.on_needless_ack(ack);
             return;
         }
@@ -216,7 +216,7 @@ impl Sender {
         self.first_partial = true;
         self.deflation = 0;
         self.recover = self.max;
-        // Without what limited transmit sent (RFC 5681 §3.2 step 2).
+        // Excludes segments that limited transmit sent (RFC 5681 §3.2 step 2).
         let in_flight = self.nxt_before.saturating_sub(self.una);
         let loss = self.loss_event(now, detection, in_flight);
         let cause = self.classify(&loss, self.una);

@@ -74,13 +74,13 @@ impl Scoreboard {
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
         let (place, below) = &mut self.counted;
         let removed = self.sacked.remove_below(ack.next);
-        // All that lay below the place went, or all that went lay below it.
+        // Either all segments below the place were removed, or all removed segments were below it.
         *below = below.saturating_sub(removed);
         self.count -= removed;
         let mut new = 0;
         for block in ack.sacked() {
             let block = block.start.max(ack.next + 1)..block.end.min(max);
-            // Most blocks repeat what earlier acknowledgements said.
+            // Most blocks repeat those of earlier acknowledgements.
             if self.sacked.holds(&block) {
                 continue;
             }
@@ -270,7 +270,7 @@ mod tests {
             for (start, len) in blocks {
                 let una = una.min(start / 4);
                 board.update(&ack(una, &[start..start + len]), max);
-                // Asked anywhere, from anywhere, with sacked ranges coming and going below.
+                // The count is right at any place, after any other place, and after changes below.
                 for place in [len * 5, start / 2, start + len] {
                     let below = (0..place).filter(|&s| board.sacked.find(s).is_some());
                     let below = below.count() as u64;

@@ -1,18 +1,18 @@
-//! Vegas's recovery (Brakmo & Peterson 1995, section 3.1): losses are found by a fine-grained
-//! timeout besides the third duplicate.
+//! Vegas's recovery (Brakmo & Peterson 1995, section 3.1): finds losses by a fine-grained timeout
+//! in addition to the third duplicate.
 //!
 //! ```text
 //! each duplicate                        una is lost if it left longer ago than the fine-grained timeout, or at the
 //!                                       third: retransmit una; the window is the controller's + the duplicates, and
 //!                                       each further one adds a segment, until new data is acknowledged
 //! first and second new acknowledgement  the next segment is lost if it left longer ago than that: retransmit it, too;
-//! after a retransmission                if it is not, the second is not looked at. The window does not change again
+//! after a retransmission                otherwise the second acknowledgement is not checked. The window stays
 //! ```
 //!
 //! There are no partial acknowledgements: each new one ends a recovery. The controller receives
 //! every loss found at a duplicate, with the segment's last departure and its number of departures.
-//! It cuts the window for segments that left after the last cut. After a timeout duplicates of what
-//! was sent before it are no sign of a loss.
+//! It cuts the window for segments that left after the last cut. After a timeout, duplicates of
+//! earlier segments do not indicate a loss.
 
 use super::Sender;
 use super::scoreboard::DUP_THRESH;
