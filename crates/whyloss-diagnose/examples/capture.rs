@@ -1,4 +1,4 @@
-//! Writes what a node of a simulated network would capture.
+//! Writes the capture that a node of a simulated network would take.
 //!
 //! ```sh
 //! cargo run --release -p whyloss-diagnose --example capture -- docs/captures/uplink.toml phone uplink.pcapng

@@ -16,7 +16,7 @@ use crate::rates::Rates;
 
 /// The largest jump of the numbers that counts as a gap.
 pub(crate) const JUMP: u64 = 1 << 16;
-/// The number of arrivals before which classifiers are not asked, because they have too little
+/// The number of arrivals before which classifiers give no verdict, because they have too little
 /// evidence.
 const SHORT: u64 = 10;
 
@@ -60,8 +60,8 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates a state that makes a loss of each missing number, so that packets of a network's own
-    /// log can be looked up one by one.
+    /// Creates a state that reports each missing number as a separate loss, so that packets of a
+    /// network's own log can be looked up one by one.
     pub(crate) fn singly() -> Self {
         Self {
             missing: Missing::singly(),
@@ -94,7 +94,7 @@ impl Arrivals {
         }
         if let Some((_, delay)) = sent {
             self.one_way.add(now, number, delay);
-            // A gap asks for its neighbours at once.
+            // A gap needs its neighbours only now.
             self.one_way.forget(number);
         }
         let missing = number - next;
@@ -157,7 +157,7 @@ impl Arrivals {
     fn on_late(&mut self, number: u64) -> Place {
         match self.missing.fill(number) {
             Some(true) => self.ledger.counts.reordered += 1,
-            // Asked for, and sent again.
+            // The receiver requested the packet, and it was sent again.
             Some(false) => self.ledger.counts.retransmissions += 1,
             None => {
                 self.ledger.counts.retransmissions += 1;
@@ -221,7 +221,7 @@ mod tests {
             arrive(&mut arrivals, number);
         }
         assert!(arrivals.confirm(13) && !arrivals.confirm(9));
-        // Asked for, and sent again: lost all the same.
+        // The packet was requested and sent again, and still counts as lost.
         assert_eq!(arrive(&mut arrivals, 13), Place::Late);
         assert_eq!(arrive(&mut arrivals, 8), Place::Again);
         arrivals.finish();

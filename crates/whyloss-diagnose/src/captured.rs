@@ -1,4 +1,4 @@
-//! Reads captures packet by packet, in the order of time.
+//! Diagnoses a capture packet by packet, in the order of time.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -199,7 +199,7 @@ impl Followed {
     }
 }
 
-/// A packet that waits for earlier ones.
+/// A packet that is held back until earlier ones have arrived.
 struct Waiting {
     seen: Seen,
     ends: [SocketAddr; 2],

@@ -1,7 +1,7 @@
 //! The library's classifiers, each fed with the events that a capture shows.
 //!
-//! The list omits the oracle and the random classifier, because a capture has no truth to give
-//! them. It also omits the unaware classifier, whose answer is always the same.
+//! The list omits the oracle and the random classifier, because a capture does not contain the
+//! truth. It also omits the unaware classifier, whose verdict is always the same.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::receiver::{self, Arrival, Published, ReceiverClassifier as _};
@@ -14,22 +14,23 @@ const INSIDE: usize = 256;
 
 const REFERENCES: [&str; 3] = ["oracle", "unaware", "random"];
 
-/// Returns the sender classifiers that a diagnosis asks, in the order of the bits of [`Votes`].
+/// Returns the sender classifiers that a diagnosis uses, in the order of the bits of [`Votes`].
 pub fn senders() -> impl Iterator<Item = &'static sender::Entry> {
     sender::REGISTRY
         .iter()
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
-/// Returns the receiver classifiers that a diagnosis asks, in the order of the bits of [`Votes`].
+/// Returns the receiver classifiers that a diagnosis uses, in the order of the bits of [`Votes`].
 pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
     receiver::REGISTRY
         .iter()
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
-/// Returns the names of the columns of their answers: the ids of the sender classifiers, then those
-/// of the receiver classifiers. A receiver id that a sender has too gets the prefix `receiver-`.
+/// Returns the column names of the verdicts of all classifiers: the ids of the sender classifiers,
+/// then those of the receiver classifiers. A receiver id that a sender has too gets the prefix
+/// `receiver-`.
 pub fn columns() -> Vec<String> {
     let column = |entry: &receiver::Entry| {
         let both = senders().any(|sender| sender.id == entry.id);
@@ -53,7 +54,7 @@ pub(crate) struct Senders {
 
 impl Senders {
     pub(crate) fn new() -> Self {
-        // Defaults are in range: a test of the registry sees to it.
+        // Defaults are in range, which a test of the registry checks.
         let built = senders().filter_map(|entry| entry.build(&[]).ok());
         Self {
             all: built.collect(),

@@ -210,7 +210,7 @@ impl Delays {
         self.least
     }
 
-    /// Returns whether at least 99.5 % of delays are 0, as with a clock that stands still.
+    /// Returns whether at least 99.5 % of delays are 0, as with a stopped clock.
     pub(crate) fn stand_still(&self) -> bool {
         self.histogram.quantile(0.995) == Some(0)
     }
@@ -260,8 +260,8 @@ type Known = (u64, u32, u64);
 pub(crate) struct Neighbours {
     /// The transmissions before the missing ones, the latest first.
     before: [Option<Known>; BEFORE],
-    /// The first transmission from the order asked for on, and the first after it. They differ if
-    /// the transmission itself is known.
+    /// The first transmission at or after the requested order, and the first after that order. They
+    /// differ if the transmission itself is known.
     next: Option<Known>,
     after: Option<Known>,
     range: Option<(u32, u32)>,
@@ -272,7 +272,7 @@ impl Neighbours {
     pub(crate) fn around(&self, order: u64) -> Around {
         let near = |&(other, ..): &Known| other.abs_diff(order) <= NEAR;
         let before = self.before.iter().flatten().filter(|known| near(known));
-        // The packet that shows a gap may have the order that is asked for.
+        // The packet that reveals a gap may have the requested order.
         let last = self.before[0].filter(near);
         let two = last.zip(self.next.filter(near));
         let spacing =

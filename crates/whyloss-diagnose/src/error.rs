@@ -1,4 +1,4 @@
-//! Errors of inputs.
+//! The errors of inputs that cannot be diagnosed.
 
 use std::io;
 use std::path::PathBuf;

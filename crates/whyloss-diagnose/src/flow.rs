@@ -1,4 +1,4 @@
-//! A flow and its losses: the unit of a diagnosis.
+//! A flow with its losses, counts and path: the unit of a diagnosis.
 
 use std::net::SocketAddr;
 
@@ -106,7 +106,7 @@ impl Flow {
     pub(crate) fn of_connection(mut connection: Connection) -> impl Iterator<Item = Self> {
         [0, 1].into_iter().filter_map(move |side| {
             let half = connection.halves[side].take()?;
-            // A handshake alone is no flow of data.
+            // A handshake alone is not a flow of data.
             (half.ledger.counts.data_bytes > 2).then(|| Self::of_half(&connection, side, *half))
         })
     }
@@ -169,7 +169,7 @@ impl Flow {
         flow
     }
 
-    /// Returns the reasons why the answer is not better, one sentence each.
+    /// Returns the limits of the data that reduce the quality of the diagnosis, one sentence each.
     fn limits(&self, half: &Half) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -316,7 +316,7 @@ pub(crate) fn packets(many: u64) -> String {
     format!("{many} packet{}", if many == 1 { "" } else { "s" })
 }
 
-/// Gives each loss of a direction its combined verdict, and returns the features.
+/// Sets the combined verdict of each loss of a direction, and returns the features.
 fn judge(
     ledger: &mut Ledger,
     (beyond, one_way): (&Delays, &Delays),

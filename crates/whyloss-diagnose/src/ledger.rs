@@ -1,4 +1,4 @@
-//! The losses of one direction, and the events that only look like losses.
+//! Keeps the losses of one direction, and the counts of events that only look like losses.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -39,7 +39,7 @@ struct Beyond {
 }
 
 impl Beyond {
-    /// Enters the losses since the last call.
+    /// Adds the losses since the last call to the index.
     fn learn(&mut self, losses: &[Loss]) {
         for (index, loss) in losses.iter().enumerate().skip(self.seen) {
             if loss.side == Side::Beyond && loss.packets > 0 {
@@ -87,8 +87,8 @@ impl Ledger {
         }
     }
 
-    /// Keeps a loss that stands for several packets. If it continues the last loss of the same gap,
-    /// extends the last loss.
+    /// Keeps a loss that represents several packets. If it continues the last loss of the same gap,
+    /// extends that loss.
     pub(crate) fn keep_on(&mut self, loss: Loss) {
         if let Some(last) = self.losses.last_mut()
             && last.packets > 1
@@ -195,7 +195,7 @@ mod tests {
     fn a_duplicate_takes_the_latest_loss_of_its_bytes_back() {
         let mut ledger = Ledger::default();
         for order in 0..100 {
-            // Every piece is lost twice.
+            // Each piece is lost twice.
             ledger.keep(loss(order % 50 * 1000, order));
         }
         ledger.on_duplicate(10_000, 11_000, 0);

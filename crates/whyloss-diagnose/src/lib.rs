@@ -1,4 +1,5 @@
-//! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
+//! Finds the causes of packet losses in captures and logs, and fits channels to recordings
+//! ([`fit`]).
 //!
 //! [`diagnose`] reads a capture once, follows its connections, and finds the lost packets of each
 //! with their causes.
@@ -21,7 +22,7 @@
 //! let diagnosis = diagnose(Box::new(std::io::Cursor::new(log)), Options::default())?;
 //! let text = report::text::render(&diagnosis, None);
 //! assert!(text.contains("flow 1: 1 packet of 10 lost. "), "{text}");
-//! // One loss is too few to say what the path suffers from, and that is said, too.
+//! // One loss is too few for shares of causes, and the report says so.
 //! assert!(text.contains("cannot tell       shares of causes with any certainty"), "{text}");
 //! # Ok::<(), whyloss_diagnose::Error>(())
 //! ```
@@ -270,7 +271,7 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
 const DROPPED: &str = "more flows are not kept, those with the fewest losses";
 const FORGOTTEN: &str = "flows, those with the fewest losses, were dropped";
 
-/// Returns the notes on parts that memory was too short for.
+/// Returns a note for each part that the memory limit cut short.
 fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<String> {
     let budget = memory::name(options.memory);
     let said = notes(many).into_iter();
@@ -321,7 +322,7 @@ impl Kept {
         }
         let most = self.memory.kept_limit();
         if self.bytes > most && self.memory.is_short() {
-            // A few more than must be, so that this is seldom.
+            // Drops a few more flows than necessary, so that this is rare.
             self.forgotten += self.truncate(|_, bytes| bytes > most - most / 8);
         }
     }

@@ -1,4 +1,4 @@
-//! Losses, and events that only look like losses.
+//! Describes losses with their evidence and verdicts, and counts events that only look like losses.
 
 use whyloss::Cause;
 use whyloss::event::Detection;
@@ -114,23 +114,23 @@ pub struct Event {
     pub time: u64,
     /// The way in which the sender found the loss; `None` for a gap before the point of capture.
     pub detection: Option<Detection>,
-    /// The answers of the classifiers.
+    /// The verdicts of the classifiers.
     pub votes: Votes,
 }
 
-/// The answers of classifiers, as bit masks. Bit i belongs to classifier number i, from 0, of
+/// The verdicts of classifiers, as bit masks. Bit i belongs to classifier number i, from 0, of
 /// [`senders`](crate::classifiers::senders), or of [`receivers`](crate::classifiers::receivers) for
 /// a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Votes {
-    /// A bit for each classifier that answered.
+    /// A bit for each classifier that gave a verdict.
     pub asked: u32,
-    /// A bit for each classifier that answered wireless.
+    /// A bit for each classifier whose verdict is wireless.
     pub wireless: u32,
 }
 
 impl Votes {
-    /// Records that classifier number `index` answered `cause`.
+    /// Records `cause` as the verdict of classifier number `index`.
     pub(crate) fn add(&mut self, index: usize, cause: Cause) {
         self.asked |= 1 << index;
         if cause == Cause::Wireless {
@@ -138,7 +138,7 @@ impl Votes {
         }
     }
 
-    /// Returns the answer of classifier number `index`; `None` if the classifier gave none.
+    /// Returns the verdict of classifier number `index`; `None` if the classifier gave none.
     pub fn of(self, index: usize) -> Option<Cause> {
         let bit = 1 << index;
         (self.asked & bit != 0).then_some(Cause::wireless_if(self.wireless & bit != 0))

@@ -1,7 +1,7 @@
 //! Keeps the missing sequence numbers: one entry per gap, however long.
 //!
-//! Only numbers near an arrived packet have delays next to them ([`NEAR`]), so each becomes a loss
-//! of its own. The numbers between become one loss that stands for all of them.
+//! Only numbers near an arrived packet have delays next to them ([`NEAR`]), so each of them becomes
+//! a separate loss. The other numbers of the gap become one loss.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -39,9 +39,9 @@ struct Piece {
 pub(crate) struct Missing {
     pieces: VecDeque<Piece>,
     numbers: u64,
-    /// The numbers that the receiver asked for. They were lost, even if they come later.
+    /// The numbers that the receiver requested. They were lost, even if they arrive later.
     asked: BTreeSet<u64>,
-    /// Whether each number becomes a loss of its own.
+    /// Whether each number becomes a separate loss.
     singly: bool,
 }
 
@@ -109,7 +109,7 @@ impl Missing {
         Some(true)
     }
 
-    /// Records that the receiver asks for a number. Returns whether it is missing here, too.
+    /// Records that the receiver requests a number. Returns whether it is missing here, too.
     pub(crate) fn ask(&mut self, number: u64) -> bool {
         let missing = self.place(number).is_some();
         if missing {

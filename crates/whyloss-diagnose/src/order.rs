@@ -1,4 +1,4 @@
-//! Sorts packets by time.
+//! Sorts packets by time, and holds back only as many as necessary.
 //!
 //! Captures of several queues or interfaces arrive in bunches, and an emulator writes a packet when
 //! its fate is known. The sorter learns from the capture how far packets are out of order; in an
@@ -102,7 +102,8 @@ impl<T> Order<T> {
 
     /// Adds a packet of `bytes` bytes, which waits.
     pub(crate) fn push(&mut self, time: u64, bytes: usize, item: T) {
-        // Behind those of the same time; one whose clock was set back stays behind all.
+        // The packet goes after those of the same time. After a clock was set back, it goes after
+        // all.
         if self.waiting.is_empty() {
             self.end = 0;
         } else if self.end > time.saturating_add(FARTHEST) {
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
     }
 
-    /// Any times: the order equals that of a list that is searched from its end.
+    /// For any times, the order equals that of a list that is searched from its end.
     #[test]
     fn any_times_come_out_as_from_a_list() {
         let mut state = 7_u64;

@@ -5,7 +5,7 @@ use whyloss::Cause;
 use crate::delay::{Delays, Histogram};
 use crate::loss::{Evidence, Loss, Side};
 
-/// The quantile of delivery rates that stands for the path's rate between losses.
+/// The quantile of delivery rates that represents the rate of the path between losses.
 const FULL: f64 = 0.9;
 /// Minimum number of delays for which queueing delays are reported.
 const DELAYS: u64 = 10;
@@ -120,7 +120,7 @@ impl Portrait {
                     5..=8 => 3,
                     _ => 4,
                 };
-                // The numbers of a gap count one by one, also those that stand as one loss.
+                // The numbers of a gap count one by one, even if they form one loss.
                 portrait.runs[class] += match loss.evidence {
                     Evidence::Number => packets,
                     _ => 1,

@@ -1,4 +1,4 @@
-//! How fast data arrives, over windows of a round trip.
+//! Measures the delivery rate of data over windows of a round trip.
 
 use crate::delay::Histogram;
 use crate::track::Track;

@@ -5,7 +5,7 @@ use whyloss::{Duration, Time};
 
 /// The epoch of the sender's time, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
-/// The assumed first relative delay, µs.
+/// The assumed first relative delay, in µs.
 pub(crate) const FIRST: i64 = 50_000;
 
 /// The stamps of a sender.

@@ -1,4 +1,4 @@
-//! Steps of work on structures that grow with the input, counted in tests: twice the input must
+//! Counts steps of work on structures that grow with the input, in tests only. Twice the input must
 //! take about twice the steps.
 
 #[cfg(test)]

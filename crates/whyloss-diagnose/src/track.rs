@@ -63,7 +63,7 @@ pub struct Point {
 impl Track {
     /// Records the value at `now` ns.
     pub(crate) fn add(&mut self, now: u64, value: u32) {
-        // Most often it is the span of the value before, which saves a division.
+        // Most values fall in the span of the previous one, which avoids a division.
         if let Some(span) = self.spans.get_mut(self.last.0)
             && now.wrapping_sub(self.last.1) < self.width
         {
@@ -98,7 +98,7 @@ impl Track {
         self.spans.truncate(half);
     }
 
-    /// Returns the spans that have values, in the order of time.
+    /// Returns a point for each span that has values, in the order of time.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         let known = self
             .spans

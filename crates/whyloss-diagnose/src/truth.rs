@@ -1,8 +1,8 @@
 //! Compares the losses that a diagnosis found with those in a network's own log.
 //!
-//! A network that keeps a log (`whyloss link --log`) knows the fate of each packet, and the cause
-//! of each loss. [`Truth`] takes that log packet by packet. [`Diagnosis::compare`] finds the packet
-//! of each loss by addresses, sequence number and time, and counts.
+//! The log of a network (`whyloss link --log`) has the fate of each packet and the cause of each
+//! loss. [`Truth`] reads this log packet by packet. [`Diagnosis::compare`] finds the packet of each
+//! loss by addresses, sequence number and time, and counts matches.
 //!
 //! The clocks need not agree. Sequence numbers that were lost once and found once give the median
 //! offset between them. If a number was lost several times, each loss found takes the packet that
@@ -207,7 +207,7 @@ impl Score {
         self.ask(flow, loss, truth);
     }
 
-    /// Counts the classifiers' answers on a flow whose causes are known.
+    /// Counts the classifiers' verdicts on a flow whose causes are known.
     pub(crate) fn hear(&mut self, flow: &Flow) {
         if self.classifiers.is_empty() {
             self.classifiers = Self::new().classifiers;
@@ -265,7 +265,7 @@ impl Flow {
             .iter()
             .map(|loss| candidates(self.first_sequence, loss, lost))
             .collect();
-        // Gaps show later than what passes: the two sides have clocks of their own, so to speak.
+        // Gaps show later than packets that pass, so each side has a separate offset.
         let clocks = [Side::Before, Side::Beyond].map(|side| {
             let mine = self.losses.iter().zip(&pairs);
             let mine = mine.filter(|(loss, pair)| loss.side == side && pair.len() == 1);
@@ -296,12 +296,12 @@ impl Flow {
             }
             taken[index] += 1;
             lost[other].found = true;
-            // Of a piece of several packets: a queue that lost one of them is what matters.
+            // If a piece has several packets, a loss in a queue takes precedence.
             if loss.truth != Some(Fate::Lost(Cause::Congestion)) {
                 loss.truth = Some(lost[other].fate);
             }
         }
-        // With nothing to set the clocks by, all that the network lost counts.
+        // Without a clock offset, all losses of the network count.
         let within = |lost: &&Lost| {
             clocks[1].or(clocks[0]).is_none_or(|clock| {
                 let time = i128::from(lost.time) + clock;

@@ -1,4 +1,4 @@
-//! Where a capture was taken, by the shortest round trips on both sides of it.
+//! Determines the place where a capture was taken, from the shortest round trips on both sides.
 //!
 //! ```text
 //! beyond   from data to its acknowledgement, before   from an acknowledgement to the data that echoes it; both the smallest
@@ -7,7 +7,8 @@
 
 /// The share of the round trip below which the capture was taken at that end.
 const SHARE: f64 = 0.1;
-/// The round trip in ns below which the ends share a machine or rack, and shares say little.
+/// The round trip in ns below which the ends share a machine or rack, so that shares are
+/// unreliable.
 const SHORTEST: u64 = 100_000;
 
 /// The place where a capture was taken.

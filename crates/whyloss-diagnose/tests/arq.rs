@@ -1,4 +1,5 @@
-//! Simulated links with retransmission come back, and links without it show none.
+//! Checks that simulated links with retransmission are recognised with their parameters, and that
+//! links without it show none.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_diagnose::fit::arq::fit;
@@ -9,7 +10,7 @@ use whyloss_link::{
 
 const SIZE: u32 = 1_000;
 
-/// So many packets over a link, at times that are exponential about `spacing`, s.
+/// Records `packets` packets over a link, at exponential intervals with mean `spacing` s.
 fn record(spec: &LinkSpec, seed: u64, packets: u32, spacing: f64) -> Delays {
     let streams = Streams::new(seed);
     let mut link = EventLink::new(spec, streams, 0);
@@ -111,8 +112,8 @@ fn transmission(spec: &LinkSpec) -> f64 {
     f64::from(SIZE) * 8.0 / spec.rate.as_bps() as f64
 }
 
-/// Of so many links with retransmission, at least nine in ten are recognised, and at least nine in
-/// ten of their intervals hold the loss of a try, the retry time and the limit on tries.
+/// At least nine in ten of `draws` links with retransmission are recognised. At least nine in ten
+/// of their intervals contain the loss of a try, the retry time and the limit on tries.
 fn come_back(draws: u64) {
     let (mut recognised, mut held, mut order) = (0, [0; 3], [0; 2]);
     for seed in 0..draws {
@@ -151,7 +152,7 @@ fn come_back(draws: u64) {
     assert!(order[0] * 10 <= order[1]);
 }
 
-/// Of so many links without retransmission, at least nine in ten show none.
+/// At least nine in ten of `draws` links without retransmission show none.
 fn show_none(draws: u64) {
     let shown = |seed: &u64| {
         let (spec, delays) = drawn("plain", plain, *seed);

@@ -1,5 +1,5 @@
-//! Simulated channels come back: their parameters within the intervals, and their model as the one
-//! that is chosen.
+//! Checks that fits of simulated channels contain the true parameters in their intervals, and
+//! choose the true model.
 
 use whyloss::{Duration, Time};
 use whyloss_diagnose::fit::{Model, TooLittle, enough, fit, fit_one};
@@ -7,14 +7,14 @@ use whyloss_link::channel::{BurstRenewal, GilbertElliott, Harm, TimedGilbertElli
 use whyloss_link::{ChannelSpec, Random, Streams};
 use whyloss_sim::recording::{Recording, Trial};
 
-/// So many packets of a channel, at times that are exponential about 10 ms.
+/// Records `packets` packets of a channel, at exponential intervals with a mean of 10 ms.
 fn record(spec: &ChannelSpec, seed: u64, packets: usize) -> Recording {
     let streams = Streams::new(seed);
     let mut channel = spec.build(streams.stream("channel", 0));
     let mut steps: Random = streams.stream("steps", 0);
     let mut trial = Trial::default();
     let mut at = Time::ZERO;
-    // Past the good state in which a chain begins.
+    // Skips the beginning, because a chain begins in the good state.
     for packet in 0..packets + 1_000 {
         at += Duration::from_secs_f64(steps.exponential(0.01));
         let lost = channel.harms(at, 1_000) == Harm::Lost;

@@ -10,11 +10,12 @@ use crate::{Found, QUIC};
 const N: usize = 32;
 /// Keeps weights of features that hardly vary small.
 const RIDGE: f64 = 1.0;
-/// A network weighs no more than so many losses: those with very many would be all that counts.
+/// The largest weight of a network, in losses; otherwise networks with very many losses would
+/// decide alone.
 const PER_NETWORK: f64 = 300.0;
 
-/// Weights of one side, and the odds that a loss is by congestion, before it is looked at, where
-/// they were found.
+/// The weights of one side, and the prior odds of congestion on the networks that they were fitted
+/// on.
 #[derive(Clone, Copy)]
 pub(crate) struct Fit {
     weights: [f64; N],
@@ -106,7 +107,7 @@ fn constant(name: &str, fit: &Fit) {
     println!("];");
 }
 
-/// Gives each loss the verdict that these weights would.
+/// Sets the verdict of each loss by these weights.
 pub(crate) fn judge(found: &mut [Found], [beyond, before]: [Fit; 2]) {
     for one in found {
         let fit = if one.side == Side::Beyond {

@@ -1,15 +1,14 @@
-//! Judges the diagnosis on captures of simulated networks, where the truth is known.
+//! Scores the diagnosis on captures of simulated networks, whose true causes are known.
 //!
 //! ```sh
 //! cargo run --release -p whyloss-diagnose --example evaluate            # the table of docs/evidence/diagnosis.md
 //! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # finds the weights of the combined verdict
 //! ```
 //!
-//! Networks 0, 2, 4, … are those that weights are found on, 1, 3, 5, … those that the table judges
-//! by; `--networks N` takes the first N of both together. `--radio` replaces every noisy channel by
-//! one that is bad for a while, now and then; weights are found on both kinds, and on captures
-//! alone: no log of QUIC has a say. `--fit` prints the weights, and then the tables of both kinds
-//! as they would be with them.
+//! Networks 0, 2, 4, … serve to find weights, and 1, 3, 5, … to score them; `--networks N` takes
+//! the first N of both together. `--radio` replaces every noisy channel by one that is bad for
+//! stretches of time. Weights are found on both kinds, from captures alone, not from logs of QUIC.
+//! `--fit` prints the weights, and then the tables of both kinds with these weights.
 
 mod fit;
 mod networks;
@@ -36,7 +35,7 @@ use truth::Truth;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Where captures are taken.
+/// The places at which captures are taken.
 pub(crate) const PLACES: [(&str, &str); 4] = [
     ("s", "at the sender"),
     ("r1", "before the bottleneck"),
@@ -69,8 +68,8 @@ pub(crate) struct Score {
     /// Original transmissions that never arrived, and how many of them were found; before and
     /// beyond the capture.
     pub(crate) originals: [[u64; 2]; 2],
-    /// Of those before the capture, the ones that left no hole in it: nothing sent later came
-    /// before their repair.
+    /// The originals lost before the capture that left no gap in it: no later packet passed before
+    /// their repair.
     pub(crate) traceless: u64,
     /// Retransmissions that never arrived beyond the capture, and how many were found.
     pub(crate) again: [u64; 2],
@@ -277,7 +276,7 @@ fn score(
         .keys()
         .filter(|&&segment| !passed.shows_hole(segment));
     score.traceless = traceless.count() as u64;
-    // Lost ones that were not repaired are true all the same.
+    // Losses that were not repaired still count as true.
     let mut open = HashMap::new();
     for drop in &truth.drops {
         if let Some(at) = truth.passed.get(&(node, drop.sequence, drop.sent)) {

@@ -12,7 +12,7 @@
 
 use whyloss_link::{Random, Streams};
 
-/// A network, and what the table calls it.
+/// A network, and its identity in the table.
 pub(crate) struct Network {
     /// Whether its channel is bad for stretches of time, and its number.
     pub(crate) id: (bool, u64),
@@ -22,7 +22,7 @@ pub(crate) struct Network {
 
 const CONTROLLERS: [&str; 3] = ["reno", "cubic", "bbr"];
 
-/// Network number `index`; the same for ever. With `radio`, what its channel loses comes in
+/// Returns network number `index`, which never changes. With `radio`, its channel loses packets in
 /// stretches of time.
 pub(crate) fn draw(index: u64, radio: bool) -> Network {
     let mut random = Streams::new(0x_d1a6).stream("network", index);
@@ -44,7 +44,7 @@ pub(crate) fn draw(index: u64, radio: bool) -> Network {
         format!("{{ packets = {buffer} }}")
     };
     let channel = in_stretches(channel(&mut random), radio.then_some(index));
-    // Which link is noisy: most often the last.
+    // The index of the noisy link, most often the last.
     let noisy = [0, 1, 2, 2, 2][random.below(5) as usize];
     let channels: Vec<&str> = (0..3)
         .map(|link| {

@@ -1,5 +1,5 @@
-//! The log of a QUIC endpoint for the judged flow: each transmission under its own number, the
-//! peer's acknowledgements, and the packets then taken for lost (RFC 9002's packet threshold).
+//! Writes the log of a QUIC endpoint for the judged flow: each transmission under its own number,
+//! the peer's acknowledgements, and the packets declared lost (by RFC 9002's packet threshold).
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -97,7 +97,7 @@ impl Qlog {
                              \"packet_number\":{number}}}}}}}"
                         );
                     }
-                    // Numbers far behind are not asked for again.
+                    // Numbers far behind are no longer needed.
                     while acked.len() > 4096 {
                         acked.pop_first();
                     }

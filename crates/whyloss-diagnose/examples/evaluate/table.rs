@@ -1,4 +1,4 @@
-//! The table of `docs/evidence/diagnosis.md`.
+//! Prints the table of `docs/evidence/diagnosis.md`.
 
 use whyloss::Cause;
 use whyloss_diagnose::classifiers::{receivers, senders};
@@ -115,7 +115,7 @@ fn vantages(scores: &[Score]) {
     println!();
 }
 
-/// Losses of each cause, and how many of them were called the other.
+/// The number of losses of each cause, and of those called the other cause.
 #[derive(Default)]
 struct Matrix {
     congestion: [u64; 2],
@@ -215,7 +215,8 @@ fn quic(found: &[Found]) {
     println!();
 }
 
-/// Whose confidence is looked at: of TCP beyond and before the point of capture, and of QUIC.
+/// The kinds of losses whose confidence is checked: TCP beyond and before the point of capture, and
+/// QUIC.
 const KINDS: [&str; 3] = ["beyond", "before", "QUIC"];
 
 fn kind(one: &Found) -> usize {
@@ -226,8 +227,7 @@ fn kind(one: &Found) -> usize {
     }
 }
 
-/// Returns how many of some verdicts there are, how many of them are right, and how sure they are
-/// on average.
+/// Returns the number of verdicts, the share of right ones, and the mean confidence.
 fn right<'a>(found: impl Iterator<Item = &'a Found>) -> String {
     let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
     for one in found {

@@ -1,4 +1,4 @@
-//! The fate of every packet of the judged flow, as the network knows it.
+//! Records the true fate of every packet of the judged flow.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use whyloss_sim::{Event, Scenario, Watch};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Drop {
     pub(crate) sequence: u64,
-    /// When it left its source.
+    /// The departure time from the source.
     pub(crate) sent: Time,
     pub(crate) retransmission: bool,
     pub(crate) cause: Cause,
@@ -42,7 +42,7 @@ impl Truth {
 
 /// Packets that passed a node.
 pub(crate) struct Passed {
-    /// When each transmission did, its segment, and the largest segment up to then.
+    /// The time of each transmission, its segment, and the largest segment up to then.
     in_order: Vec<(Time, u64, u64)>,
 }
 
@@ -65,8 +65,8 @@ impl Truth {
 }
 
 impl Passed {
-    /// Returns whether a later segment passed before the first copy of this one did: only then is
-    /// there a hole to see.
+    /// Returns whether a later segment passed before the first copy of this one, which makes a gap
+    /// visible.
     pub(crate) fn shows_hole(&self, segment: u64) -> bool {
         let first = self.in_order.iter().find(|passed| passed.1 == segment);
         first.is_none_or(|&(_, _, largest)| largest > segment)

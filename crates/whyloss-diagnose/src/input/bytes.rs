@@ -1,4 +1,4 @@
-//! The bytes of a capture that were read and not yet parsed.
+//! Buffers the bytes of a capture that were read and not yet parsed.
 
 use std::io::{self, Read};
 

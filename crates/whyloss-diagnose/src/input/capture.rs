@@ -1,8 +1,8 @@
-//! pcap and pcapng as a stream of frames.
+//! Reads pcap and pcapng as a stream of frames.
 //!
-//! A frame that cannot be read ends a pcap (nothing says where the next one begins) and is passed
-//! over in a pcapng (blocks have lengths). If a capture ends early, the packets before its end are
-//! a partial result.
+//! An unreadable frame ends a pcap, because the beginning of the next one is unknown. A pcapng
+//! skips the frame, because blocks have lengths. If a capture ends early, the packets before its
+//! end are a partial result.
 
 use std::io::Read;
 use std::time::Duration;
@@ -78,7 +78,7 @@ struct Interface {
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>) -> Self {
-        // 9 for 10⁻⁹ s; from 128 on it is a power of two.
+        // The value 9 means 10⁻⁹ s; values from 128 on are powers of two.
         let resolution = u32::from(block.ts_resolution().to_u8());
         let tick = 9_u32.checked_sub(resolution).map(|zeros| 10_u64.pow(zeros));
         Self {
@@ -130,7 +130,7 @@ impl<R: Read> Capture<R> {
             parser,
             interfaces: Vec::new(),
             descriptions: 0,
-            // Its opening has read the first.
+            // Opening the file has read the first block.
             blocks: 1,
         };
         Ok(Self::new(bytes, Format::PcapNg(Box::new(section))))
@@ -212,7 +212,7 @@ impl<R: Read> Capture<R> {
                     }
                     Ok(Block::SimplePacket(_) | Block::Packet(_)) => self.untimed += 1,
                     Ok(_) => {}
-                    // Its length is known, its content is not what it should be.
+                    // The length of the block is known, but its content is invalid.
                     Err(_) => self.damaged += 1,
                 },
             }
@@ -255,7 +255,7 @@ fn plain<'a>(
     if word(0) != ENHANCED_PACKET_BLOCK || block != without_options || captured > length {
         return None;
     }
-    // Its end repeats its length.
+    // The end of a block repeats its length.
     if bytes.get(block - 4..block)? != &head[4..8] {
         return None;
     }
@@ -336,7 +336,7 @@ fn frame<'a>(bytes: &'a [u8], header: &PcapHeader) -> Option<(Frame<'a>, usize)>
     Some((frame, 16 + bytes.len()))
 }
 
-/// Tells that an input ends within a packet.
+/// Returns the error of an input that ends within a packet.
 fn within_packet() -> Stop {
     Stop(format!(
         "it ends within a packet, or has one of more than {BUFFER} bytes"

@@ -1,8 +1,8 @@
-//! Logs in JSON, record by record: one document, records on lines of their own, or JSON text
-//! sequences (RFC 7464).
+//! Reads logs in JSON record by record: one document, one record per line, or JSON text sequences
+//! (RFC 7464).
 //!
-//! The reader never holds a whole document: it hands on each event as it reads it. No record may be
-//! longer than [`LONGEST`].
+//! The reader never holds a whole document: it passes on each event as soon as it is read. No
+//! record may be longer than [`LONGEST`].
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Cursor, Read};

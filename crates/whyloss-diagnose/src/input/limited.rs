@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// The longest record in bytes: a line of JSON, an event of a document, a row of a table.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// Stops reading if no record has ended for too long.
+/// Stops reading if a record is too long.
 pub(crate) struct Limited<R> {
     reader: R,
     left: Left,

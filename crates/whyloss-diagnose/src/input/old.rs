@@ -1,7 +1,7 @@
 //! Reads pcap files from before 1998. Up to version 2.2 the two lengths of a packet are swapped,
 //! and 2.3 was written both ways.
 //!
-//! [`Old`] puts them into today's order, so that the reader behind it need not know (libpcap's
+//! [`Old`] puts them into today's order, so that the reader needs only one format (libpcap's
 //! `sf-pcap.c` does the same).
 
 use std::io::{self, Read};
@@ -105,7 +105,7 @@ impl<R: Read> Old<R> {
 
 impl<R: Read> Read for Old<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Files of today's programs need no help.
+        // Files of current programs need no correction.
         if self.lengths == Some(Lengths::Today) && self.taken == self.filled {
             return self.reader.read(buffer);
         }

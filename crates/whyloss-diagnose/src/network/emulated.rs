@@ -1,9 +1,10 @@
-//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`,
+//! Reads the log of an emulated link: a record for each packet at each link (`whyloss link --log`,
 //! `docs/guides/emulator.md`).
 //!
 //! A packet that crosses several links has a record at each. It departs when it reaches the first
 //! link, and arrives when it leaves the last one. TCP packets of at most [`BARE`] bytes are bare
-//! acknowledgements: they belong to no flow of data, but give the shortest time of the way back.
+//! acknowledgements. They belong to no flow of data, but show the shortest delay of the return
+//! path.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -95,7 +96,7 @@ impl Line {
             Word::Overflow | Word::Aqm => Fate::Lost(Cause::Congestion),
             // UDP-Lite delivers packets with damage beyond its coverage.
             Word::Damaged if self.protocol == UDP_LITE => Fate::Arrived,
-            // TCP's checksum and UDP's cover everything: a damaged packet is dropped.
+            // The checksums of TCP and UDP cover everything, so a damaged packet is dropped.
             Word::Channel | Word::Damaged => Fate::Lost(Cause::Wireless),
             Word::Fault => Fate::Fault,
             Word::Delivered | Word::Unfinished => Fate::Arrived,
@@ -165,7 +166,8 @@ struct Packets {
     first_sequence: Option<u32>,
     /// The latest offset, from which later sequence numbers are extended.
     offset: u64,
-    /// The bare acknowledgements that arrived: departure, arrival, and number of links crossed.
+    /// The bare acknowledgements that arrived: departure and arrival in ns, and number of links
+    /// crossed.
     bare: HashMap<u64, (u64, u64, u32)>,
 }
 
@@ -334,7 +336,7 @@ impl Packets {
 
     fn on_bare(&mut self, line: &Line, outcome: Outcome) {
         let Outcome::Arrived(at) = outcome else {
-            // Wherever it was lost, its way was not whole.
+            // The packet was lost at some link, so its delay is incomplete.
             self.bare.remove(&line.packet);
             return;
         };

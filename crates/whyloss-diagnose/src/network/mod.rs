@@ -214,7 +214,7 @@ impl Network {
                 side: Side::Before,
                 retransmission: again,
                 evidence: Evidence::Log,
-                // A gap with no packet behind it reached no classifier.
+                // A gap at the end, without a later packet, reached no classifier.
                 event: gap.and_then(|gap| gap.event),
                 order: number,
                 around: gap.map_or_else(|| arrivals.one_way.around(number), |gap| gap.around),
@@ -297,7 +297,7 @@ fn replay(sent: &[Transmission]) -> Arrivals {
         .collect();
     order.sort_unstable();
     let mut arrivals = Arrivals::singly();
-    // So that a gap before the first arrival is one.
+    // A gap before the first arrival counts as a gap.
     arrivals.expect(0);
     for (at, number) in order {
         let one = &sent[number as usize];

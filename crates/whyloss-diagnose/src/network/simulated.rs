@@ -69,7 +69,7 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
             } else {
                 transmission(row, rows - before, &mut network, &mut flows)
             };
-            // A packet without room here is not an error.
+            // A packet beyond the memory limit is not a malformed row.
             wrong += u64::from(known.is_none() && network.room.full.is_none());
         })?;
         if wrong - wrong_before == rows - before && rows > before {

@@ -1,4 +1,4 @@
-//! Tables, row by row: CSV with a header, and Parquet (feature `parquet`).
+//! Reads tables row by row: CSV with a header, and Parquet (feature `parquet`).
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -66,7 +66,8 @@ fn ip(
 ) -> io::Result<()> {
     match ends {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            // One that is longer than IP can say was put together by offloads, whose length is 0.
+            // A packet longer than the field of IP was merged by offloading, and its length field
+            // is 0.
             let length = u16::try_from(above.saturating_add(20)).unwrap_or(0);
             let mut header = Ipv4Header {
                 total_len: length,

@@ -1,8 +1,8 @@
 //! Measures segments that come in IP fragments, without reassembling them.
 //!
-//! The first fragment has everything but the segment's length. So the segment of the first fragment
-//! waits here, with the number of bytes that have arrived. Once all are there, it gets the full
-//! length.
+//! The first fragment contains everything except the length of the segment. Its segment therefore
+//! waits, with the number of bytes that have arrived. Once all fragments have arrived, the segment
+//! gets its full length.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

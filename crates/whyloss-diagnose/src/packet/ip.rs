@@ -1,4 +1,4 @@
-//! IPv4 and IPv6 with extension headers, fragments and tunnels, down to TCP and UDP.
+//! Parses IPv4 and IPv6 with extension headers, fragments and tunnels, down to TCP and UDP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -20,8 +20,7 @@ pub(super) fn transport<'a>(
         etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
         etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
     })?;
-    // The lengths of offloaded packets are filled in behind the point of capture: then the frame's
-    // counts.
+    // Offloading sets the length after the point of capture. The length of the frame then applies.
     let (length, ip_id) = match &slice {
         LaxIpSlice::Ipv4(ip) => {
             let header = ip.header();
@@ -64,8 +63,8 @@ pub(super) fn transport<'a>(
                 let first = (segment, head, packet.source, packet.destination, ip_id);
                 fragments.first(key, fragment, first)
             }
-            // The first fragment of a datagram stands for it, and a tunnelled packet has its own
-            // length.
+            // The first fragment of a datagram represents the datagram, and a tunnelled packet has
+            // a separate length.
             _ => return Ok(packet),
         }
     } else if protocol == ip_number::TCP {

@@ -1,4 +1,4 @@
-//! Link layers: where IP begins in a frame.
+//! Parses link layers: finds the beginning of IP in a frame.
 //!
 //! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop,
 //! raw IP. The numbers are link types of <https://www.tcpdump.org/linktypes.html> and ether types
@@ -28,7 +28,7 @@ const TAGS: usize = 16;
 pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     match link {
         ETHERNET => ether(bytes, 12),
-        // Frame control and two addresses; then LLC with SNAP, as behind a length of 802.3.
+        // Frame control and two addresses; then LLC with SNAP, as after a length of 802.3.
         FDDI => ether_type(0, bytes.get(13..).ok_or(Pass::Short)?),
         LINUX_SLL => ether(bytes, 14),
         LINUX_SLL2 => {
@@ -37,8 +37,8 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
         }
         RAW | IPV4 | IPV6 => ip(bytes),
         link if RAW_DLT.contains(&link) => ip(bytes),
-        // An address family in the byte order of the capturing machine; the version says the same
-        // in any order.
+        // The address family has the byte order of the capturing machine. The version of IP
+        // identifies the family in any order.
         NULL | LOOP => ip(bytes.get(4..).ok_or(Pass::Short)?),
         PPP | PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
         PPP_ETHER => ppp(bytes.get(6..).ok_or(Pass::Short)?),
@@ -58,7 +58,7 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     for _ in 0..TAGS {
         match kind {
             0x0800 | 0x86dd => return ip(rest),
-            // 802.1Q, 802.1ad, and QinQ before that had a number of its own.
+            // 802.1Q, 802.1ad, and the older numbers of QinQ.
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
                 kind = word(rest, 2)?;
                 rest = rest.get(4..).ok_or(Pass::Short)?;

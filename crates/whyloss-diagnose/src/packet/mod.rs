@@ -1,7 +1,7 @@
 //! Parses frames into packets of a transport: link layers, IP, fragments, TCP and UDP.
 //!
-//! Most captures store only the beginning of each packet ("snapped"). So each layer takes the bytes
-//! that are there, and lengths come from headers, not from the number of stored bytes.
+//! Most captures store only the beginning of each packet ("snapped"). Each layer therefore parses
+//! the stored bytes, and takes lengths from headers, not from the number of stored bytes.
 
 pub mod bare;
 mod fragments;
@@ -106,7 +106,8 @@ impl Dissector {
         None
     }
 
-    /// Returns a sentence about frames of an unsupported link layer; `None` if there were none.
+    /// Returns a note about frames of an unsupported link layer, in one sentence; `None` if there
+    /// were none.
     pub fn unread(&self) -> Option<String> {
         let link = self.unread?;
         let hint = match link {

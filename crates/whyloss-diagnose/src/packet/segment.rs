@@ -1,4 +1,4 @@
-//! The header and options of a TCP segment, as far as they were captured.
+//! Parses the header and options of a TCP segment, as far as they were captured.
 
 use super::Pass;
 
@@ -78,7 +78,7 @@ impl Segment {
             ..Self::default()
         };
         let options = &bytes[20..header.min(bytes.len())];
-        // Time stamps alone, as they are padded by all.
+        // Timestamps alone, padded as all stacks pad them.
         if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = options {
             let double = u32::from_be_bytes;
             segment.stamps = Some((double([a, b, c, d]), double([e, f, g, h])));

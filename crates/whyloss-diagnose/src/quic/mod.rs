@@ -1,4 +1,4 @@
-//! QUIC connections from the logs of their endpoints (qlog).
+//! Diagnoses QUIC connections from the logs of their endpoints (qlog).
 //!
 //! Events read, under their older and newer names (drafts 02 to 12 of the events, and the arrays of
 //! draft 01):
@@ -6,13 +6,13 @@
 //! | event | information |
 //! |---|---|
 //! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of sent packets |
-//! | `transport:packet_received`, `quic:packet_received` | numbers that came, and the acknowledgements in them |
+//! | `transport:packet_received`, `quic:packet_received` | numbers of received packets, and the acknowledgements in them |
 //! | `recovery:packet_lost`, `quic:packet_lost` | the packets that the endpoint declared lost |
 //! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
 //! | `connectivity:connection_started`, `quic:connection_started` | addresses |
 //!
-//! Only packets of 0-RTT and 1-RTT count: those of the handshake have numbers of their own, and are
-//! few.
+//! Only packets of 0-RTT and 1-RTT count. Those of the handshake are few and have separate number
+//! spaces.
 
 mod receiver;
 mod sender;
@@ -125,8 +125,8 @@ impl Format {
             time += self.last;
             self.last = time;
         }
-        // One that counts from 1970 has its origin in it. (Added as whole numbers: as reals they
-        // are exact to 256 ns.)
+        // A time that counts from 1970 contains its origin. (The sum uses whole numbers, because
+        // reals are exact only to 256 ns.)
         let origin = if time > 1e18 { 0.0 } else { self.origin };
         let sane = |ns: f64| (0.0..9e18).contains(&ns);
         (sane(time) && sane(origin)).then(|| time.round() as u64 + origin as u64)
@@ -446,7 +446,7 @@ impl Connection {
     }
 }
 
-/// Returns the bytes of a packet, wherever the draft of the log puts them.
+/// Returns the bytes of a packet from the field that the draft of the log uses.
 fn size(data: &Value) -> u32 {
     let places = [
         data.pointer("/raw/length"),

@@ -1,5 +1,5 @@
-//! The packets that a QUIC endpoint received: numbers that are used once, so that a hole is a
-//! packet that never came.
+//! Follows the packets that a QUIC endpoint received. Numbers are used once, so a missing number is
+//! a lost packet.
 
 use crate::arrivals::JUMP;
 use crate::delay::{Around, Neighbours};
@@ -20,7 +20,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Records that the endpoint receives a packet, and whether the packet asks for an
+    /// Records that the endpoint receives a packet; `asks` says whether the packet elicits an
     /// acknowledgement.
     pub(super) fn on_packet(&mut self, now: u64, record: u64, number: u64, bytes: u32, asks: bool) {
         self.data |= asks && bytes > 0;

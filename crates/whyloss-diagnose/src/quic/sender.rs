@@ -1,5 +1,5 @@
-//! The packets that a QUIC endpoint sent: packets with numbers that are used once, acknowledged in
-//! ranges, declared lost.
+//! Follows the packets that a QUIC endpoint sent: their acknowledgements, and those declared lost.
+//! Numbers are used once.
 //!
 //! ```text
 //! lost        an unacknowledged packet that the endpoint's log declares lost. In a log that
@@ -85,7 +85,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// Records that the endpoint sends a packet that asks for an acknowledgement.
+    /// Records that the endpoint sends a packet that elicits an acknowledgement.
     pub(super) fn on_sent(&mut self, now: u64, record: u64, number: u64, bytes: u32) {
         if self
             .waiting
@@ -177,7 +177,7 @@ impl Sender {
         let mut sample = None;
         if let Some(newest) = newest.filter(|_| is_largest) {
             let whole = now.saturating_sub(newest.at);
-            // A hold counts only as far as it leaves the shortest round trip (RFC 9002 §5.3).
+            // The hold is subtracted only down to the shortest round trip (RFC 9002 §5.3).
             let least = self.delays.least().map_or(0, |us| u64::from(us) * 1000);
             let rtt = if whole >= least + held {
                 whole - held
@@ -346,7 +346,7 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// Everything but the first packet is acknowledged again and again; then every other packet is
+    /// Everything but the first packet is acknowledged repeatedly; then every other packet is
     /// declared lost.
     #[test]
     fn acknowledgements_take_steps_in_proportion() {

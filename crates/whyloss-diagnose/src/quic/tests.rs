@@ -6,9 +6,9 @@ use whyloss::Cause;
 use crate::loss::Side;
 use crate::{Diagnosis, Error, Options, Vantage, diagnose};
 
-/// A packet of 1200 bytes every ms through a queue that fills and empties, 20 ms there and back at
-/// least. Every 97th is lost while the queue is short; the last two of each filling when it is
-/// full. Each is acknowledged alone.
+/// Sends a packet of 1200 bytes every ms through a queue that fills and empties, with a round trip
+/// of at least 20 ms. Every 97th packet is lost while the queue is short, and the last two of each
+/// filling at the full queue. Each packet is acknowledged alone.
 struct Path {
     events: Vec<(f64, String, String)>,
     lost: [u64; 2],
@@ -184,7 +184,7 @@ fn a_log_without_losses_of_its_own_is_read_by_overtaking() {
     let mut path = Path::new(2000);
     path.events.retain(|(_, name, _)| name != "packet_lost");
     let flow = &read(&path.document()).expect("a log").flows[0];
-    // Nothing came after the last two.
+    // No packet arrived after the last two.
     assert_eq!(flow.lost(Side::Beyond), path.lost[0] + path.lost[1] - 2);
 }
 

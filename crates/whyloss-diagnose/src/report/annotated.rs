@@ -66,7 +66,7 @@ fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
 const RAW: u32 = 101;
 
 /// Copies a capture as pcapng and adds a comment to each lost packet. Returns the number of
-/// comments.
+/// comments written.
 ///
 /// `reader` must be the diagnosed capture, from its beginning. With an anonymiser, packets are
 /// rebuilt from their headers with other addresses and without payload. Unreadable frames then have

@@ -13,7 +13,7 @@ use crate::loss::Side;
 /// Returns the losses of all flows, or of flow number `one`, as CSV.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = Vec::new();
-    // Memory takes what there is room for.
+    // Writing to memory cannot fail.
     let _ = write(diagnosis, one, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A diagnosis as one JSON object; `docs/guides/diagnosis.md` describes its keys.
+//! Formats a diagnosis as one JSON object; `docs/guides/diagnosis.md` describes its keys.
 
 use std::io;
 

@@ -39,7 +39,7 @@ fn classifiers(event: &crate::loss::Event) -> Vec<&'static str> {
     }
 }
 
-/// Returns the answer of each classifier about an event.
+/// Returns the verdict of each classifier on an event.
 fn votes(event: &crate::loss::Event) -> impl Iterator<Item = (&'static str, &'static str)> {
     let votes = event.votes;
     classifiers(event)

@@ -11,7 +11,7 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::track::Point;
 
-/// Maximum number of flows drawn: those with the most losses.
+/// Maximum number of flows drawn. Those with the most losses are chosen.
 const MOST_DRAWN: usize = 12;
 /// Minimum number of packets for which a flow without losses is drawn.
 const DRAWN_FROM: u64 = 100;
@@ -141,7 +141,7 @@ fn table(flows: &[&Flow]) -> Table {
     table
 }
 
-/// Draws deliveries and delay over time, with the losses on both. One figure for each remains
+/// Draws deliveries and delay over time, with the losses on both. Two separate figures remain
 /// readable on a telephone.
 fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     let start = flow.span.0;
@@ -200,7 +200,7 @@ fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     figures
 }
 
-/// Returns the losses by verdict, each at the height that `height` gives.
+/// Returns the losses by verdict, each at the height that `height` returns.
 fn marks(flow: &Flow, height: impl Fn(&Loss) -> Option<f64>) -> Vec<Series> {
     let span = flow.span.1.saturating_sub(flow.span.0).max(1);
     let kinds = KINDS.into_iter().filter_map(|(cause, name)| {

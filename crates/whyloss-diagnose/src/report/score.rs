@@ -10,7 +10,7 @@ use crate::truth::Score;
 /// The column names of [`rows`].
 pub const COLUMNS: [&str; 5] = ["verdict", "losses", "accuracy %", "Mc %", "Mw %"];
 
-/// Returns a sentence on the share of losses found.
+/// Returns the share of losses found as a sentence.
 pub fn sentence(score: &Score) -> String {
     if score.lost == [0; 2] && score.unfounded == 0 {
         return "classifiers at the receiver, on losses whose causes are known".to_owned();

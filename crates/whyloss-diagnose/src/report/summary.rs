@@ -1,4 +1,4 @@
-//! Summarises a flow in one paragraph that says what to do.
+//! Summarises a flow and the recommended action in one paragraph.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const SLOW_MS: f64 = 80.0;
 /// Minimum share of one cause to count as the flow's problem.
 const MOST: f64 = 0.8;
 
-/// Returns sentences on the lost packets, their causes and the cost in speed.
+/// Returns a paragraph about the lost packets, their causes and the cost in speed.
 pub fn paragraph(flow: &Flow) -> String {
     let mut text = String::new();
     let causes = flow.portrait.by_cause;

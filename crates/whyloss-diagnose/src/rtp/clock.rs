@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 0.04;
 /// The shortest time of a measurement, in ns.
 const SPAN: u64 = 2_000_000_000;
 
-/// A clock learnt from its stamps.
+/// The rate and offset of a clock, estimated from its stamps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     stamps: Stamps,
@@ -74,7 +74,7 @@ mod tests {
             let mut clock = Clock::default();
             let mut last = None;
             for k in 0..300_u64 {
-                // Stamps wrap; arrivals shake by 10 ms.
+                // Stamps wrap, and arrivals have a jitter of 10 ms.
                 let stamp = (k * 20 * rate / 1000) as u32;
                 let at = k * 20_000_000 + k % 3 * 5_000_000;
                 last = clock.read(at, stamp.wrapping_sub(1000), 96);

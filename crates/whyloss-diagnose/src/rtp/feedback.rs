@@ -114,7 +114,7 @@ impl Credit {
         self.0 = (self.0 + Self::EARNED).min(Self::SAVED);
     }
 
-    /// Returns whether `steps` steps can be afforded; if so, pays for them.
+    /// Returns whether the credit covers `steps` steps; if so, subtracts them.
     pub(super) fn pays(&mut self, steps: usize) -> bool {
         let left = self.0.checked_sub(steps);
         if let Some(left) = left {
@@ -200,7 +200,7 @@ fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
 fn of_block(block: &ReportBlock<'_>) -> Told {
     Told::Block(Block {
         ssrc: block.ssrc(),
-        // 24 bits, signed: duplicates reduce it.
+        // The field has 24 bits and a sign, because duplicates reduce the count.
         lost: ((block.cumulative_lost() << 8) as i32) >> 8,
         middle: block.last_sender_report_timestamp(),
         since: block.delay_since_last_sender_report_timestamp(),
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_few_bytes_cannot_ask_for_any_amount_of_work() {
-        // 8,191 packets are missing, says each of these: 20 bytes of transport-wide feedback.
+        // Each of these reports, 20 bytes of transport-wide feedback, lists 8,191 missing packets.
         let mut bytes = vec![0x8f, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 2];
         bytes.extend([0, 0, 0x1f, 0xff, 0, 0, 0, 0, 0x1f, 0xff, 0, 0]);
         bytes[3] = (bytes.len() / 4 - 1) as u8;

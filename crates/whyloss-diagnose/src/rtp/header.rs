@@ -1,4 +1,4 @@
-//! RTP's header (RFC 3550, section 5.1), as far as it was captured.
+//! Parses the header of RTP (RFC 3550, section 5.1), as far as it was captured.
 
 /// The header fields that matter for losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +39,9 @@ pub(super) fn is_rtcp(bytes: &[u8]) -> bool {
 
 /// Returns the transport-wide number of the packet; `None` if it has none.
 ///
-/// It is the only two-byte extension in use (draft-holmer-rmcat-transport-wide-cc-extensions-01).
-/// Signalling assigns its identifier, which a capture lacks. Elements have one byte of header (RFC
-/// 8285, section 4.2).
+/// The number is found as the only two-byte extension in use
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01), because a capture lacks the signalling
+/// that assigns its identifier. Elements have one byte of header (RFC 8285, section 4.2).
 pub(super) fn transport_number(bytes: &[u8]) -> Option<u16> {
     const ONE_BYTE: [u8; 2] = [0xbe, 0xde];
     let first = *bytes.first()?;

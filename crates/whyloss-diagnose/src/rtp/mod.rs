@@ -1,9 +1,9 @@
 //! Finds RTP streams (RFC 3550) among datagrams, without signalling, and reads their RTCP reports.
 //!
-//! Sequence numbers are used once, so a gap at the point of capture is a loss before it. Only the
-//! receiver knows about losses after it. It asks for packets (NACK, RFC 4585), lists arrivals (RFC
-//! 8888, or transport-wide feedback where packets carry its numbers), or counts losses (reports). A
-//! count does not say which packets they were.
+//! Sequence numbers are used once, so a gap at the point of capture is a loss before it. Losses
+//! after this point appear only in the reports of the receiver. It requests packets (NACK, RFC
+//! 4585), lists arrivals (RFC 8888, or transport-wide feedback if packets carry its numbers), or
+//! counts losses (reports). A count does not identify the packets.
 
 mod clock;
 mod feedback;
@@ -74,8 +74,8 @@ const REPORT: usize = 2 * size_of::<((u32, u32), u64)>();
 /// The open streams.
 pub(crate) struct Streams {
     alive: HashMap<(Ends, u32), Stream>,
-    /// The ends of each stream, by hosts and source. Reports have ports of their own, or share
-    /// those of the media.
+    /// The ends of each stream, by hosts and source. Reports have separate ports, or share those of
+    /// the media.
     ends: HashMap<(Hosts, u32), Vec<Ends>>,
     transports: HashMap<Hosts, Transport>,
     credit: Credit,
@@ -120,7 +120,7 @@ impl Streams {
         }
     }
 
-    /// Handles a datagram. Streams that must make room go to `done`.
+    /// Handles a datagram. Passes streams that are closed to free memory to `done`.
     pub(crate) fn on_datagram(
         &mut self,
         ends: Ends,
@@ -250,7 +250,8 @@ impl Streams {
         self.credit = credit;
     }
 
-    /// Handles a report. `ends` are those of the report; its subject goes the other way.
+    /// Handles a report. `ends` are those of the report; the stream that it describes flows in the
+    /// other direction.
     fn on_told(&mut self, ends: Ends, seen: Seen, told: Told, credit: &mut Credit) {
         let towards = hosts([ends[1], ends[0]]);
         let sent = match told {

@@ -1,4 +1,4 @@
-//! One RTP stream: its packets, its gaps, and the reports of its receiver.
+//! Follows one RTP stream: its packets, its gaps, and the reports of its receiver.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -65,7 +65,7 @@ pub(super) struct Stream {
     beyond: Option<u64>,
     /// The cumulative number of losses that the receiver reports.
     reported: Option<i32>,
-    /// Whether the receiver names the packets that it lacks.
+    /// Whether the receiver lists the packets that it lacks.
     named: bool,
     /// The bytes at the last count of memory, and the number of events so far.
     held: usize,
@@ -147,7 +147,7 @@ impl Stream {
         bytes: &[u8],
     ) -> Option<(u16, u64)> {
         let Some(number) = self.number(header.sequence) else {
-            // It left before the first that was seen.
+            // The packet left before the first one that was seen.
             self.arrivals.ledger.counts.reordered += 1;
             return None;
         };

@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 0.12;
 const SPAN: u64 = 300_000_000;
 const LEAST: u64 = 8;
 
-/// A clock learnt from its stamps.
+/// The tick and offset of a clock, estimated from its stamps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     stamps: Stamps,

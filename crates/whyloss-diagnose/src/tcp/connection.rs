@@ -1,4 +1,5 @@
-//! A TCP connection: two directions, and where between them the capture was taken.
+//! Follows a TCP connection: its two directions, and the round trips that locate the point of
+//! capture.
 
 use std::net::SocketAddr;
 
@@ -102,7 +103,7 @@ impl Connection {
         };
         let length =
             u64::from(segment.length) + u64::from(segment.flags.syn) + u64::from(segment.flags.fin);
-        // An acknowledgement first: data that leaves with it may be the answer to it.
+        // Handle the acknowledgement first, because data in the same segment may answer it.
         if segment.flags.ack {
             let before = self.before(other);
             if let Some(half) = &mut self.halves[other] {
@@ -141,7 +142,7 @@ impl Connection {
         if segment.flags.syn {
             self.handshake = true;
             let ack = segment.sequence.wrapping_add(1);
-            // Sent twice, the answer may be one to either.
+            // If the SYN was sent twice, the answer may belong to either.
             self.syn[side] = if self.syn[side].is_some() {
                 Some((0, ack))
             } else {

@@ -1,5 +1,5 @@
-//! Packets that a capture shows twice: from a port that mirrors both directions of others, or from
-//! all interfaces of a router.
+//! Detects packets that a capture shows twice, such as from a mirror port for both directions, or
+//! from all interfaces of a router.
 //!
 //! ```text
 //! copy    the same segment with the same IPv4 identification within a second, from a host whose identifications differ from
@@ -7,8 +7,8 @@
 //!         of the shortest round trip and within ten milliseconds
 //! ```
 //!
-//! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may
-//! be fragmented, and hosts count on where they may not), and a later timestamp.
+//! A retransmission has a new identification and a later timestamp. RFC 6864 §4.3 requires the
+//! former for packets that may be fragmented, and hosts also do it for others.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -36,7 +36,7 @@ pub(super) struct Copies {
     latest: Vec<[(u32, u32); EACH]>,
     passed: u32,
     last: Option<(u16, u32)>,
-    /// Whether different segments have the same identification, which then says nothing.
+    /// Whether different segments have the same identification, which then cannot distinguish them.
     constant: bool,
 }
 
@@ -123,8 +123,8 @@ mod tests {
         }
     }
 
-    /// Ten segments, 1 ms apart, each followed 200 µs later by itself, a retransmission of the last
-    /// at their end; which are copies.
+    /// Passes ten segments, 1 ms apart, each followed by a copy 200 µs later, and a retransmission
+    /// of the last one. Returns which segments are recognised as copies.
     fn copies(id: impl Fn(u32) -> Option<u16>) -> Vec<bool> {
         let mut copies = Copies::default();
         let pass = |number: u32, copy: u64| (u64::from(number) * 1_000_000 + copy, number);
@@ -148,7 +148,7 @@ mod tests {
     fn a_copy_has_the_number_of_its_original_and_a_retransmission_has_not() {
         let every_other: Vec<bool> = (0..21).map(|at| at > 1 && at % 2 == 1).collect();
         assert_eq!(copies(|number| Some(number as u16 + 1)), every_other);
-        // Timestamps do as well, where there is no identification or always the same.
+        // Timestamps suffice if there is no identification, or it is constant.
         assert_eq!(copies(|_| None), every_other);
         assert_eq!(copies(|_| Some(0)), every_other);
         assert_eq!(copies(|_| Some(77)), every_other);

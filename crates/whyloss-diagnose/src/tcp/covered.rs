@@ -22,8 +22,8 @@ impl Covered {
         range.map_or(at, |(_, &end)| end.max(at))
     }
 
-    /// Covers the bytes in `start..end`. The parts that were not covered before go to `new`, which
-    /// spares a list for each block.
+    /// Covers the bytes in `start..end`. Passes the parts that were not covered before to `new`,
+    /// which avoids a list for each block.
     pub(super) fn add(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end || end <= self.end(start) {
             return;

@@ -1,15 +1,15 @@
-//! One direction of a TCP connection: the segments that passed, those acknowledged, and so those
-//! lost.
+//! Follows one direction of a TCP connection: the segments that passed and those acknowledged,
+//! which show the lost ones.
 //!
 //! ```text
-//! lost beyond     a piece passed, passed again, and its acknowledgement is one of a later passage: by the timestamp that is
-//!                 echoed; else of the first that passed after all that had arrived before, and no less than 85 % of the
-//!                 shortest round trip ago
-//! spurious        the same, but the acknowledgement is of an earlier passage; or it was acknowledged before it left
-//!                 again; or a D-SACK (RFC 2883) says later that it came twice
-//! lost before     bytes are missing at the point of capture, and come later with a later timestamp than what showed the gap
-//!                 (without timestamps: after 80 % of a round trip, or with a later IPv4 identification)
-//! reordered       the same, but with an earlier one
+//! lost beyond     a piece passed several times, and its acknowledgement answers a later passage: the one with the echoed
+//!                 timestamp; without timestamps, the first one after all passages known to have arrived, if it was at
+//!                 least 85 % of the shortest round trip ago
+//! spurious        the same, but the acknowledgement answers an earlier passage; or the piece was acknowledged before it
+//!                 passed again; or a later D-SACK (RFC 2883) reports that it arrived twice
+//! lost before     bytes are missing at the point of capture, and pass later with a later timestamp than the packet that
+//!                 showed the gap (without timestamps: after 80 % of a round trip, or with a later IPv4 identification)
+//! reordered       the same, but with an earlier timestamp
 //! not captured    bytes are acknowledged that never passed
 //! keep-alive      at most one byte, just before what is expected next
 //! ```
@@ -86,10 +86,9 @@ pub(crate) struct Half {
     /// acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
-    /// The number of duplicate acknowledgements. As many segments after the oldest piece have
-    /// arrived …
+    /// The number of duplicate acknowledgements, each for a segment after the oldest piece.
     duplicates: u64,
-    /// … less the number that needless retransmissions cause.
+    /// The number of those duplicates that needless retransmissions cause.
     needless: u64,
     /// The number of packets, for receiver classifiers.
     number: u64,
@@ -180,7 +179,8 @@ impl Half {
             return;
         }
         if self.window == 0 && length <= 1 && start <= self.next && !segment.flags.fin {
-            // It may be taken, or not: then it is the first byte of what comes when there is room.
+            // The receiver may accept or refuse this byte. A refused byte is sent again with the
+            // next data.
             self.probed = end;
             self.ledger.counts.keep_alives += 1;
             return;
@@ -306,7 +306,7 @@ impl Half {
             return Votes::default();
         };
         self.one_way.add(at.now, self.order, delay);
-        // A gap asks for its neighbours at once.
+        // A gap needs its neighbours only now.
         self.one_way.forget(self.order);
         if self.ledger.counts.data_packets < SHORT {
             return Votes::default();
@@ -377,7 +377,7 @@ impl Half {
             && self.ledger.counts.uncaptured_bytes == 0
             && self.next == self.una
         {
-            // Nothing of this direction was seen so far.
+            // No segment of this direction has passed yet.
             if ack > self.next && ack - self.next < JUMP {
                 (self.una, self.next, self.origin) = (ack, ack, ack);
             }
@@ -515,7 +515,7 @@ impl Half {
                 }
                 continue;
             }
-            // An earlier acknowledgement's ranges need no second look.
+            // The ranges of earlier acknowledgements need no work.
             let mut sacked = std::mem::take(&mut self.sacked);
             sacked.add(start.max(ack), end, |start, end| {
                 fresh += self.on_block(at, start, end, sample);
@@ -654,7 +654,7 @@ impl Half {
             let all: Vec<Transmission> = piece.transmissions().copied().collect();
             let mut open = false;
             for (index, one) in all.iter().enumerate() {
-                // SACK says of later ones that they arrived, and not of this one.
+                // SACK blocks report later packets as arrived, but not this one.
                 if self.sack
                     && one.order + LATER < self.latest_delivered
                     && piece.end <= self.highest_sacked

@@ -1,4 +1,4 @@
-//! TCP connections, followed packet by packet in bounded memory.
+//! Follows TCP connections packet by packet in bounded memory.
 
 mod clock;
 mod connection;

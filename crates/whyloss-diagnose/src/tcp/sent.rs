@@ -1,5 +1,4 @@
-//! The bytes between what is acknowledged and what has been seen, as pieces with their
-//! transmissions.
+//! Keeps the bytes that have passed and are not acknowledged, as pieces with their transmissions.
 
 use std::collections::VecDeque;
 
@@ -144,7 +143,7 @@ impl Pieces {
         self.all.partition_point(|piece| piece.start < start)
     }
 
-    /// Returns whether a piece fits at this index, and the move of the later ones can be afforded.
+    /// Returns whether a piece fits at this index, and the credit covers the move of later pieces.
     fn affords(&mut self, at: usize) -> bool {
         let steps = at.min(self.all.len() - at) / MOVED;
         if self.all.len() >= MOST || steps > self.credit {
@@ -154,7 +153,7 @@ impl Pieces {
         true
     }
 
-    /// Splits the piece that contains `at`, if that can be afforded.
+    /// Splits the piece that contains `at`, if the credit covers it.
     fn split(&mut self, at: u64) {
         let next = self.at(at);
         let inside = |index: &usize| self.all[*index].end > at;
@@ -171,7 +170,7 @@ impl Pieces {
         self.all.insert(next, right);
     }
 
-    /// Returns the pieces in `start..end`, split at both ends, as far as can be afforded.
+    /// Returns the pieces in `start..end`, split at both ends, as far as the credit covers it.
     pub(super) fn between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Piece> {
         self.split(start);
         self.split(end);
@@ -201,7 +200,7 @@ impl Pieces {
 
     /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
-        // A few of them have room for more.
+        // Some pieces have spare capacity.
         self.all.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()
     }
 }

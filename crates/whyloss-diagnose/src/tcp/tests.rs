@@ -1,4 +1,4 @@
-//! Exchanges written by hand, with what they should be taken for.
+//! Diagnoses exchanges written by hand.
 
 use std::net::SocketAddr;
 
@@ -54,7 +54,7 @@ impl Exchange {
         self.pass(1, ms, &segment);
     }
 
-    /// All before segment `next` has arrived, and these blocks; the stamp of `echo` is echoed.
+    /// Acknowledges all segments before `next` and these blocks, and echoes the stamp of `echo`.
     fn ack(&mut self, ms: u64, next: u32, echo: u32, blocks: &[(u32, u32)]) {
         let number = |n: u32| self.base.wrapping_add(n * SIZE);
         let mut segment = Segment {
@@ -85,7 +85,7 @@ impl Exchange {
     }
 }
 
-/// Segments 0 to 3 are exchanged without trouble, 100 ms there and back.
+/// Returns an exchange of segments 0 to 3 without losses, with a round trip of 100 ms.
 fn warm(base: u32) -> Exchange {
     let mut exchange = Exchange::new(base);
     for n in 0..4 {
@@ -293,7 +293,8 @@ fn probes_of_a_closed_window_are_no_losses() {
         exchange.data(10 * u64::from(n), n, n);
         exchange.ack(10 * u64::from(n) + 5, n + 1, n, &[]);
     }
-    // The test's acknowledgements give no window: one byte asks, three times, and is taken at last.
+    // The acknowledgements of the test have a window of 0. A probe of one byte is sent three times,
+    // and accepted at last.
     for ms in [100, 300, 700] {
         let probe = Segment {
             sequence: exchange.base.wrapping_add(5 * SIZE),

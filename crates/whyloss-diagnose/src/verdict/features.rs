@@ -1,11 +1,12 @@
-//! The features of the combined verdict.
+//! Computes the features of a loss for the combined verdict.
 //!
-//! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of
-//! the flow, *top* its 99.5 % quantile.
+//! Delays are those of the neighbours of the lost packet; *d* is the delay just before it. *low* is
+//! the smallest delay of the flow, and *top* the 99.5 % quantile.
 //!
 //! ```text
-//! time on the link   (spacing/transmission − 1)/missing: how far apart the neighbours arrived, in packets; missing packets
-//!                    lie between them. A packet lost on the channel took its turn (1); one that a full queue refused did not (0).
+//! time on the link   (spacing/transmission − 1)/missing: the time between the arrivals of the neighbours, in packets, per
+//!                    missing packet. A packet lost on the channel used the link (1); one that a full queue refused did
+//!                    not (0)
 //! ```
 
 use crate::delay::{Around, Delays, Ranks};
@@ -20,7 +21,7 @@ const FULL: f64 = 0.85;
 /// The share of losses by a queue at which the delay is that high.
 const FULL_AT_LOSS: f64 = 0.9;
 
-/// The names of the features. The answers of classifiers follow them: 1 for wireless, −1 for
+/// The names of the features. The verdicts of classifiers follow them: 1 for wireless, −1 for
 /// congestion, 0 for none.
 pub const NAMES: [&str; OWN] = [
     "1",
@@ -83,7 +84,7 @@ impl Shared {
             known += 1.0;
             full += f64::from(u8::from(f64::from(before) >= level));
         }
-        // Losses that pick packets blindly meet the delays that all packets meet.
+        // Random losses have the delays of all packets.
         let ranks = delays.histogram.ranks();
         let blind = 1.0 - ranks.rank(level as u32);
         let share = (full + blind) / (known + 1.0);
@@ -116,7 +117,7 @@ impl Shared {
             ((f64::from(before) - f64::from(low)) / f64::from(high.saturating_sub(low).max(1)))
                 .clamp(0.0, 1.2)
         });
-        // Half: nothing is known.
+        // One half means unknown.
         let turn = around.spacing.map_or(0.5, |(ns, steps)| {
             let missing = if before_capture { run.into() } else { 1 };
             let missing = steps.saturating_sub(1).max(missing).max(1);

@@ -1,14 +1,14 @@
-//! The combined verdict: what delays, runs and classifiers together say about each loss, as a
-//! probability.
+//! The combined verdict: the probability that a loss is wireless, from delays, runs of losses and
+//! classifiers.
 //!
 //! ```text
 //! p(wireless) = 1/(1 + exp(−w·x))        x the features of `features`, w of `weights`
 //! verdict     the likelier cause if its probability is at least SURE, else "cannot tell"
 //! ```
 //!
-//! A logistic regression gives a probability, which can be checked. `docs/evidence/diagnosis.md`
-//! names the networks on which the weights were found, and says how often the verdict is right on
-//! others.
+//! The weights come from a logistic regression, so the probability can be checked.
+//! `docs/evidence/diagnosis.md` names the networks of the regression, and has the accuracy on other
+//! networks.
 
 mod features;
 mod weights;

@@ -17,11 +17,11 @@ const CARDS: [[u8; 6]; 2] = [
 ];
 const SECRET: &[u8] = b"Qx7:Zw9:Vk2:Jp4:Yh8:Gn3";
 const SEGMENT: usize = 1000;
-/// Segments that pass and never arrive.
+/// The segments that pass the point of capture and never arrive.
 const LOST: [u32; 3] = [40, 41, 120];
 
-/// A transfer with some segments lost behind the point of capture, in Ethernet with a VLAN;
-/// and an ARP packet.
+/// Returns a capture of a transfer with segments lost after the point of capture, in Ethernet with
+/// a VLAN, and of an ARP packet.
 fn capture() -> Vec<u8> {
     let mut writer = PcapWriter::new(Vec::new()).expect("memory");
     let mut put = |at: u64, bytes: &[u8]| {
@@ -115,7 +115,7 @@ fn read(bytes: &[u8]) -> Diagnosis {
     diagnose(reader, Options::default()).expect("a diagnosis")
 }
 
-/// Whether `bytes` has `part` somewhere.
+/// Returns whether `bytes` contains `part`.
 fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -151,7 +151,7 @@ fn nothing_of_addresses_and_payload_is_left() {
         assert!(has(&original, secret));
         assert!(outputs.iter().all(|output| !has(output, secret)));
     }
-    // The rest tells the same story, at the same frames.
+    // The rest has the same losses at the same frames.
     let again = read(&capture);
     assert_eq!(again.frames, diagnosis.frames);
     let story = |losses: &[Loss]| -> Vec<_> {

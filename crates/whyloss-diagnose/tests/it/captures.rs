@@ -1,4 +1,4 @@
-//! Captures of a simulated network, whole and in every state of repair.
+//! Diagnoses captures of a simulated network, complete and damaged in many ways.
 
 use std::io::{Cursor, Read, Write as _};
 
@@ -7,7 +7,7 @@ use whyloss_diagnose::loss::Side;
 use whyloss_diagnose::{Diagnosis, Error, Options, Vantage, diagnose, report};
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
-/// A capture at the node of that index, as bytes.
+/// Returns a capture at the node of this index, as bytes.
 fn capture(node: usize) -> Vec<u8> {
     let scenario = Scenario::from_toml(crate::network::NETWORK, "test", &[]).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
@@ -36,7 +36,7 @@ fn every_place_tells_the_same_story() {
     let all = lost(0, Side::Beyond);
     assert!(all > 20, "{all}");
     assert_eq!((lost(0, Side::Before), lost(2, Side::Beyond)), (0, 0));
-    // A later place sees nothing of retransmissions that were lost before it.
+    // A later point of capture does not see retransmissions that were lost before it.
     let between = lost(1, Side::Before) + lost(1, Side::Beyond);
     assert!(between <= all && between + 3 >= all, "{between} of {all}");
     assert!(
@@ -95,7 +95,7 @@ fn a_capture_that_ends_early_is_partial() {
     );
     assert!(half.frames > 1000);
     for length in (0..400).chain((400..bytes.len()).step_by(bytes.len() / 50)) {
-        // A sentence, or a partial result.
+        // The result is an error or partial.
         let _ = read(&bytes[..length]);
     }
 }
@@ -154,9 +154,8 @@ fn a_capture_out_of_order_is_put_in_order() {
             frames.push((packet.timestamp, packet.data.into_owned()));
         }
     }
-    // Written in bunches: what passes in each seventh millisecond 30 ms late, say, but for the
-    // first. Packets of the same time stay together, since which of them came first could not be
-    // known any more.
+    // Packets are written in bunches: those of each seventh millisecond, except the first, 30 ms
+    // late. Packets of the same time stay together, since their order could not be recovered.
     let mut late = frames;
     late.sort_by_key(|(time, _)| {
         let millis = time.as_millis();
@@ -194,6 +193,6 @@ fn a_capture_out_of_order_is_put_in_order() {
     assert_eq!(story(&ordered), story(&plain));
     let counts = [&ordered, &plain].map(|diagnosis| diagnosis.flows[0].counts);
     assert_eq!(counts[0].retransmissions, counts[1].retransmissions);
-    // Nothing told of late ones before the first came.
+    // Before the first late packet, the sorter could not know about delays.
     assert!(counts[0].reordered < 5, "{counts:?}");
 }

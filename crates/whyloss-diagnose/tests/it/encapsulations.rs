@@ -1,4 +1,4 @@
-//! One capture in every wrapping that the documentation names: each gives the same diagnosis.
+//! Checks that one capture in every documented encapsulation gives the same diagnosis.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -229,7 +229,7 @@ fn every_wrapping_tells_the_same_story() {
         let verdicts = [&diagnosis, &raw].map(|one| one.flows[0].portrait.by_cause);
         assert_eq!(verdicts[0], verdicts[1], "{name}");
     }
-    // Microseconds are less exact, and that is all.
+    // Microseconds change only the precision.
     let micros = read(&pcap(101, PcapTsResolution::MicroSecond, &frames)).expect("a diagnosis");
     let rounded = expected.iter();
     let rounded: Vec<_> = rounded
@@ -244,7 +244,7 @@ fn lengths_and_times_of_4_gb_do_no_harm() {
     let nanos = PcapTsResolution::NanoSecond;
     let mut bytes = pcap(101, nanos, &frames[..200]);
     let before = bytes.len();
-    // A packet that claims 4 GB on the wire is what it is; one of which 4 GB were captured ends the
+    // A packet that claims 4 GB on the wire is accepted; one that claims 4 captured GB ends the
     // file.
     let mut wire = frames[200].clone();
     wire.1 = u32::MAX;
@@ -299,7 +299,7 @@ fn packets_snapped_at_64_bytes_still_tell_of_losses() {
     assert!(told.contains("options"), "{told}");
 }
 
-/// The frames, and each of them again a little later.
+/// Returns the frames, each followed by a copy a little later.
 fn mirrored(frames: &[Frame], later: Duration) -> Vec<Frame> {
     let copies = frames
         .iter()

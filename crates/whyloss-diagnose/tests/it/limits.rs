@@ -1,5 +1,5 @@
-//! Inputs that would take any amount of memory: what is quietest or oldest goes, and the report
-//! says so.
+//! Checks inputs that would need unlimited memory: the longest-idle or oldest parts are dropped,
+//! and the report says so.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -16,7 +16,7 @@ fn read(bytes: Vec<u8>, memory: u64) -> Diagnosis {
     diagnose(Box::new(Cursor::new(bytes)), options).expect("a diagnosis")
 }
 
-/// A log in which each of so many connections receives these numbers.
+/// Returns a log in which each of `connections` connections receives these numbers.
 fn qlog(connections: u64, numbers: &[u64]) -> Vec<u8> {
     let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
     for connection in 0..connections {
@@ -32,7 +32,7 @@ fn qlog(connections: u64, numbers: &[u64]) -> Vec<u8> {
     log.into_bytes()
 }
 
-/// Text, JSON, and what programs read of it: all say it.
+/// Asserts that the text, the JSON and the notes contain `what`.
 fn says(diagnosis: &Diagnosis, what: &str) {
     let notes = diagnosis.notes.iter().chain(&diagnosis.partial);
     assert!(
@@ -120,7 +120,8 @@ fn the_log_of_a_network_is_cut_where_memory_ends() {
     let diagnosis = read(log.clone().into_bytes(), MIB);
     assert!((3500..4000).contains(&diagnosis.flows[0].counts.data_packets));
     says(&diagnosis, "it does not fit into the memory limit of 1 MiB");
-    // Half of twice as much is taken: as much is left, and the limit is the user's.
+    // Half of a doubled limit is taken, so the same memory is left; the message names the user's
+    // limit.
     let options = Options {
         memory: 2 * MIB,
         taken: MIB,

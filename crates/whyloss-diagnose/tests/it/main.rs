@@ -1,5 +1,5 @@
-//! Diagnoses as their users ask for them. One program, so that what these tests have in common is
-//! compiled and linked once.
+//! Tests diagnoses through the public interface. All tests are one program, to compile and link
+//! only once.
 
 mod anonymise;
 mod captures;

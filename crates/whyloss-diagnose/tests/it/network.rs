@@ -1,4 +1,4 @@
-//! The network whose captures are looked at.
+//! The network whose captures are diagnosed.
 
 /// CUBIC over a wire with a short queue and a radio that loses 0.3 %.
 pub(crate) const NETWORK: &str = r#"

@@ -1,4 +1,4 @@
-//! Diagnoses of networks: the log of an emulated link, and the tables of a simulated run.
+//! Tests diagnoses of networks: the log of an emulated link, and the tables of a simulated run.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -94,7 +94,7 @@ impl Watch for Log {
     }
 }
 
-/// A run, as its own tables in that directory, and as a log.
+/// Runs a scenario. Writes its tables into the directory, and returns its log.
 fn ran(directory: &Path) -> Log {
     let scenario = Scenario::from_toml(crate::network::NETWORK, "test", &[]).expect("a scenario");
     let files = CsvFiles::create(directory).expect("files");
@@ -164,7 +164,7 @@ fn the_log_of_a_link_tells_every_loss_and_its_cause() {
         text.contains("by the network") && !text.contains("found 0"),
         "{text}"
     );
-    // As a directory, compressed, and cut.
+    // The log is read from a directory, compressed, and cut.
     std::fs::write(directory.path().join("packets.jsonl"), &log.lines).expect("a file");
     let of_directory = diagnose_path(directory.path(), Options::default());
     assert_eq!(of_directory.expect("a diagnosis"), diagnosis);
@@ -217,7 +217,7 @@ fn what_is_half_a_trace_is_refused_in_a_sentence() {
     ran(directory.path());
     let losses = directory.path().join("losses.csv");
     assert!(refused(&losses).contains("one table of a simulated run's trace"));
-    // Of an earlier version, without the times at which packets left.
+    // Tables of an earlier version lack departure times.
     std::fs::write(
         &losses,
         "time_s,flow,sequence,where,truth\n1.0,a,7,wire,congestion\n",

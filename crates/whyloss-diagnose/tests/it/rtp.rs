@@ -1,4 +1,5 @@
-//! RTP of simulated sources, captured at the receiver and in the middle, and what RTCP says of it.
+//! Diagnoses RTP of simulated sources, captured at the receiver and in the middle, with its RTCP
+//! reports.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -19,8 +20,8 @@ const SSRC: u32 = 0x5151_5151;
 /// The ticks per second of a payload type that does not determine them.
 const RATE: u64 = 90_000;
 
-/// A video source alongside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio
-/// that loses that share.
+/// Returns a video source alongside two TCP flows, over a bottleneck of `rate` Mbit/s with a queue
+/// of `queue` packets, and a radio with loss `loss`.
 fn network(rate: f64, queue: u32, loss: f64) -> String {
     let tcp = |number: u32| {
         format!(
@@ -78,7 +79,7 @@ fn datagram(from: [u8; 4], to: [u8; 4], ports: (u16, u16), payload: &[u8]) -> Ve
     bytes
 }
 
-/// An RTP packet with that number, which left then, with a number of its transport.
+/// Returns an RTP packet with this number and departure, and perhaps a transport-wide number.
 fn rtp(number: u64, sent: u64, transport: Option<u16>) -> Vec<u8> {
     let mut payload = vec![if transport.is_some() { 0x90 } else { 0x80 }, 96];
     payload.extend((number as u16).to_be_bytes());
@@ -93,7 +94,7 @@ fn rtp(number: u64, sent: u64, transport: Option<u16>) -> Vec<u8> {
     datagram(SENDER, RECEIVER, (5004, 5004), &payload)
 }
 
-/// RTCP of the receiver.
+/// Returns a datagram with RTCP of the receiver.
 fn rtcp(payload: &[u8]) -> Vec<u8> {
     datagram(RECEIVER, SENDER, (5005, 5005), payload)
 }
@@ -116,8 +117,8 @@ fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
     diagnose(reader, Options::default()).expect("a diagnosis")
 }
 
-/// Finds the losses of one network, all of them and no others; returns verdicts next to the truth,
-/// and how many were withheld.
+/// Checks that all losses of one network are found, and no others. Returns verdicts by true cause,
+/// and the number of losses without a verdict.
 fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
@@ -153,7 +154,7 @@ fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
             None => silent += 1,
         }
     }
-    // Its receiver's reports are not there, and that is said.
+    // The reports of the receiver are missing, and the diagnosis says so.
     assert!(matches!(flow.vantage, Vantage::Unknown(_)));
     assert!(flow.cannot_tell.iter().any(|what| what.contains("no RTCP")));
     (confusion, silent)
@@ -212,7 +213,7 @@ fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usi
         })
         .collect();
     let mut next = zero;
-    // Long enough after the last of them for all to have arrived.
+    // Each report comes long enough after its last packet for all to have arrived.
     for at in (1..600).map(|step| since + step * 100_000_000) {
         let end = (next..=last)
             .find(|&number| sent(number) + 400_000_000 > at)
@@ -268,7 +269,7 @@ fn feedback(
         body.extend(((end - first) as u16).to_be_bytes());
         body.extend(&(reference as u32).to_be_bytes()[1..]);
         body.push(0);
-        // Large steps for all, seven to a chunk.
+        // All symbols are large deltas, seven per chunk.
         let numbers: Vec<u64> = (first..end).collect();
         for chunk in numbers.chunks(7) {
             let bits = chunk
@@ -371,7 +372,7 @@ fn by_side(diagnosis: &Diagnosis) -> [Vec<u64>; 2] {
 #[test]
 fn a_receiver_that_asks_tells_what_was_lost_behind() {
     let mut frames = stream(false);
-    // It lacks 50 and 51 as well as 80 and 82; 50 and 80 are sent again.
+    // The receiver lacks 50 and 51 as well as 80 and 82; 50 and 80 are sent again.
     for (at, first, more) in [(53, 50, 1_u16), (84, 80, 0b10)] {
         let mut nack = vec![0x81, 205, 0, 3, 0, 0, 0, 9];
         nack.extend(SSRC.to_be_bytes());
@@ -383,7 +384,7 @@ fn a_receiver_that_asks_tells_what_was_lost_behind() {
     }
     let diagnosis = diagnosis(frames);
     assert_eq!(by_side(&diagnosis), [vec![50, 51], vec![80, 82]]);
-    // It does not say when the others arrived, so there is no cause, and that is said.
+    // The reports lack arrival times, so there is no cause, and the diagnosis says so.
     let flow = &diagnosis.flows[0];
     let behind = flow.losses.iter().filter(|loss| loss.side == Side::Beyond);
     assert!(behind.clone().count() == 2 && behind.into_iter().all(|loss| loss.verdict.is_none()));
@@ -438,7 +439,7 @@ fn reports_tell_the_round_trip_and_count_what_they_do_not_name() {
     report.extend([0, 0, 0, 1, 0, 2, 0, 0]);
     report.extend([0; 12]);
     frames.push((sent, datagram(SENDER, RECEIVER, (5005, 5005), &report)));
-    // The receiver holds it for half a second; a total of seven packets was lost.
+    // The receiver holds the report for half a second; seven packets were lost in total.
     let mut answer = vec![0x81, 201, 0, 7, 0, 0, 0, 9];
     answer.extend(SSRC.to_be_bytes());
     answer.extend([10, 0, 0, 7, 0, 0, 0, 200, 0, 0, 0, 0]);
@@ -463,7 +464,7 @@ fn reports_tell_the_round_trip_and_count_what_they_do_not_name() {
 fn other_datagrams_are_no_streams() {
     let mut frames = Vec::new();
     for number in 0..1000_u64 {
-        // Of its version, but without order: encrypted, say.
+        // The packets have the version of RTP but random numbers, as encrypted data may have.
         let mut payload = rtp(number * 7919 % 65_536, number, None);
         let ssrc = 28 + 8..28 + 12;
         payload[ssrc].copy_from_slice(&(number as u32).wrapping_mul(2_654_435_761).to_be_bytes());

@@ -1,4 +1,4 @@
-//! A network's own log, compared with the diagnosis of a capture.
+//! Compares the diagnosis of a capture with the network's own log.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use whyloss_sim::packet::Payload;
 use whyloss_sim::{Event, NodeCapture, Scenario, Simulation, Watch};
 
 const SEGMENT: u64 = 1448;
-/// How far the log's clock is behind the capture's, ns.
+/// The time in ns by which the clock of the log is behind that of the capture.
 const BEHIND: u64 = 77_000_000_000;
 
 /// A log: each data packet at each link.
@@ -39,7 +39,7 @@ impl Watch for Log {
     }
 }
 
-/// A capture at that node, and the log of the same run.
+/// Returns the diagnosis of a capture at this node, and the log of the same run.
 fn captured(node: usize) -> (Diagnosis, Log) {
     let longer = [("duration".to_owned(), "30 s".to_owned())];
     let scenario =
@@ -99,7 +99,8 @@ fn every_loss_stands_beside_its_cause() {
         );
         let both = [Cause::Congestion, Cause::Wireless];
         assert!(both.iter().all(|&cause| score.combined.total(cause) > 5));
-        // Truth is the network's, not the verdict: the two differ somewhere among the classifiers.
+        // The truth comes from the network, not from the verdicts: some classifier disagrees with
+        // it.
         assert!(
             score
                 .classifiers
@@ -136,7 +137,7 @@ fn a_log_of_other_connections_founds_nothing() {
     diagnosis.compare(&mut truth);
     let score = diagnosis.score.expect("a score");
     assert_eq!((score.found, score.combined.accuracy()), ([0; 2], None));
-    // Nor is there a log of acknowledgements that could call them founded.
+    // The log has no acknowledgements that could confirm these losses.
     assert!(
         diagnosis.flows[0]
             .losses

@@ -1,4 +1,4 @@
-//! Losses before the point of capture: gaps, and what fills them.
+//! Finds losses before the point of capture: gaps, and the packets that fill them.
 
 use super::super::echo::is_after;
 use super::super::gaps::Gap;
@@ -75,7 +75,8 @@ impl Half {
     pub(super) fn on_gap(&mut self, at: At, segment: &Segment, start: u64) {
         let missing = start - self.next;
         let packets = self.packets(missing);
-        // The first of a connection that the capture does not begin with may follow anything.
+        // If the capture begins within the connection, the first segment may follow any number of
+        // losses.
         let votes = self.on_arrival(
             at,
             segment.stamps.map(|stamps| stamps.0),
