@@ -1,4 +1,4 @@
-//! The arena: classifiers on networks drawn at random, a row for each contender in each network.
+//! Runs the arena: classifiers on random networks, with a row for each contender in each network.
 
 use arrow_array::ArrayRef;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -32,7 +32,7 @@ const QUEUES: [(&str, Queue); 6] = [
     ("pie", Queue::Pie),
 ];
 
-/// Lets contenders compete. `switches`: `arq`, `ecn`, `varying`, `harm`.
+/// Runs the contenders on random networks. `switches` are `arq`, `ecn`, `varying` and `harm`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn arena(
@@ -75,7 +75,7 @@ pub(crate) fn arena(
         Some(given) => given.into_iter().map(Contender).collect(),
         None => setting.transport.contenders(&registry),
     };
-    // Refuse names that are no classifier before anything runs.
+    // Refuse names that are not classifiers before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         let scenario = contender.scenario(&first, setting.transport, Variant::Drawn, &registry);
@@ -95,7 +95,7 @@ pub(crate) fn arena(
     table(&found)
 }
 
-/// A row for each contender in each network.
+/// Returns a row for each contender in each network.
 fn table(found: &Found) -> PyResult<Table> {
     let rows: Vec<(&str, &Network, &Score)> = found
         .contenders

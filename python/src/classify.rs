@@ -1,4 +1,4 @@
-//! Classifiers without a run: over tables of arrivals, and event by event.
+//! Runs classifiers without a simulation: over tables of arrivals, and event by event.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,32 +32,32 @@ enum End {
     Sender(sender::Classifier),
 }
 
-/// A receiver classifier, as it was at its start and as it is.
+/// A receiver classifier in its initial state, with the current stream.
 struct Receiver {
     fresh: receiver::Classifier,
     live: receiver::Classifier,
-    /// The width of sequence numbers, if it was given.
+    /// The width of sequence numbers in bits, if given.
     bits: Option<u32>,
-    /// New packets until a missing one counts as lost.
+    /// The number of newer packets after which a missing one counts as lost.
     wait: u64,
-    /// The stream that goes on, if one does.
+    /// The current stream of `feed` and `on_packet`, if there is one.
     stream: Option<Stream>,
 }
 
 /// One stream of arrivals.
 struct Stream {
     tracker: LossTracker<receiver::Classifier>,
-    /// Gaps that are perhaps waited for, the latest last.
+    /// The gaps that may still be pending, the latest last.
     gaps: VecDeque<Gap>,
-    /// Sequence numbers' modulus less one.
+    /// The modulus of sequence numbers minus one.
     mask: u64,
-    /// Arrivals so far.
+    /// The number of arrivals so far.
     rows: u64,
-    /// When the last one came.
+    /// The time of the last arrival.
     latest: Time,
 }
 
-/// Missing numbers from `first` on, and the arrival that revealed them.
+/// The missing numbers from `first` on, and the arrival that revealed them.
 struct Gap {
     first: u64,
     missing: u64,
@@ -65,7 +65,7 @@ struct Gap {
     row: u64,
 }
 
-/// Packets that count as lost, and why.
+/// Consecutive lost packets, and their cause.
 #[pyclass(module = "whyloss", frozen, get_all)]
 #[derive(Clone)]
 pub(crate) struct Lost {
@@ -146,7 +146,7 @@ impl Classifier {
         }
     }
 
-    /// Takes all arrivals of a stream; answers a verdict for each gap.
+    /// Judges all arrivals of a stream; returns a row for each gap.
     #[pyo3(signature = (arrivals, *, last = None))]
     fn judge(
         &mut self,
@@ -163,8 +163,7 @@ impl Classifier {
         verdicts.table()
     }
 
-    /// Takes arrivals that go on from those of the last call; answers a verdict for each gap that
-    /// counts by now.
+    /// Continues with further arrivals; returns a row for each gap that now counts as lost.
     fn feed(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
         let receiver = self.receiver("feed")?;
         let mut stream = receiver.stream.take();
@@ -173,7 +172,7 @@ impl Classifier {
         fed?.table()
     }
 
-    /// Ends the stream of `feed` and `on_packet`; answers for what was still waited for.
+    /// Ends the stream of `feed` and `on_packet`; returns the pending gaps.
     #[pyo3(signature = (last = None))]
     fn finish(&mut self, last: Option<u64>) -> PyResult<Table> {
         let receiver = self.receiver("finish")?;
@@ -184,7 +183,7 @@ impl Classifier {
         verdicts.table()
     }
 
-    /// Takes a packet of the stream; answers what counts as lost by now.
+    /// Processes a packet as it arrives; returns the packets that now count as lost.
     fn on_packet(&mut self, arrival: &events::Arrival) -> PyResult<Vec<Lost>> {
         let receiver = self.receiver("on_packet")?;
         let fresh = || {
@@ -200,7 +199,8 @@ impl Classifier {
         Ok(lost)
     }
 
-    /// Takes an arrival as a classifier in a run does.
+    /// Processes an arrival with `missing` packets directly before it, as a run does; returns the
+    /// verdict on them.
     #[pyo3(signature = (arrival, missing = 0))]
     fn on_arrival(&mut self, arrival: &events::Arrival, missing: u64) -> PyResult<Option<&str>> {
         let receiver = self.receiver("on_arrival")?;
@@ -210,13 +210,13 @@ impl Classifier {
             .map(word))
     }
 
-    /// Takes an acknowledgement.
+    /// Processes an acknowledgement (at a sender).
     fn on_ack(&mut self, ack: &events::Ack) -> PyResult<()> {
         self.sender("on_ack")?.on_ack(&ack.event(0));
         Ok(())
     }
 
-    /// Gives the cause of a loss event.
+    /// Returns the cause of a loss event (at a sender).
     fn on_loss(&mut self, loss: &events::Loss) -> PyResult<&'static str> {
         Ok(word(self.sender("on_loss")?.on_loss(&loss.event(0))))
     }
@@ -249,7 +249,7 @@ impl Classifier {
 }
 
 impl Receiver {
-    /// Takes the rows of a table; `stream` is begun if it is none yet.
+    /// Processes the rows of a table; begins a stream if there is none.
     fn feed(
         &self,
         py: Python<'_>,
@@ -283,7 +283,7 @@ impl Receiver {
             };
             let rows = times[batch].len();
             py.detach(|| match (&time, &sequence, &rott, &size) {
-                // As traces have them: no question about types in the loop.
+                // The types of traces, which need no type checks in the loop.
                 (
                     Numbers::Real(time),
                     Numbers::U64(sequence),
@@ -314,7 +314,8 @@ impl Receiver {
     }
 }
 
-/// The width of sequence numbers that a column of unsigned 16 or 32 bits has; any other counts on.
+/// Returns the width of sequence numbers in bits: that of a column of unsigned 16 or 32 bits, else
+/// 64.
 fn width(sequences: &[&ArrayRef]) -> u32 {
     match sequences.first().map(Array::data_type) {
         Some(DataType::UInt16) => 16,
@@ -327,7 +328,7 @@ impl Stream {
     fn new(classifier: receiver::Classifier, bits: u32, wait: u64) -> Self {
         let mut tracker = LossTracker::new(classifier, bits);
         if bits == 64 {
-            // Numbers that never wrap around count whatever was lost in an outage.
+            // Numbers that never wrap also count all packets lost in an outage.
             tracker = tracker.longest_jump(u64::MAX);
         }
         if wait > 0 {
@@ -357,7 +358,8 @@ impl Stream {
         }
     }
 
-    /// Takes an arrival; `lost` is told of what counts as lost now, and which arrival revealed it.
+    /// Processes an arrival. Passes each loss that is now certain to `lost`, with the arrival that
+    /// revealed it.
     #[inline]
     fn take(&mut self, arrival: &Arrival, mut lost: impl FnMut(losses::Loss, u64)) {
         let Self {
@@ -374,7 +376,7 @@ impl Stream {
         if let Seen::New { missing } = seen
             && missing > 0
         {
-            // No more are waited for at a time, and this one.
+            // At most [`HOLES`] gaps and this one can be pending.
             if gaps.len() > HOLES {
                 gaps.pop_front();
             }
@@ -388,7 +390,7 @@ impl Stream {
         *rows += 1;
     }
 
-    /// Nothing more arrives; the sequence number of the last packet sent may be known.
+    /// Ends the stream. `last` is the sequence number of the last packet sent, if known.
     fn finish(&mut self, last: Option<u64>, verdicts: &mut Verdicts) {
         let (gaps, mask, rows) = (&self.gaps, self.mask, self.rows);
         let told = |loss: losses::Loss| verdicts.push(&loss, revealed(gaps, &loss, mask, rows));
@@ -396,7 +398,7 @@ impl Stream {
     }
 }
 
-/// The arrival that revealed a loss: one that was waited for, else this one.
+/// Returns the arrival that revealed a loss: that of a pending gap, else this one.
 fn revealed(gaps: &VecDeque<Gap>, loss: &losses::Loss, mask: u64, row: u64) -> u64 {
     let within = |gap: &&Gap| {
         gap.revealed == loss.revealed && loss.first.wrapping_sub(gap.first) & mask < gap.missing
@@ -404,7 +406,7 @@ fn revealed(gaps: &VecDeque<Gap>, loss: &losses::Loss, mask: u64, row: u64) -> u
     gaps.iter().rev().find(within).map_or(row, |gap| gap.row)
 }
 
-/// Gaps with their verdicts.
+/// The gaps with their verdicts, as columns.
 #[derive(Default)]
 struct Verdicts {
     row: Vec<u64>,
@@ -462,11 +464,11 @@ impl Verdicts {
     }
 }
 
-/// Refuses arrivals of several flows: a classifier's state is that of one.
+/// Refuses arrivals of several flows, because the state of a classifier belongs to one flow.
 fn one_flow(table: &Table) -> PyResult<()> {
     let mut only: Option<String> = None;
     for array in table.arrays("flow")? {
-        // Most often one word for all; looking at every row would take longer than the verdicts.
+        // Usually all rows have one word. Checking every row would take longer than the verdicts.
         let same = array
             .as_any_dictionary_opt()
             .is_some_and(|few| few.values().len() <= 1);

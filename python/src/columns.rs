@@ -1,4 +1,4 @@
-//! Columns of tables, whatever type of numbers they have.
+//! Reads columns of numbers of any type.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
@@ -17,7 +17,7 @@ pub(crate) enum Numbers<'a> {
     U32(&'a [u32]),
     I32(&'a [i32]),
     U16(&'a [u16]),
-    /// Not there: always this.
+    /// The column is missing, and every row has this value.
     None,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// As whole numbers; negative ones are none.
+    /// Returns the value as a whole number; negative values become 0.
     #[inline]
     pub(crate) fn whole(&self, row: usize) -> u64 {
         match self {
@@ -57,7 +57,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Seconds as nanoseconds.
+    /// Returns the value in seconds as nanoseconds.
     #[inline]
     pub(crate) fn nanos(&self, row: usize) -> i64 {
         match self {

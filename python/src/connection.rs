@@ -1,4 +1,4 @@
-//! A connection by packet numbers.
+//! The Python class of a connection by packet numbers.
 
 use pyo3::prelude::*;
 use whyloss::{Duration, Rate, connection};

@@ -1,4 +1,5 @@
-//! Estimators, controllers and schemes without a run: over tables of events, and event by event.
+//! Runs estimators, controllers and schemes without a simulation: over tables of events, and event
+//! by event.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::events::{Ack, Loss, Sent, moment, nanos};
 use crate::names::{self, Either, Parameters, build, word};
 use crate::table::{Table, Texts};
 
-/// Columns of a table of acknowledgements, of one batch; those that are not there are zero.
+/// The columns of one batch of a table of acknowledgements. Missing columns are zero.
 struct Acks<'a> {
     time: Numbers<'a>,
     acked: Numbers<'a>,
@@ -74,8 +75,8 @@ impl<'a> Acks<'a> {
         Some(Duration::from_nanos(nanos(rtt.value(row))))
     }
 
-    /// The acknowledgement of a row, after which `acknowledged` bytes have been acknowledged in
-    /// all.
+    /// Returns the acknowledgement of a row, after which `acknowledged` bytes are acknowledged in
+    /// total.
     fn ack(&self, row: usize, segment_size: u32, acknowledged: u64) -> AckEvent {
         AckEvent::new(self.at(row), segment_size)
             .acked(self.acked.whole(row))
@@ -86,7 +87,7 @@ impl<'a> Acks<'a> {
     }
 }
 
-/// An estimator of bandwidth, fed with acknowledgements.
+/// A bandwidth estimator from the registry.
 #[pyclass(module = "whyloss")]
 pub(crate) struct Estimator {
     inner: AnyEstimator,
@@ -110,7 +111,7 @@ impl Estimator {
         })
     }
 
-    /// Takes acknowledgements; answers the estimate after each.
+    /// Processes acknowledgements in order; returns the estimate after each.
     fn estimate(&mut self, py: Python<'_>, acks: &Bound<'_, PyAny>) -> PyResult<Table> {
         let table = Table::from_python(acks)?;
         let (mut times, mut rates) = (Vec::new(), Vec::new());
@@ -136,14 +137,14 @@ impl Estimator {
     }
 }
 
-/// A sender's controller as Python tells it events: under its policy, or with a classifier.
+/// A sender's controller that receives events from Python: under its policy, or with a classifier.
 trait Told {
     fn on_sent(&mut self, sent: &SentEvent);
     fn on_ack(&mut self, ack: &AckEvent);
     fn on_rate_sample(&mut self, sample: &RateSample);
     fn on_packet_lost(&mut self, packet: &LostPacket);
     fn on_recovery_end(&mut self, now: Time);
-    /// Takes a loss event, which `cause` says the cause of if no classifier does.
+    /// Processes a loss event and returns its cause: that of the classifier, else `cause`.
     fn on_loss(&mut self, loss: &LossEvent, cause: Cause) -> Cause;
     fn wants_rate_samples(&self) -> bool;
     fn spares_losses(&self) -> bool;
@@ -214,8 +215,8 @@ told!(
     CongestionControl::control
 );
 
-/// A sender's side of a connection, with the ledger that rate samples need: packets are
-/// acknowledged in the order in which they left, and a loss is that of the oldest one.
+/// The sender of a connection, with the ledger that rate samples need. Packets are acknowledged in
+/// sending order, and a loss hits the oldest one.
 struct Live<T> {
     name: String,
     control: T,
@@ -223,7 +224,7 @@ struct Live<T> {
     acknowledged: u64,
     rate: DeliveryRate,
     under_way: VecDeque<(Snapshot, u32)>,
-    /// Bytes in flight, of which `under_way` has the packets.
+    /// The bytes in flight that were reported as sent; `under_way` has their packets.
     told: u64,
 }
 
@@ -253,7 +254,7 @@ impl<T: Told> Live<T> {
         self.control.on_sent(sent);
     }
 
-    /// Takes an acknowledgement; what it does not say is known here.
+    /// Processes an acknowledgement, and fills in its missing fields.
     fn ack(&mut self, mut ack: AckEvent) -> Result<(), String> {
         let delivered = ack.acked.saturating_add(ack.sacked);
         if self.control.wants_rate_samples() {
@@ -284,7 +285,7 @@ impl<T: Told> Live<T> {
         Ok(())
     }
 
-    /// So many bytes arrived.
+    /// Records that `bytes` bytes arrived.
     fn deliver(&mut self, now: Time, mut bytes: u64) {
         self.told -= bytes.min(self.told);
         while bytes > 0
@@ -301,7 +302,7 @@ impl<T: Told> Live<T> {
         }
     }
 
-    /// Takes a loss event; what it does not say is known here.
+    /// Processes a loss event, and fills in its missing fields.
     fn lose(&mut self, mut loss: LossEvent, cause: Cause) -> Cause {
         if loss.window == 0 {
             loss.window = self.control.window();
@@ -310,7 +311,7 @@ impl<T: Told> Live<T> {
             loss.in_flight = self.rate.in_flight();
         }
         let cause = self.control.on_loss(&loss, cause);
-        // After a timeout nothing is in flight any more.
+        // After a timeout, nothing is in flight.
         let lost = if loss.detection.is_timeout() {
             self.under_way.len()
         } else {
@@ -335,7 +336,7 @@ impl<T: Told> Live<T> {
         self.control.pacing_rate().map(Rate::as_bps)
     }
 
-    /// Takes the rows of a table; answers the window after each.
+    /// Processes the rows of a table; returns the window after each.
     fn follow(&mut self, py: Python<'_>, events: &Bound<'_, PyAny>) -> PyResult<Table>
     where
         T: Send,
@@ -413,7 +414,7 @@ impl<T: Told> Live<T> {
     }
 }
 
-/// The allowance after each event.
+/// The window, threshold and pacing rate after each event, as columns.
 #[derive(Default)]
 struct After {
     time: Vec<f64>,
@@ -447,7 +448,7 @@ impl After {
     }
 }
 
-/// A policy by name.
+/// Returns the policy of this name.
 fn policy(name: &str, percent: Option<f64>) -> PyResult<policy::WirelessPolicy> {
     let percent = percent.map(|percent| ("percent".to_owned(), percent));
     build(
@@ -458,7 +459,7 @@ fn policy(name: &str, percent: Option<f64>) -> PyResult<policy::WirelessPolicy> 
     )
 }
 
-/// A scheme by its name, or by its parts; with what it is called.
+/// Returns a scheme by its name or by its parts, and the name to show.
 pub(crate) fn parts(
     name: Option<String>,
     controller: Option<String>,
@@ -490,7 +491,7 @@ pub(crate) fn parts(
     }
 }
 
-/// Declares what a controller and a scheme have in common.
+/// Declares the methods that controllers and schemes share.
 macro_rules! live {
     ($type:ident, $what:literal, $($more:tt)*) => {
         #[pymethods]
@@ -546,7 +547,7 @@ macro_rules! live {
     };
 }
 
-/// A congestion controller, told of what a sender sees.
+/// A congestion controller from the registry.
 #[pyclass(module = "whyloss")]
 pub(crate) struct Controller(Live<UnderPolicy>);
 
@@ -577,7 +578,7 @@ live! {
     }
 }
 
-/// A classifier, a controller and a policy, told of what a sender sees.
+/// A classifier, a controller and a policy: from the registry, or from parts.
 #[pyclass(module = "whyloss")]
 pub(crate) struct Scheme(Live<CongestionControl>);
 

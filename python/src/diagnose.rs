@@ -1,4 +1,4 @@
-//! Captures and logs: what was lost, and why, as tables.
+//! Diagnoses captures and logs, and returns the lost packets and their causes as tables.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ create_exception!(
     "A file that is no capture or log that can be read."
 );
 
-/// Diagnoses a file: the whole as JSON and as text, its flows, its losses.
+/// Diagnoses a file. Returns the diagnosis as JSON and as text, and tables of its flows and losses.
 #[pyfunction]
 pub(crate) fn diagnose(
     py: Python<'_>,
@@ -47,11 +47,11 @@ pub(crate) fn diagnose(
     ))
 }
 
-/// The system's error about a file, which Python makes a `FileNotFoundError` or whatever it is,
-/// with the file's name.
+/// Returns the system's error about a file, with the file's name. Python makes it a
+/// `FileNotFoundError` or another subclass of OSError.
 fn unreadable(path: &str, error: &std::io::Error) -> PyErr {
     let words = error.to_string();
-    // Python adds the number itself.
+    // Python adds the error number.
     let words = words
         .split(" (os error")
         .next()

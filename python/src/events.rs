@@ -1,15 +1,15 @@
-//! Events of classifiers and controllers as Python objects, made by a run or by hand.
+//! The Python classes of events for classifiers and controllers, created by a run or by the user.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::{Duration, Time, receiver};
 
-/// A clock that starts late enough for whatever was sent before it.
+/// The epoch in ns of the clock, late enough that no time is negative.
 pub(crate) const EPOCH: i64 = 1 << 60;
 
-/// Seconds as the whole nanoseconds nearest to them, without a call per value: 1.5 · 2⁵² more, and
-/// the last bits count. Beyond 2⁵¹ ns (26 days), where that ends, as usual.
+/// Converts seconds to the nearest whole nanoseconds. Adding 1.5 · 2⁵² leaves the integer in the
+/// low bits, without a function call. Above 2⁵¹ ns (26 days), rounds as usual.
 #[inline]
 pub(crate) fn nanos(seconds: f64) -> i64 {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -21,13 +21,14 @@ pub(crate) fn nanos(seconds: f64) -> i64 {
     }
 }
 
-/// A time on a clock of any epoch: what a receiver classifier looks at are differences.
+/// Returns a time on a clock with an arbitrary epoch, because receiver classifiers use only
+/// differences.
 #[inline]
 pub(crate) fn shifted(nanos: i64) -> Time {
     Time::from_nanos(EPOCH.saturating_add(nanos).max(0).cast_unsigned())
 }
 
-/// A time on the sender's clock, which starts at 0.
+/// Returns a time on the sender's clock, which starts at 0.
 pub(crate) fn time(seconds: f64) -> Time {
     Time::from_nanos(nanos(seconds).max(0).cast_unsigned())
 }
@@ -36,12 +37,12 @@ fn span(seconds: Option<f64>) -> Option<Duration> {
     seconds.map(|seconds| Duration::from_nanos(nanos(seconds)))
 }
 
-/// A time that Python gives as `time_s`, on the sender's clock.
+/// Returns the time of the argument `time_s`, on the sender's clock.
 pub(crate) fn moment(time_s: f64) -> PyResult<Time> {
     seconds("time_s", time_s).map(time)
 }
 
-/// Refuses what is no number of seconds.
+/// Returns an error if the value is not a finite number of seconds.
 pub(crate) fn seconds(name: &str, value: f64) -> PyResult<f64> {
     if value.is_finite() {
         return Ok(value);
@@ -51,7 +52,7 @@ pub(crate) fn seconds(name: &str, value: f64) -> PyResult<f64> {
     )))
 }
 
-/// An arrival at a receiver.
+/// A packet that arrives, as a receiver classifier sees it.
 #[pyclass(module = "whyloss", frozen, get_all)]
 #[derive(Clone)]
 pub(crate) struct Arrival {
@@ -115,9 +116,9 @@ impl Arrival {
     }
 }
 
-/// Kinds of an event's field.
+/// The types of the fields of events.
 trait Field: Sized {
-    /// Refuses what is no number of seconds, where the field is one.
+    /// Returns an error if the field is a time and not a finite number of seconds.
     fn checked(self, _name: &str) -> PyResult<Self> {
         Ok(self)
     }
@@ -139,7 +140,8 @@ impl Field for Option<f64> {
     }
 }
 
-/// Declares the class of an event. Its constructor takes the fields: some by place, others by name.
+/// Declares the class of an event. Its constructor takes some fields by position and others by
+/// name.
 macro_rules! event {
     (
         $(#[$about:meta])*
@@ -177,7 +179,7 @@ macro_rules! event {
 }
 
 event! {
-    /// A packet that leaves a sender.
+    /// A sent packet.
     Sent(time_s: f64, size_bytes: u32,) {
         in_flight_bytes: u64 = 0,
         retransmission: bool = false,
@@ -224,7 +226,7 @@ impl From<&AckEvent> for Ack {
 }
 
 impl Ack {
-    /// The event; `segment_size` where this has none.
+    /// Returns the event, with `segment_size` if the object has none.
     pub(crate) fn event(&self, segment_size: u32) -> AckEvent {
         AckEvent::new(time(self.time_s), known(self.segment_size, segment_size))
             .acked(self.acked_bytes)
@@ -266,7 +268,7 @@ impl From<&LossEvent> for Loss {
 }
 
 impl Loss {
-    /// The event; `segment_size` where this has none.
+    /// Returns the event, with `segment_size` if the object has none.
     pub(crate) fn event(&self, segment_size: u32) -> LossEvent {
         let detection = if self.timeout {
             Detection::Timeout
@@ -283,7 +285,7 @@ impl Loss {
     }
 }
 
-/// The size of a segment: of the event, or else of the receiver of the event.
+/// Returns the segment size of the event, or else that of the receiver of the event.
 fn known(own: u32, other: u32) -> u32 {
     if own > 0 { own } else { other.max(1) }
 }

@@ -1,8 +1,8 @@
-//! `whyloss._whyloss`: what the Python package calls. Its documentation for users is in
-//! `whyloss/_whyloss.pyi` and `docs/guides/python.md`; here is how it is done.
+//! The extension module `whyloss._whyloss` of the Python package. `whyloss/_whyloss.pyi` and
+//! `docs/guides/python.md` document it for users.
 //!
-//! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is
-//! copied on the way to Polars, pandas or DuckDB, and none of them is needed to build or to run.
+//! Results are passed to Python as Arrow tables through the C data interface ([`table`]). Polars,
+//! pandas and DuckDB read them without a copy, but are not needed to build or to run the package.
 
 mod arena;
 mod classify;

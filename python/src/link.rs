@@ -1,4 +1,4 @@
-//! The log of an emulated link as tables.
+//! Returns the log of an emulated link as tables.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The bandwidth estimator of media: over a table of reports, or batch by batch.
+//! Runs the bandwidth estimator for media over tables of reports.
 
 use arrow_array::Array as _;
 use pyo3::exceptions::PyValueError;
@@ -9,7 +9,7 @@ use crate::columns::Numbers;
 use crate::events::{nanos, shifted};
 use crate::table::{Table, reals};
 
-/// Columns of a table of reports, of one batch of rows.
+/// The columns of one batch of a table of reports.
 struct Reports<'a> {
     time: Numbers<'a>,
     id: Numbers<'a>,
@@ -58,7 +58,7 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// A bandwidth estimator of media, fed with reports of packets.
+/// Estimates the bitrate at which a media sender should send.
 #[pyclass(module = "whyloss")]
 pub(crate) struct BandwidthEstimator {
     inner: Estimator,
@@ -79,8 +79,7 @@ impl BandwidthEstimator {
         Ok(Self { inner })
     }
 
-    /// Takes reports that go on from those of the last call; answers the target after each batch of
-    /// one time.
+    /// Processes further reports; returns the target after each batch of rows with one time.
     fn feed(&mut self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<Table> {
         let table = Table::from_python(reports)?;
         let (mut times, mut targets, mut queues) = (Vec::new(), Vec::new(), Vec::new());
@@ -114,7 +113,7 @@ impl BandwidthEstimator {
         ])
     }
 
-    /// Tells that it is `time_s`: halves the target if no report came in time.
+    /// Halves the target, once per silence, if `time_s` is past `timeout_s`.
     fn timeout(&mut self, time_s: f64) {
         self.inner.timeout(shifted(nanos(time_s)));
     }

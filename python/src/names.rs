@@ -1,4 +1,4 @@
-//! Names of registries: building by name, listing, and errors that name alternatives.
+//! Builds algorithms by name, lists them, and suggests names in errors.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use pyo3::prelude::*;
 use whyloss::registry::{Entry, Parameter};
 use whyloss::{Cause, bandwidth, congestion, policy, receiver, schemes, sender};
 
-/// Parameters by name.
+/// The parameters of an algorithm, by name.
 pub(crate) type Parameters = BTreeMap<String, f64>;
 
-/// Families of algorithms, as errors name them.
+/// The families of algorithms, as errors name them.
 const RECEIVER: &str = "receiver classifier";
 const SENDER: &str = "sender classifier";
 
-/// Builds what an entry of a registry names.
+/// Builds the algorithm of a registry entry.
 pub(crate) fn build<C>(
     family: &[Entry<C>],
     what: &str,
@@ -41,7 +41,7 @@ pub(crate) fn build<C>(
     built.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The family that has this name.
+/// Returns the family that has this name.
 fn elsewhere(name: &str) -> Option<&'static str> {
     registry()
         .into_iter()
@@ -55,7 +55,8 @@ pub(crate) enum Either {
     Sender(sender::Classifier),
 }
 
-/// Builds a classifier of this end; without an end, of the receiver's where both have the name.
+/// Builds a classifier of this end; without an end, that of the receiver if both ends have the
+/// name.
 pub(crate) fn classifier(
     name: &str,
     end: Option<&str>,
@@ -78,7 +79,7 @@ pub(crate) fn classifier(
     }
 }
 
-/// A cause, as Python has it.
+/// Returns the word for a cause in Python.
 pub(crate) fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
@@ -86,7 +87,7 @@ pub(crate) fn word(cause: Cause) -> &'static str {
     }
 }
 
-/// The cause that a word names.
+/// Returns the cause that a word names.
 pub(crate) fn cause(word: &str) -> PyResult<Cause> {
     match word {
         "congestion" => Ok(Cause::Congestion),
@@ -97,7 +98,7 @@ pub(crate) fn cause(word: &str) -> PyResult<Cause> {
     }
 }
 
-/// Family, name, title, summary, source and parameters of an algorithm.
+/// The family, name, title, summary, source and parameters of an algorithm.
 pub(crate) type Row = (
     &'static str,
     &'static str,

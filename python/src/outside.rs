@@ -1,7 +1,8 @@
-//! Classifiers written in Python: at the ends of a scenario's flows, or under names in a registry.
+//! Runs classifiers written in Python: at the ends of the flows of a scenario, or by name in a
+//! registry.
 //!
-//! The object is asked at every arrival or acknowledgement, with Python's lock taken each time. An
-//! exception ends the run: the first error is kept, and the flag that it sets stops all work.
+//! Every arrival or acknowledgement calls the object, and takes Python's lock each time. An
+//! exception ends the run: the first error is kept, and sets a flag that stops all work.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,7 @@ use whyloss_sim::{Registry, Scenario};
 
 use crate::events::{Ack, Arrival, Loss};
 
-/// The first error that some classifier raised.
+/// The first error that any classifier raised.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Kept>);
 
@@ -46,8 +47,7 @@ impl Raised {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// The flag that an error sets. Others that stop the work may set
-    /// it, too.
+    /// Returns the flag that an error sets. Other code may set it too, to stop the work.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.0.stop
     }
@@ -61,7 +61,7 @@ impl Raised {
     }
 }
 
-/// Makes Python objects, with these parameters.
+/// Creates Python objects with these parameters.
 struct Maker {
     make: Py<PyAny>,
     parameters: Vec<(String, f64)>,
@@ -78,9 +78,9 @@ impl Maker {
     }
 }
 
-/// An object of Python's that is asked.
+/// A Python object that classifies.
 struct Asked {
-    /// None if it could not be made, and if it is asked no more.
+    /// `None` if it could not be created, or after an error.
     object: Option<Py<PyAny>>,
     raised: Raised,
     /// Whether it has `on_arrival` and `on_gap`, or `on_ack`.
@@ -118,7 +118,7 @@ impl Asked {
     }
 }
 
-/// The cause that an answer names.
+/// Returns the cause that a return value names.
 fn cause(method: &str, answer: &Bound<'_, PyAny>) -> PyResult<Option<Cause>> {
     match answer.extract::<&str>() {
         Ok("congestion") => Ok(Some(Cause::Congestion)),
@@ -150,7 +150,7 @@ impl ReceiverClassifier for Asked {
                 _ => cause("on_gap", &object.call_method1("on_gap", (&seen, missing))?),
             }
         });
-        // An error ends the run soon.
+        // The verdict does not matter after an error, which ends the run soon.
         said.or((missing > 0).then_some(Cause::Congestion))
     }
 }
@@ -178,8 +178,8 @@ fn at_sender(maker: Maker) -> OutsideSender {
     OutsideSender::new(move || Box::new(Asked::new(&maker, "on_ack", "on_loss")))
 }
 
-/// Puts what `make` makes to the flows of that name that classify: one flow, or all copies of one
-/// that the file has as one.
+/// Installs the classifiers that `make` creates at the flows of this name: one flow, or all copies
+/// of one.
 pub(crate) fn install(
     scenario: &mut Scenario,
     flow: &str,
@@ -228,8 +228,8 @@ fn matching<'a>(names: impl Iterator<Item = &'a str>, is: impl Fn(&str) -> bool)
     found.map(|(index, _)| index).collect()
 }
 
-/// Whether a flow is a copy of what the file calls `of`: `video-3` of `video` with a count, or of
-/// `video-{i}`.
+/// Returns whether a flow is a copy of the flow `of` in the file: `video-3` of `video` with a
+/// count, or of `video-{i}`.
 fn is_copy(name: &str, of: &str) -> bool {
     let (before, after) = match of.split_once("{i}") {
         Some((before, after)) => (before.to_owned(), after),
@@ -241,8 +241,8 @@ fn is_copy(name: &str, of: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Classifiers of Python's under names, each with what makes one; and what tells their versions
-/// apart.
+/// The Python classifiers by name, each with its constructor, and the text that distinguishes their
+/// versions.
 pub(crate) struct Names {
     own: Vec<(String, Py<PyAny>)>,
     version: String,
@@ -257,7 +257,7 @@ impl Names {
         self.own.is_empty()
     }
 
-    /// The registry that knows them; what they raise goes to `raised`.
+    /// Returns a registry with these classifiers. Their exceptions go to `raised`.
     pub(crate) fn registry(&self, py: Python<'_>, raised: &Raised) -> PyResult<Registry> {
         let mut registry = Registry::new().version(&self.version);
         for (name, make) in &self.own {
@@ -276,7 +276,7 @@ impl Names {
     }
 }
 
-/// The entry of a registry that makes `make`'s objects.
+/// Returns a registry entry that creates objects with `make`.
 fn own<X: 'static>(
     py: Python<'_>,
     line: Line,
@@ -297,7 +297,7 @@ fn own<X: 'static>(
     })
 }
 
-/// The ends that something classifies at.
+/// The ends at which a class can classify.
 struct Ends {
     receiver: bool,
     sender: bool,
@@ -312,7 +312,7 @@ impl Ends {
                 make.repr()?
             )));
         }
-        // A function shows what it makes by making it.
+        // For a function, create an object to see its methods.
         let shown = if make.is_instance_of::<PyType>() {
             make.clone()
         } else {
@@ -363,7 +363,8 @@ fn line(py: Python<'_>, name: &str, make: &Py<PyAny>) -> PyResult<Line> {
     })
 }
 
-/// The text for as long as the process lives, as registries have texts; the same text is kept once.
+/// Returns the text with the lifetime of the process, which registries need. Equal texts are kept
+/// once.
 fn kept(text: &str) -> &'static str {
     static KEPT: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
     let kept = KEPT.get_or_init(Mutex::default);
@@ -376,7 +377,7 @@ fn kept(text: &str) -> &'static str {
     new
 }
 
-/// Parameters for as long as the process lives; the same ones are kept once.
+/// Returns the parameters with the lifetime of the process. Equal parameters are kept once.
 fn kept_parameters(given: Vec<(String, (f64, f64, f64, String))>) -> &'static [Parameter] {
     static KEPT: Mutex<Vec<&'static [Parameter]>> = Mutex::new(Vec::new());
     let parameter = |(name, (default, min, max, doc)): (String, (f64, f64, f64, String))| {

@@ -1,4 +1,4 @@
-//! The papers' experiments, with their cells and claims as tables.
+//! Runs the papers' experiments, and returns their cells and claims as tables.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +10,7 @@ use whyloss_study::{Context, report};
 use crate::scenario::interruptible;
 use crate::table::{Table, flags, reals, texts};
 
-/// Every experiment: its name, its paper and its title.
+/// Returns the name, the paper and the title of every experiment.
 #[pyfunction]
 pub(crate) fn experiments() -> Vec<(&'static str, &'static str, &'static str)> {
     whyloss_papers::all()
@@ -18,7 +18,7 @@ pub(crate) fn experiments() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
-/// Runs an experiment: its outcome as JSON, its cells and its claims.
+/// Runs an experiment. Returns its outcome as JSON, and tables of its cells and claims.
 #[pyfunction]
 pub(crate) fn reproduce(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Scenarios, and what a run of one gives.
+//! Reads and runs scenarios, and returns their results as tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ create_exception!(
     "A run that came to no end."
 );
 
-/// The scenarios of the repository, as name and text, for users of the package alone.
+/// Returns the scenarios of the repository as name and text, for users who have only the package.
 #[pyfunction]
 pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
     macro_rules! texts {
@@ -55,7 +55,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
     )
 }
 
-/// A scenario's text and what was set in it, read.
+/// A scenario that was read from its text and changes.
 #[pyclass(module = "whyloss._whyloss", frozen)]
 pub(crate) struct Parsed {
     file: ScenarioFile,
@@ -65,7 +65,7 @@ pub(crate) struct Parsed {
     own: Names,
 }
 
-/// Raises the fault of a scenario in Python.
+/// Returns the Python exception for the fault of a scenario.
 pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
@@ -82,8 +82,8 @@ pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     raised
 }
 
-/// Tables of a run: results as JSON, flows, frames, transfers, links, and the trace if it was asked
-/// for.
+/// The results of a run: JSON, tables of flows, frames, transfers and links, and the trace if
+/// requested.
 type Tables = (
     String,
     Table,
@@ -95,8 +95,8 @@ type Tables = (
 
 #[pymethods]
 impl Parsed {
-    /// `own`: classifiers of Python's by name, each with what makes one; `version` tells them from
-    /// earlier ones.
+    /// Reads a scenario. `own` has Python classifiers by name, each with its constructor; `version`
+    /// distinguishes them from earlier ones.
     #[new]
     fn new(
         py: Python<'_>,
@@ -170,8 +170,8 @@ impl Parsed {
         let raised = Raised::default();
         let mut scenario = self.file.scenario.clone();
         if !self.own.is_empty() {
-            // Read again, so that what they raise in this run is told from what they raise in
-            // another.
+            // Read the scenario again, to separate the exceptions of this run from those of other
+            // runs.
             let registry = self.own.registry(py, &raised)?;
             let read = Scenario::from_toml_with(&self.text, &self.name, &self.sets, &registry);
             scenario = read.map_err(|error| refuse(py, &error))?;
@@ -180,7 +180,7 @@ impl Parsed {
             outside::install(&mut scenario, &flow, &make, &raised)?;
         }
         let (mut asked, mut interrupted) = (now(), None);
-        // Stops a run that is interrupted, or whose classifier raised an error.
+        // Stop the run after an interrupt, or after an error of a classifier.
         let mut goes_on = |_| {
             if interrupted.is_none() && asked.elapsed() >= ASK {
                 asked = now();
@@ -206,7 +206,7 @@ impl Parsed {
         }
         let results = Results::new(&scenario, &[&run]);
         let json = results::json::render(&results, Path::new(&self.name));
-        // Memory does not fail.
+        // Writing to memory cannot fail.
         let batches = tracer.and_then(|tracer| tracer.finish().ok());
         let traced = batches.map(|batches| traced(&batches)).transpose()?;
         Ok((
@@ -220,7 +220,7 @@ impl Parsed {
     }
 }
 
-/// A row for each item, a column for each metric.
+/// Returns a table with a row for each item and a column for each metric.
 fn items(items: &[Item]) -> PyResult<Table> {
     let mut columns = vec![(
         "name".to_owned(),
@@ -283,7 +283,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// How often Python is asked whether somebody pressed Ctrl-C.
+/// The interval of checks for Ctrl-C in Python.
 const ASK: Duration = Duration::from_millis(50);
 
 /// Returns the exception of Python's signal handlers, if they raise one.
@@ -295,7 +295,7 @@ pub(crate) fn interrupt() -> Option<PyErr> {
     Python::attach(|py| py.check_signals()).err()
 }
 
-/// Looks for Ctrl-C while `work` goes on elsewhere, and tells it to stop.
+/// Checks for Ctrl-C while `work` runs in another thread, and stops `work` then.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     stop: &AtomicBool,

@@ -1,4 +1,4 @@
-//! Sweeps: the command's engine, whose tasks may go elsewhere.
+//! Runs sweeps with the command's engine, on this machine or as tasks for other workers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn raise(py: Python<'_>, error: &sweep::SweepError) -> PyErr {
         sweep::SweepError::File { .. } => PyOSError::new_err(error.to_string()),
         sweep::SweepError::Scenario { source, .. } => {
             let raised = refuse(py, source);
-            // Where on the axes is worth knowing, too.
+            // The message includes the place on the axes.
             let _ = raised.value(py).setattr("args", (error.to_string(),));
             raised
         }
@@ -38,7 +38,7 @@ fn raise(py: Python<'_>, error: &sweep::SweepError) -> PyErr {
     }
 }
 
-/// A sweep, what is known of it, and where it is kept.
+/// A sweep, its finished runs, and the place where they are kept.
 #[pyclass(module = "whyloss._whyloss")]
 pub(crate) struct Engine {
     sweep: Sweep,
@@ -47,7 +47,7 @@ pub(crate) struct Engine {
     raised: Raised,
 }
 
-/// How often Python hears how far a sweep is.
+/// The interval of progress reports to Python.
 const TELL: Duration = Duration::from_millis(200);
 
 /// The runs done and the runs to do.
@@ -57,14 +57,14 @@ struct Told {
 }
 
 impl Told {
-    /// Tells how far it is, unless that was told last.
+    /// Reports the progress, unless it has not changed.
     fn tell(&self, progress: &Py<PyAny>, last: &mut Option<(u64, u64)>) {
         let done = self.finished.load(Ordering::Relaxed);
         let of = self.expected.load(Ordering::Relaxed);
         if last.replace((done, of)) == Some((done, of)) {
             return;
         }
-        // An exception in it does not end a sweep.
+        // An exception in the callback does not end a sweep.
         let _ = Python::attach(|py| progress.call1(py, (done, of)));
     }
 }
@@ -81,7 +81,7 @@ impl Progress for Told {
 
 #[pymethods]
 impl Engine {
-    /// A plan's text, its name, and the scenario's text and name if the plan names none.
+    /// Reads a plan. `scenario` has the text and name of the scenario if the plan names none.
     #[new]
     fn new(
         py: Python<'_>,
@@ -114,18 +114,18 @@ impl Engine {
         made.map_err(|error| raise(py, &error))
     }
 
-    /// Lets others write where this was kept.
+    /// Releases the directory, so that other sweeps can write there.
     fn close(&mut self) {
         self.store = None;
     }
 
-    /// Runs that are known, and runs that there must be, as far as that is known.
+    /// Returns the number of finished runs, and of runs required so far.
     fn count(&self) -> (usize, usize) {
         self.sweep.count()
     }
 
-    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are
-    /// done.
+    /// Runs the missing runs on this machine's cores. Calls `progress` with the numbers of runs
+    /// done and to do.
     fn run(
         &mut self,
         py: Python<'_>,
@@ -143,7 +143,7 @@ impl Engine {
         };
         let over = AtomicBool::new(false);
         let (sweep, store) = (&mut self.sweep, self.store.as_ref());
-        // An error of a classifier stops it as well.
+        // An error of a classifier stops the sweep as well.
         let (raised, stop) = (&self.raised, self.raised.stop());
         let ran = py.detach(|| {
             std::thread::scope(|scope| {
@@ -171,13 +171,13 @@ impl Engine {
         ran.map_err(|error| raise(py, &error))
     }
 
-    /// Batches of at most `most` runs that are missing: how many there are.
+    /// Divides the missing runs into batches of at most `most` runs; returns the number of batches.
     fn plan(&mut self, most: usize) -> usize {
         self.batches = self.sweep.missing(most.max(1));
         self.batches.len()
     }
 
-    /// A batch as a task for any machine, and how many runs it has.
+    /// Returns a batch as a task for any machine, and its number of runs.
     fn task<'py>(&self, py: Python<'py>, batch: usize) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let batch = self
             .batches
@@ -189,7 +189,7 @@ impl Engine {
         Ok((PyBytes::new(py, &json), task.runs()))
     }
 
-    /// Takes the part that a task gave, and keeps it unless it is kept elsewhere.
+    /// Accepts the part that a task returned, and stores it if `keep` is true.
     fn accept(&mut self, py: Python<'_>, part: &[u8], keep: bool) -> PyResult<String> {
         let accepted = py.detach(|| {
             let part = Part::from_parquet(part.to_vec()).map_err(|error| error.to_string())?;
@@ -202,14 +202,14 @@ impl Engine {
         accepted.map_err(|error: String| SweepError::new_err(error))
     }
 
-    /// All rows of the plan, as `rows.parquet` has them.
+    /// Returns all rows of the plan as the contents of `rows.parquet`.
     fn rows_parquet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.sweep.rows().to_parquet());
         let bytes = bytes.map_err(|error| SweepError::new_err(error.to_string()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes `rows.parquet`, if the sweep is kept here.
+    /// Writes `rows.parquet`, if the sweep has a directory.
     fn write_rows(&self, py: Python<'_>) -> PyResult<()> {
         let Some(store) = &self.store else {
             return Ok(());
@@ -218,14 +218,14 @@ impl Engine {
         written.map(drop).map_err(|error| raise(py, &error))
     }
 
-    /// Returns how many runs failed, and the error of the first.
+    /// Returns the number of failed runs, and the error of the first.
     fn failed(&self) -> Option<(usize, String)> {
         self.sweep
             .failed()
             .map(|failed| (failed.runs, failed.first))
     }
 
-    /// All rows of the plan as a table.
+    /// Returns all rows of the plan as a table.
     fn rows(&self, py: Python<'_>) -> PyResult<Table> {
         let rows = py.detach(|| self.sweep.rows());
         let several = rows.networks.len() > 1;
@@ -277,7 +277,7 @@ impl Engine {
     }
 }
 
-/// Does a task, on whatever machine this is: the name of its part, and the part as a Parquet file.
+/// Runs a task on this machine. Returns the name of its part, and the part as a Parquet file.
 #[pyfunction]
 pub(crate) fn run_task<'py>(
     py: Python<'py>,
@@ -290,7 +290,7 @@ pub(crate) fn run_task<'py>(
     let raised = Raised::default();
     let registry = Names::new(own, version).registry(py, &raised)?;
     let stop = raised.stop();
-    // A worker needs no second thread, since Ctrl-C reaches the driver.
+    // A worker needs no second thread to check for Ctrl-C, which reaches the driver.
     let done = py.detach(|| {
         task.run(&registry, stop, || {
             if interrupt().is_some() {

@@ -1,8 +1,7 @@
-//! Arrow tables on their way to Python and from it, through the Arrow C data interface.
+//! Passes Arrow tables to and from Python through the Arrow C data interface.
 //!
-//! A table is handed over in a capsule (`__arrow_c_stream__`), by whose name the other side knows
-//! what is in it. The only `unsafe` of the package is where such a capsule of somebody else's is
-//! opened.
+//! A table is passed in a capsule (`__arrow_c_stream__`), whose name identifies its contents. The
+//! only `unsafe` code of the package opens such a capsule from another library.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +27,7 @@ pub(crate) struct Table {
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-/// An error of Arrow's, in Python.
+/// Returns the Python exception for an error of Arrow.
 #[expect(clippy::needless_pass_by_value, reason = "it is mapped over errors")]
 pub(crate) fn refuse(error: ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -39,7 +38,7 @@ impl Table {
         Self { schema, batches }
     }
 
-    /// One batch of columns, each with its name and its unit.
+    /// Creates a table of one batch, from columns with names and units.
     pub(crate) fn of(columns: Vec<(String, &str, ArrayRef)>) -> PyResult<Self> {
         let field = |(name, unit, array): &(String, &str, ArrayRef)| {
             let field = Field::new(name, array.data_type().clone(), true);
@@ -55,7 +54,7 @@ impl Table {
         Ok(Self::new(schema, vec![batch]))
     }
 
-    /// The table that an object of any library holds.
+    /// Imports the table from an object of any Arrow library.
     pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(table) = object.cast::<Self>() {
             return Ok(table.get().clone());
@@ -69,9 +68,9 @@ impl Table {
         }
         let capsule = object.call_method0(stream)?.cast_into::<PyCapsule>()?;
         let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: a capsule of that name holds a stream, says the Arrow PyCapsule interface; the
-        // stream is moved out, and what is left behind is marked as released, which the capsule's
-        // destructor looks for.
+        // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds a stream. The
+        // stream is moved out, and the rest is marked as released, which the destructor of the
+        // capsule checks.
         #[expect(unsafe_code, reason = "a capsule is opened")]
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
         let reader = RecordBatchStreamReader::try_new(stream).map_err(refuse)?;
@@ -80,7 +79,7 @@ impl Table {
         Ok(Self::new(schema, batches))
     }
 
-    /// A column by name, batch by batch.
+    /// Returns a column by name, batch by batch.
     pub(crate) fn arrays(&self, name: &str) -> PyResult<Vec<&ArrayRef>> {
         let index = self.schema.index_of(name).map_err(|_| {
             let names: Vec<String> = self
@@ -101,7 +100,7 @@ impl Table {
             .collect())
     }
 
-    /// Whether there is a column of that name.
+    /// Returns whether there is a column of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.schema.index_of(name).is_ok()
     }
@@ -109,7 +108,7 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// Takes a table of any library that speaks Arrow, without copying it.
+    /// Imports a table from any Arrow library (`__arrow_c_stream__`), without a copy.
     #[staticmethod]
     fn from_arrow(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Self::from_python(object)
@@ -133,7 +132,7 @@ impl Table {
             .collect()
     }
 
-    /// The units of the columns that have one.
+    /// The unit of each column that has one, such as `{"time_s": "s"}`.
     #[getter]
     fn units(&self) -> std::collections::BTreeMap<String, String> {
         let fields = self.schema.fields().iter();
@@ -146,7 +145,7 @@ impl Table {
             .collect()
     }
 
-    /// A column as a list.
+    /// Returns a column as a list; missing values are None.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for array in self.arrays(name)? {
@@ -155,7 +154,7 @@ impl Table {
         Ok(list)
     }
 
-    /// Every column as a list.
+    /// Returns every column as a list; missing values are None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for field in self.schema.fields() {
@@ -164,7 +163,7 @@ impl Table {
         Ok(dict)
     }
 
-    /// Goes through the rows, each a dictionary.
+    /// Iterates over the rows, each a mapping from column names to values.
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let names = self.column_names();
         let columns = names.iter().map(|name| self.__getitem__(py, name));
@@ -199,7 +198,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface allows a producer to ignore the wish.
+        // The interface allows a producer to ignore the requested schema.
         drop(requested_schema);
         let batches = self.batches.clone().into_iter().map(Ok);
         let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
@@ -233,7 +232,7 @@ fn extend(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
     Ok(())
 }
 
-/// The texts of a column, however it has them.
+/// The texts of a column, in any encoding.
 pub(crate) enum Texts<'a> {
     Plain(&'a StringArray),
     Large(&'a arrow_array::LargeStringArray),
@@ -282,7 +281,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// A column of reals; NaN is missing.
+/// Returns a column of reals; NaN is missing.
 pub(crate) fn reals(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     Arc::new(
         values
@@ -292,7 +291,7 @@ pub(crate) fn reals(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     )
 }
 
-/// A column of counts; NaN is missing.
+/// Returns a column of counts; NaN is missing.
 pub(crate) fn counts(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     Arc::new(
         values
@@ -302,18 +301,18 @@ pub(crate) fn counts(values: impl IntoIterator<Item = f64>) -> ArrayRef {
     )
 }
 
-/// A column of texts.
+/// Returns a column of texts.
 pub(crate) fn texts<T: AsRef<str>>(values: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<StringArray>())
 }
 
-/// A column of truths.
+/// Returns a column of truth values.
 pub(crate) fn flags(values: impl IntoIterator<Item = Option<bool>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<BooleanArray>())
 }
 
-/// Half the width of the confidence interval of the mean (Student's t); None with fewer than two
-/// values.
+/// Returns half the width of the confidence interval of the mean (Student's t); None with fewer
+/// than two values.
 #[pyfunction]
 #[pyo3(signature = (values, confidence = 0.95))]
 #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]

@@ -1,8 +1,8 @@
-"""Runs commands behind a link for :func:`whyloss.link`: a program of its own, which imports the standard library alone.
+"""Runs commands behind a link for :func:`whyloss.link`: a separate program that imports only the standard library.
 
-``_agent.py serve SOCKET`` is the command that ``whyloss link`` runs. It starts what its clients ask for, until its first client
-goes. ``_agent.py run SOCKET PROGRAM …`` is such a client: it lends its standard streams, directory and environment to a program
-behind the link, hands signals on, and ends as the program does. A program ends with its client.
+``whyloss link`` runs ``_agent.py serve SOCKET``, which starts programs for its clients until its first client leaves.
+``_agent.py run SOCKET PROGRAM …`` is such a client. It passes its standard streams, directory, environment and signals to a
+program behind the link, and ends with the program's exit code. A program ends with its client.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def receive(connection: socket.socket, files: int = 0) -> tuple[Any, list[int]]:
 
 
 def serve(path: str) -> None:
-    """Answer clients until the first one goes."""
-    # An interrupt of the terminal is for the test, which then ends the link.
+    """Serve clients until the first one leaves."""
+    # An interrupt from the terminal stops the test, which then ends the link.
     for number in FORWARDED[1:]:
         signal.signal(number, signal.SIG_IGN)
     own = {name: value for name, value in os.environ.items() if name.startswith("WHYLOSS_")}
@@ -55,14 +55,14 @@ def serve(path: str) -> None:
 
 
 def answer_all(listener: socket.socket, own: dict[str, str]) -> None:
-    """Answer each client in a thread of its own."""
+    """Serve each client in a separate thread."""
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=answer, args=(connection, own), daemon=True).start()
 
 
 def answer(connection: socket.socket, own: dict[str, str]) -> None:
-    """Start a client's program, and say how it ended."""
+    """Start a client's program, and report its exit code."""
     with connection:
         request, files = receive(connection, 3)
         if request is None:
@@ -75,7 +75,7 @@ def answer(connection: socket.socket, own: dict[str, str]) -> None:
                 stderr=files[2],
                 cwd=request["cwd"],
                 env=request["env"] | own,
-                # A group of its own, which can be ended whole.
+                # A separate process group, which can be killed as a whole.
                 start_new_session=True,
                 restore_signals=True,
             )
@@ -92,7 +92,7 @@ def answer(connection: socket.socket, own: dict[str, str]) -> None:
 
 
 def hand_on(connection: socket.socket, child: subprocess.Popen[bytes]) -> None:
-    """Hand a client's signals to its program, and end that with the client."""
+    """Pass a client's signals to its program, and kill the program when the client leaves."""
     while True:
         with contextlib.suppress(OSError):
             number, _ = receive(connection)

@@ -1,4 +1,4 @@
-"""The lost packets of a capture or a log, and their causes."""
+"""Finds the lost packets of a capture or a log, and their causes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ._whyloss import Table
 
 
 class Diagnosis:
-    """The findings in a capture or log.
+    """The lost packets of a capture or log, and their causes.
 
     `flows`: a row for each direction of a connection: `flow`, `protocol`, `source`, `destination`, `vantage` (where it was
     captured), the number of `lost` packets, also by cause (`lost_congestion`, `lost_wireless`, `lost_unknown`), `base_rtt_ms`,
     queueing delays, `mean_mbps`, `full_mbps`, and a `summary` in words.
     `losses`: a row for each lost packet: `flow`, `time_s` (since 1970), `frame`, `offset`, `bytes`, the `evidence`, the `cause`
-    (None if it cannot be told) with its `confidence`, and a column with the answer of each classifier.
-    `values`: all findings as `whyloss diagnose --format json` prints them. `partial`: why reading ended early, or None.
+    (None if it is unclear) with its `confidence`, and a column with the verdict of each classifier.
+    `values`: everything that `whyloss diagnose --format json` prints. `partial`: the reason why reading ended early, or None.
     """
 
     def __init__(self, text: str, words: str, flows: Table, losses: Table) -> None:
-        """Keep the findings."""
+        """Store the findings."""
         self.values: dict[str, Any] = json.loads(text)
         self.partial: str | None = self.values["partial"]
         self.flows = flows
@@ -41,7 +41,7 @@ class Diagnosis:
 def diagnose(path: str | PathLike[str], *, connections: int = 10_000) -> Diagnosis:
     """Read a capture (pcap, pcapng) or a QUIC log (qlog), also compressed, and find the lost packets and their causes.
 
-    `connections`: the highest number tracked at a time; beyond it, the connections that were quiet for longest are closed.
+    `connections`: the maximum number followed at a time. If there are more, the longest-idle connections are closed.
     Raises :class:`CaptureError` for a file of unknown format, OSError for a file that cannot be opened.
     """
     return Diagnosis(*_whyloss.diagnose(fspath(path), connections))

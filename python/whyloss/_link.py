@@ -1,4 +1,4 @@
-"""Commands behind an emulated link, and the true fate of each of their packets."""
+"""Runs commands behind an emulated link, and reads the true fate of each of their packets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Link:
     After the `with` block:
     `summary`: the contents of `summary.json`: counts of each link, lateness, faults of the emulator.
     `links`: a row for each link with its counts: `offered`, `delivered`, `damaged`, `overflow`, `aqm`, `channel`, …
-    `packets`: a row for each packet at each link: its headers, when it arrived and left, and its `fate`.
+    `packets`: a row for each packet at each link: its headers, its times of arrival and departure, and its `fate`.
     """
 
     def __init__(self, arguments: Sequence[str], log: Argument | None) -> None:
@@ -69,7 +69,7 @@ class Link:
                 stdin=subprocess.DEVNULL,
                 stderr=said,
                 text=True,
-                # Ctrl-C ends the block, and the block the link.
+                # Ctrl-C ends the `with` block, which then ends the link.
                 start_new_session=True,
             )
         try:
@@ -127,7 +127,7 @@ class Link:
         return subprocess.run(self._behind(args, shell), **options)
 
     def popen(self, args: Sequence[Argument] | str, *, shell: bool = False, **options: Any) -> subprocess.Popen[Any]:  # noqa: ANN401
-        """Start a command behind the link: `subprocess.Popen` with its options. It is stopped with the link at the latest."""
+        """Start a command behind the link, as `subprocess.Popen` would; closing the link ends it."""
         return subprocess.Popen(self._behind(args, shell), **options)
 
     @property
@@ -155,7 +155,7 @@ def link(
     log: Argument | None = None,
     **options: str | float | None,
 ) -> Link:
-    """Create a link for a `with` block: commands run behind it, and the log tells why each packet was lost.
+    """Create a link for a `with` block: commands run behind it, and the log has the cause of each loss.
 
     >>> with whyloss.link(rate="10mbit", delay="20ms", loss=0.02) as net:
     ...     net.run(["curl", "-O", f"http://{net.server}:8000/file"], check=True)

@@ -1,4 +1,4 @@
-"""The user's own classifiers under names."""
+"""Prepares the user's own classifiers, which are passed by name, for the engine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Own = Mapping[str, Callable[..., object]]
 """A mapping from names to callables that make a classifier, usually classes."""
 
 Given = tuple[list[tuple[str, Callable[..., object]]], str]
-"""The mapping in the engine's form, with a text that distinguishes the classifiers from earlier ones of the same names."""
+"""The mapping as a list, and a text that changes when a classifier of the same name changes."""
 
 
 def given(own: Own | None) -> Given:

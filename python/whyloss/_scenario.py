@@ -1,4 +1,4 @@
-"""Scenarios and their results."""
+"""Reads, changes and runs scenarios, and returns their results."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Results(Mapping[str, Any]):
     losses called congestion (missing if there were none).
     `links`: a row for each link; `utilisation` is the share of the window spent sending.
     `frames`: a row for each flow with a stream and playout delay; empty without one.
-    `transfers`: a row for each flow with transfers; times in ms until the sink had all of one; empty without one.
+    `transfers`: a row for each flow with transfers, with completion times in ms; empty without one.
     `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/reference/traces.md; else empty.
     """
 
     def __init__(
         self, text: str, flows: Table, frames: Table, transfers: Table, links: Table, trace: Mapping[str, Table]
     ) -> None:
-        """Keep the engine's results."""
+        """Store the results of the engine."""
         self._values: dict[str, Any] = json.loads(text)
         self.flows = flows
         self.frames = frames
@@ -59,9 +59,9 @@ class Results(Mapping[str, Any]):
 class Scenario:
     """A network and its traffic (docs/reference/scenarios.md).
 
-    It is checked when it is created or changed, and raises a ScenarioError there.
+    Creating or changing an invalid scenario raises a ScenarioError.
 
-    `own`, wherever a scenario is created, names your own classifiers: with `own={"half": Half}`, a flow may have
+    The argument `own` of all constructors names your own classifiers: with `own={"half": Half}`, a flow may have
     `classifier = "half"`. docs/guides/python.md describes such a class.
     """
 
@@ -73,14 +73,14 @@ class Scenario:
         *,
         own: Own | None = None,
     ) -> None:
-        """Read a scenario from TOML; `file` is its name in messages, and the files that it names are relative to it."""
+        """Read a scenario from TOML. `file` is its name in messages; paths in the scenario are relative to this file."""
         self._text = text
         self._file = file
         self._own: Own = dict(own or {})
         self._read([(key, _toml.value(value)) for key, value in (sets or {}).items()])
 
     def _read(self, sets: list[tuple[str, str]]) -> None:
-        """Read it with the changes; on an error, the scenario stays unchanged."""
+        """Read the scenario with the changes; on an error, the scenario stays unchanged."""
         self._parsed = Parsed(self._text, self._file, sets, *_own.given(self._own))
         self._sets = sets
 
@@ -110,7 +110,7 @@ class Scenario:
     def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
         """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Returns the scenario itself.
 
-        Links and flows go by the name that the file gives them, without the number of a copy: `flow.video` sets all copies.
+        Links and flows are addressed by their names in the file, without the number of a copy: `flow.video` sets all copies.
 
         A mapping sets several keys at once, for changes that are valid only together. A string is never read as a number.
         If the scenario would be invalid, it stays unchanged.
@@ -129,12 +129,12 @@ class Scenario:
 
     @property
     def text(self) -> str:
-        """The TOML, without changes."""
+        """The TOML of the scenario, without changes."""
         return self._text
 
     @property
     def file(self) -> str:
-        """Its name."""
+        """The file name of the scenario, as used in messages."""
         return self._file
 
     @property
@@ -149,7 +149,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """The title."""
+        """The title of the scenario."""
         return self._parsed.title
 
     @property
@@ -159,17 +159,17 @@ class Scenario:
 
     @property
     def flows(self) -> list[str]:
-        """The names of its flows."""
+        """The names of the flows."""
         return self._parsed.flows
 
     @property
     def links(self) -> list[str]:
-        """The names of its links."""
+        """The names of the links."""
         return self._parsed.links
 
     @property
     def seeds(self) -> range:
-        """The seeds that its file asks for."""
+        """The seeds that the file requests."""
         return range(self._parsed.seed, self._parsed.seed + self._parsed.seeds)
 
     def run(
@@ -207,7 +207,7 @@ class Builder:
     """An unfinished scenario: links and flows with the keys of docs/reference/scenarios.md (`from_` stands for `from`)."""
 
     def __init__(self, duration: str, **keys: Value) -> None:
-        """Begin with the duration."""
+        """Begin a scenario of this duration."""
         self._text = _toml.table({"duration": duration, **keys})
 
     def link(self, **keys: Value) -> Builder:

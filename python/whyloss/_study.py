@@ -1,4 +1,4 @@
-"""The papers' experiments, the arena, and the registry of algorithms."""
+"""Runs the papers' experiments and the arena, and lists the registry of algorithms."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ._whyloss import Table
 
 
 class Reproduction:
-    """The results of an experiment.
+    """The results of a paper's experiment, next to the values of the paper.
 
-    `cells`: a row for each measured value: `row`, `column`, `x` (figures), `metric`, `unit`, the `paper`'s value, our `mean`
-    with the `half_width` of its confidence interval, the `tolerance`, and whether it is `within`.
+    `cells`: a row for each measured value: `row`, `column`, `x` (in figures), `metric`, `unit`, the value of the `paper`, our
+    `mean` with the `half_width` of its confidence interval, the `tolerance`, and whether the mean is `within` it.
     `claims`: a row for each statement: `id`, `text`, whether it `holds`, whether it `counts`, and the `evidence`.
     `values`: all results as in `whyloss reproduce --format json`.
     """
 
     def __init__(self, text: str, cells: Table, claims: Table) -> None:
-        """Keep the results."""
+        """Store the results."""
         self.values: dict[str, Any] = json.loads(text)
         self.cells = cells
         self.claims = claims
@@ -35,7 +35,7 @@ class Reproduction:
 def reproduce(experiment: str, *, seeds: int | None = None) -> Reproduction:
     """Run a table or figure of a paper on all cores, such as "cen-table-2". Ctrl-C ends it.
 
-    `seeds`: replications; by default the paper's number.
+    `seeds`: the number of replications; by default the paper's.
     """
     return Reproduction(*_whyloss.reproduce(experiment, seeds))
 
@@ -57,8 +57,8 @@ def arena(
 ) -> Table:
     """Compare classifiers on random networks, as `whyloss arena` does (docs/evidence/arena.md). Ctrl-C ends it.
 
-    `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP
-    controllers, too. None: all for the transport. `oracle` and `unaware` are always included.
+    `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP, also
+    controllers. None: all for the transport. `oracle` and `unaware` are always included.
     `transport`: "tfrc" (receiver classifiers), "newreno" or "cubic" (sender classifiers). `queue`: "drawn", "droptail", "red",
     "codel", "fq-codel" or "pie". `harm`: also measure harm to a plain flow, which takes two thirds of the time.
     `own`: your own classifiers by name. `jobs`: threads; 0 for one per core.

@@ -1,4 +1,4 @@
-"""Sweeps, on this machine or on others."""
+"""Runs sweeps, on this machine or on others."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ._toml import Value
 from ._whyloss import Engine, SweepError, Table, run_task
 
 Answer = tuple[str, bytes]
-"""A part: its name, and its Parquet file, which is empty if the worker has written it itself."""
+"""The result of a task: the name of a part, and its Parquet file, which is empty if the worker has written the file."""
 
 ATTEMPTS = 3
-"""The number of tries of a task whose worker dies."""
+"""The maximum number of times that a task runs, if its workers die."""
 
 
 class Plan:
     """A plan of runs: a scenario over axes and seeds. docs/guides/sweeps.md documents its TOML.
 
-    `axes`: for each column a mapping with `key` (or `keys`, which move together) and `values`, or `draw`; instead of a
-    mapping, `("flow.video.classifier", ["zigzag", "zbs2"])` is a key and its values.
+    `axes`: for each column a mapping with `key` (or `keys`, which change together) and `values`, or `draw`. A tuple of a key
+    and its values, such as `("flow.video.classifier", ["zigzag", "zbs2"])`, also serves.
     `metrics`: names such as "total.throughput_bps" or "flow.video.mw".
     `seeds`: the number of seeds, from `first_seed` on; a minimum if `until` is given.
     `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`. Seeds are added at each point until the mean
@@ -102,7 +102,7 @@ def sweep(
         store = _Remote(url) if url else None
         return _complete(engine, store, on, jobs, runs_per_task, _progress(progress), every_s, names)
     finally:
-        # Also if somebody keeps the error, and with it this call.
+        # A caller that keeps the exception would otherwise keep the engine open.
         engine.close()
 
 
@@ -132,7 +132,7 @@ def _complete(
 
 
 def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
-    """Repeat the run of a row, of which `set` and `seed` suffice; `scenario` is the plan's scenario, or its file."""
+    """Repeat the run of a row, which needs only `set` and `seed`; `scenario` is the plan's scenario, or its file."""
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
     made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
     made._read([(key, value) for key, value in json.loads(row["set"])])
@@ -164,7 +164,7 @@ def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int
     return show
 
 
-# Where tasks run
+# Workers: the places where tasks run
 # -------------------------------------------------------------------------------------------------------
 
 
@@ -187,7 +187,7 @@ class _Workers:
         raise NotImplementedError
 
     def died(self, error: BaseException) -> bool:
-        """Whether a worker died, so that another try may do better."""
+        """Return whether a worker died, so that another try may succeed."""
         return False
 
     def cancel(self, waiting: Sequence[Any]) -> None:
@@ -202,7 +202,7 @@ class _Workers:
 
 
 class _Futures(_Workers):
-    """Any executor of `concurrent.futures`."""
+    """The workers of an executor of `concurrent.futures`."""
 
     def __init__(self, executor: Executor, cores: int) -> None:
         self._executor = executor
@@ -232,7 +232,7 @@ class _Dask(_Workers):
         self.cores = max(1, sum(client.nthreads().values()))
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
-        # Twice the same task is twice the same part; whether a worker may die is Dask's to count.
+        # A repeated task gives the same part. Dask counts the retries after a worker dies.
         return self._client.submit(work, task, store, *self.names, pure=False, retries=ATTEMPTS - 1)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -253,7 +253,7 @@ class _Dask(_Workers):
 
 
 class _Ray(_Workers):
-    """A Ray cluster."""
+    """The workers of a Ray cluster."""
 
     def __init__(self, address: str) -> None:
         import ray
@@ -288,7 +288,7 @@ def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
     if on is None:
         from concurrent.futures import ThreadPoolExecutor
 
-        # The engine lets go of Python's lock, so threads are as good as processes.
+        # The engine releases Python's lock, so threads are as fast as processes.
         threads = jobs or os.cpu_count() or 1
         workers = _Futures(ThreadPoolExecutor(threads), threads)
         workers.executor = workers._executor
@@ -303,7 +303,7 @@ def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
 
 
 def work(task: bytes, store: _Remote | None, own: list[tuple[str, Callable[..., object]]], version: str) -> Answer:
-    """Do a task on the machine of the caller; with a store, also write the part there."""
+    """Run a task on the machine of the caller. With a store, also write the part into the store."""
     name, part = run_task(task, own, version)
     if store is not None:
         store.write(f"parts/{name}", part)
@@ -311,7 +311,7 @@ def work(task: bytes, store: _Remote | None, own: list[tuple[str, Callable[..., 
 
 
 TASK_S = 2.0
-"""The time in s that a task should take: much longer than its transfer, and short enough to lose with a worker."""
+"""The target time of a task in s: much longer than its transfer, and short enough to repeat if a worker dies."""
 
 
 def _distribute(
@@ -331,7 +331,7 @@ def _distribute(
         under_way: dict[Any, tuple[bytes, int, int]] = {}
         try:
             while todo or under_way:
-                # A few more than there are cores, so that none waits for the driver.
+                # Submit more tasks than there are cores, so that no worker waits for the driver.
                 while todo and len(under_way) < 3 * workers.cores:
                     task = todo.popleft()
                     under_way[workers.submit(task[0], store)] = task
@@ -354,7 +354,7 @@ def _distribute(
 
 
 def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
-    """Choose the number of runs per task by the time of some runs, taken from all over the plan since runs differ."""
+    """Choose the number of runs per task by the time of a few runs, spread over the plan because runs differ."""
     tasks = engine.plan(1)
     if tasks == 0:
         return 1
@@ -367,7 +367,7 @@ def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
     return max(1, min(int(TASK_S / max(each, 1e-6)), share))
 
 
-# Where rows are kept
+# Stores: the places where rows are kept
 # ---------------------------------------------------------------------------------------------------
 
 
@@ -392,7 +392,7 @@ class _Remote:
 
         system, path = fsspec.core.url_to_fs(f"{self._url}/{name}")
         system.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        # Object stores show a file when it is whole; a file system, when it has its name.
+        # An object store shows only complete files. In a file system, the rename makes the complete file visible.
         unfinished = f"{path}.{os.getpid()}.unfinished"
         system.pipe_file(unfinished, part)
         system.mv(unfinished, path)

@@ -1,4 +1,4 @@
-"""Values of Python as TOML."""
+"""Writes Python values as TOML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 Value = str | bool | int | float | Sequence["Value"] | Mapping[str, "Value"]
-"""A value that a key of a scenario or a plan may have."""
+"""A valid value of a key in a scenario or a plan."""
 
 
 def value(of: Value) -> str:
@@ -21,7 +21,7 @@ def value(of: Value) -> str:
         return "{ " + ", ".join(f"{key(k)} = {value(v)}" for k, v in of.items()) + " }"
     if isinstance(of, Sequence):
         return "[" + ", ".join(value(v) for v in of) + "]"
-    # Numbers of NumPy, too: they are no `int` or `float` of Python's, but know how to become one.
+    # This includes NumPy's numbers, which are not `int` or `float` but can be converted.
     if hasattr(of, "__index__"):
         return str(of.__index__())
     if hasattr(of, "__float__"):

@@ -9,8 +9,8 @@ __version__: str
 class ScenarioError(ValueError):
     """A scenario that cannot be run; its text shows the place and the line, and marks the error.
 
-    `file`, `line` and `column` (from 1): the place; None if the error is in a value that was set. `path`: the key, such as
-    `flow[0].classifier`. `message`: a sentence about the error, without the place.
+    `file`, `line` and `column` (from 1): the place of the error; None if the error is in a value that was set. `path`: the
+    key, such as `flow[0].classifier`. `message`: the error in one sentence, without the place.
     """
 
     file: str | None
@@ -32,8 +32,8 @@ class CaptureError(ValueError):
 class Table:
     """An Arrow table: columns of equal length. Any Arrow library reads it without a copy.
 
-    `polars.DataFrame(table)`, `pyarrow.table(table)`, and by name in DuckDB's SQL. `pandas.DataFrame(table)` goes through its
-    rows; for many, `pandas.DataFrame.from_arrow(table)` is faster.
+    Use it as `polars.DataFrame(table)`, `pyarrow.table(table)`, or by its variable name in DuckDB's SQL.
+    `pandas.DataFrame(table)` converts row by row; for many rows, `pandas.DataFrame.from_arrow(table)` is faster.
     """
 
     @staticmethod
@@ -46,7 +46,7 @@ class Table:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns, in order."""
+        """The names of the columns, in order."""
 
     @property
     def units(self) -> dict[str, str]:
@@ -69,8 +69,8 @@ class Table:
 class Arrival:
     """A packet that arrives, as a receiver classifier sees it.
 
-    `sequence` in packets; `sent_s` and `received_s` are timestamps in s of clocks that need not agree; `rott_s`: their
-    difference; `size_bytes`.
+    `sequence`: the sequence number in packets. `sent_s` and `received_s`: the timestamps in s, on clocks that need not agree.
+    `rott_s`: their difference, the relative one-way trip time. `size_bytes`: the packet size.
     """
 
     sequence: int
@@ -158,7 +158,7 @@ class Loss:
 
 @final
 class Lost:
-    """Consecutive lost packets: the unwrapped number of the first, and how many."""
+    """Consecutive lost packets: the unwrapped number of the first one, their count, their cause, and when the gap showed."""
 
     first: int
     count: int
@@ -172,9 +172,9 @@ class Classifier:
     Pass parameters by name: `Classifier("mbiaz", upper=1.25)`. `end`: "receiver" (default) or "sender", for names that both
     have ("trees", "unaware").
 
-    At a receiver, it finds gaps in sequence numbers, which may start anywhere. `bits`: the width of the numbers, such as 16
-    for RTP; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: a missing packet counts as lost once
-    this many newer ones have arrived, so reordering is not loss; 0 does not wait.
+    A receiver classifier finds gaps in sequence numbers, which may start at any number. `bits`: the width of the numbers,
+    such as 16 for RTP; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: the number of newer packets
+    after which a missing packet counts as lost, so that reordering is not loss; 0 does not wait.
     """
 
     def __init__(
@@ -182,19 +182,21 @@ class Classifier:
     ) -> None: ...
     @property
     def name(self) -> str:
-        """Its name in the registry."""
+        """The name of the classifier in the registry."""
 
     @property
     def end(self) -> str:
-        """The end where it runs: "receiver" or "sender"."""
+        """The end at which the classifier runs: "receiver" or "sender"."""
 
     def judge(self, arrivals: object, *, last: int | None = None) -> Table:
-        """Judge all n arrivals of a stream, in order; return a row for each of the m gaps. Every call starts from scratch.
+        """Judge all n arrivals of a stream, in order; return a row for each of the m gaps.
+
+        Every call starts in the initial state.
 
         `last`: the sequence number of the last packet sent, if known; packets missing at the end then count as congestion.
 
-        `arrivals`: columns `time_s` (s, when the last bit arrived), `sequence` (packets), `rott_s` (s, receive stamp − send
-        stamp; a constant offset changes nothing), and optionally `size_bytes`, as in a trace's `arrivals`.
+        `arrivals`: columns `time_s` (s, the arrival of the last bit), `sequence` (packets), `rott_s` (s, receive stamp − send
+        stamp; a constant offset has no effect), and optionally `size_bytes`, as in a trace's `arrivals`.
         Result: `row` (of the arrival that reveals the gap, from 0), `time_s`, `first_missing` (unwrapped), `missing`
         (packets), `verdict` ("congestion" or "wireless").
         """
@@ -209,7 +211,7 @@ class Classifier:
         """Process a packet as it arrives; return the packets that now count as lost."""
 
     def on_arrival(self, arrival: Arrival, missing: int = 0) -> str | None:
-        """Process an arrival as a run does, with the number of packets `missing` before it; return the verdict, if any."""
+        """Process an arrival with `missing` packets directly before it, as a run does; return the verdict on them, or None."""
 
     def on_ack(self, ack: Ack) -> None:
         """Process an acknowledgement (at a sender)."""
@@ -231,13 +233,13 @@ class Estimator:
 
 @final
 class BandwidthEstimator:
-    """The bandwidth estimator for media: the bitrate at which to send, between `least_bps` and `most_bps`."""
+    """Estimates the bitrate at which a media sender should send, between `least_bps` and `most_bps`."""
 
     def __init__(self, initial_bps: float, *, least_bps: float = 100e3, most_bps: float = 100e6) -> None: ...
     def feed(self, reports: object) -> Table:
         """Process n further reports; return `time_s`, `target_bps` and `queue_s` after each time.
 
-        `reports`: columns `time_s` (s, when the report came; rows of one time are one batch), `id` (counts packets in
+        `reports`: columns `time_s` (s, the arrival of the report; rows of one time are one batch), `id` (counts packets in
         sending order), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
         optionally `ecn` (0 to 3, as in RFC 8888).
         """
@@ -247,18 +249,18 @@ class BandwidthEstimator:
 
     @property
     def timeout_s(self) -> float | None:
-        """The time at which `timeout` is due without a report; None if no report is expected."""
+        """The time at which to call `timeout` if no report arrives before; None if no report is expected."""
 
     @property
     def target_bps(self) -> float:
-        """The bitrate at which to send."""
+        """The bitrate at which to send, in bit/s."""
 
 @final
 class Controller:
     """A congestion controller from the registry, such as "cubic", for segments of `segment_size` bytes.
 
     `wireless`: the policy for wireless losses, such as "keep" or, with `percent`, "percent".
-    Packets are assumed to be acknowledged in sending order, and a loss to be of the oldest.
+    Packets are assumed to be acknowledged in sending order, and a loss to hit the oldest packet in flight.
     """
 
     def __init__(
@@ -272,7 +274,7 @@ class Controller:
     ) -> None: ...
     @property
     def name(self) -> str:
-        """Its name in the registry."""
+        """The name of the controller in the registry."""
 
     @property
     def cwnd_bytes(self) -> int:
@@ -288,13 +290,13 @@ class Controller:
 
     @property
     def needs_sent(self) -> bool:
-        """Whether it uses delivery rates (bbr, copa, scream) and so needs every sent packet."""
+        """Whether the controller uses delivery rates (bbr, copa, scream), and so needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
         """Record a sent packet."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Process an acknowledgement. Raises ValueError if it `needs_sent` and the data was not reported as sent."""
+        """Process an acknowledgement. Raises ValueError if `needs_sent` is true and the data was not reported as sent."""
 
     def on_loss(self, loss: Loss, cause: str = "congestion") -> None:
         """Process a loss event with this cause: a recovery begins, or the timer expired."""
@@ -307,15 +309,15 @@ class Controller:
 
         `events`: columns `time_s` (s), `event` ("sent", "ack", "loss", "recovered" after a loss was repaired, or
         "timeout"), `acked_bytes`, and optionally `sent_bytes` (default: a segment), `rtt_s`, `in_flight_bytes`, `window_bytes`
-        (default: its own window). A controller that `needs_sent` rejects acknowledgements of unsent data.
+        (default: that of the controller). A controller that `needs_sent` rejects acknowledgements of unsent data.
         """
 
 @final
 class Scheme:
     """A classifier, a controller and a policy: from the registry, such as "newreno-lp", or from parts.
 
-    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; further parameters are the classifier's. It has the
-    calls of a Controller, but finds the causes of losses itself.
+    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; further parameters are the classifier's. A Scheme has
+    the methods of a Controller, but finds the causes of losses itself.
     """
 
     def __init__(
@@ -331,7 +333,7 @@ class Scheme:
     ) -> None: ...
     @property
     def name(self) -> str:
-        """Its name in the registry, or its controller's."""
+        """The name of the scheme in the registry, or else of its controller."""
 
     @property
     def cwnd_bytes(self) -> int:
@@ -347,13 +349,13 @@ class Scheme:
 
     @property
     def needs_sent(self) -> bool:
-        """Whether it uses delivery rates and so needs every sent packet."""
+        """Whether the controller uses delivery rates, and so needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
         """Record a sent packet."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Process an acknowledgement. Raises ValueError if it `needs_sent` and the data was not reported as sent."""
+        """Process an acknowledgement. Raises ValueError if `needs_sent` is true and the data was not reported as sent."""
 
     def on_loss(self, loss: Loss) -> str:
         """Process a loss event and return its cause."""
@@ -366,10 +368,10 @@ class Scheme:
 
 @final
 class Connection:
-    """A connection under a scheme, by packet numbers: it tracks packets in flight, round trips and rates itself.
+    """A connection under a scheme, by packet numbers: tracks packets in flight, round trips and rates.
 
-    Takes its scheme as Scheme does; packets have at most `mtu` bytes. Numbers rise, and times do not fall. A time that is
-    not finite raises ValueError.
+    The arguments select the scheme as for Scheme; packets have at most `mtu` bytes. Packet numbers must increase, and times
+    must not decrease. A time that is not finite raises ValueError.
     """
 
     def __init__(
@@ -385,7 +387,7 @@ class Connection:
     ) -> None: ...
     @property
     def name(self) -> str:
-        """Its scheme's name in the registry, or its controller's."""
+        """The name of the scheme in the registry, or else of its controller."""
 
     @property
     def window_bytes(self) -> int:
@@ -411,7 +413,7 @@ class Connection:
         """Record a sent packet."""
 
     def on_rtt(self, rtt_s: float) -> None:
-        """Set the round trip of the next acknowledgement, less the delay that the peer reports."""
+        """Set the round-trip time of the next acknowledgement, without the delay that the peer reports."""
 
     def on_packets_acked(self, numbers: list[int], time_s: float) -> None:
         """Process an acknowledgement of these packets."""
@@ -434,7 +436,7 @@ class Connection:
 def half_width(values: list[float], confidence: float = 0.95) -> float | None:
     """Return half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
 
-# What the other modules call.
+# Functions and classes for the other modules.
 
 @final
 class Parsed:

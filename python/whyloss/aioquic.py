@@ -26,7 +26,7 @@ __all__ = ["WhylossCongestionControl"]
 
 
 class WhylossCongestionControl(QuicCongestionControl):
-    """A scheme of Whyloss, instead of aioquic's Reno or CUBIC.
+    """Runs a scheme of Whyloss in place of aioquic's Reno or CUBIC.
 
     The scheme receives the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
     gives up count as lost, because aioquic never reports their acknowledgement. Round-trip times exclude the delay that the
@@ -34,17 +34,17 @@ class WhylossCongestionControl(QuicCongestionControl):
     """
 
     ack_delay = 0.0
-    """For how many seconds the receiver held back the current acknowledgement, as it reports."""
+    """The time in s for which the receiver delayed the current acknowledgement, as it reports."""
 
     def __init__(self, *, max_datagram_size: int, scheme: str = "whyloss") -> None:
-        """Start under this scheme."""
+        """Create the controller for this scheme."""
         self._connection = Connection(scheme, max_datagram_size)
         self._acked: list[int] = []
         self._now = 0.0
 
     @property
     def congestion_window(self) -> int:  # type: ignore[override]
-        """How many bytes may be in flight."""
+        """The congestion window: the number of bytes that may be in flight."""
         self._flush()
         return self._connection.window_bytes
 
@@ -54,7 +54,7 @@ class WhylossCongestionControl(QuicCongestionControl):
         return self._connection.verdict
 
     def on_packet_sent(self, *, packet: QuicSentPacket) -> None:
-        """Take a packet that leaves."""
+        """Record a sent packet."""
         self.bytes_in_flight += packet.sent_bytes
         if packet.epoch == Epoch.ONE_RTT:
             self._flush()
@@ -62,7 +62,7 @@ class WhylossCongestionControl(QuicCongestionControl):
             self._connection.on_packet_sent(packet.packet_number, packet.sent_bytes, self._now)
 
     def on_packet_acked(self, *, now: float, packet: QuicSentPacket) -> None:
-        """Take one packet of an acknowledgement; those of one acknowledgement are told to the scheme together."""
+        """Record an acknowledged packet. The scheme receives all packets of one acknowledgement together."""
         self.bytes_in_flight -= packet.sent_bytes
         if packet.epoch == Epoch.ONE_RTT:
             if now > self._now:
@@ -71,13 +71,13 @@ class WhylossCongestionControl(QuicCongestionControl):
             self._acked.append(packet.packet_number)
 
     def on_packets_lost(self, *, now: float, packets: Iterable[QuicSentPacket]) -> None:
-        """Take packets that are found lost."""
+        """Process lost packets."""
         self._flush()
         self._advance(now)
         self.on_packets_expired(packets=packets)
 
     def on_packets_expired(self, *, packets: Iterable[QuicSentPacket]) -> None:
-        """Take packets without further reports: those of the handshake, or those that a probe replaces."""
+        """Process packets that get no further report: those of the handshake, or those that a probe replaces."""
         self._flush()
         lost = []
         for packet in packets:
@@ -88,13 +88,13 @@ class WhylossCongestionControl(QuicCongestionControl):
             self._connection.on_packets_lost(lost, self._now)
 
     def on_persistent_congestion(self) -> None:
-        """Take the loss of everything sent over a long period, after its packets were reported lost."""
+        """Process persistent congestion (RFC 9002, section 7.6), after its packets were reported lost."""
         self._connection.on_persistent_congestion(self._now)
 
     def on_rtt_measurement(self, *, now: float, rtt: float) -> None:
-        """Take the end of an acknowledgement, and its round-trip time in seconds."""
+        """Process the end of an acknowledgement with its round-trip time in s."""
         # A delayed acknowledgement would look like a queue. The receiver waits for further packets,
-        # so the last acknowledgement before a lost packet is delayed longest.
+        # so the last acknowledgement before a lost packet has the longest delay.
         if self._acked:
             self._connection.on_rtt(max(0.0, rtt - self.ack_delay))
         self._flush()
@@ -116,13 +116,13 @@ def _register() -> None:
 
 
 def _report_ack_delays() -> None:
-    """Make aioquic tell schemes the delay of each acknowledgement, which its interface leaves out."""
+    """Make aioquic report the delay of each acknowledgement to schemes, which its interface omits."""
     handle = QuicPacketRecovery.on_ack_received
 
     @functools.wraps(handle)
     def on_ack_received(self: QuicPacketRecovery, *, ack_delay: float, **rest: Any) -> None:  # noqa: ANN401
         if isinstance(self._cc, WhylossCongestionControl):
-            # A peer must not hold back for longer (RFC 9002 section 5.3).
+            # A peer must not delay acknowledgements for longer (RFC 9002 section 5.3).
             self._cc.ack_delay = min(ack_delay, self.max_ack_delay)
         handle(self, ack_delay=ack_delay, **rest)
 

@@ -1,7 +1,7 @@
 """Figures from tidy data, one line each, with matplotlib (`pip install whyloss[plot]`).
 
-Every function takes tables of any library that speaks Arrow, draws on `ax` or on axes of its own, and gives the axes, so
-that whatever else is wished is matplotlib's. Means stand with their 95 % confidence intervals (Student's t).
+Every function accepts tables of any Arrow library, draws on `ax` or on new axes, and returns the axes for further changes
+with matplotlib. Means have their 95 % confidence intervals (Student's t).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ._whyloss import Table, half_width
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Colours that people who confuse red and green can tell apart (Okabe & Ito 2008), and as many signs
-# and dashes.
+# Colours that remain distinct for red-green colour-blind readers (Okabe & Ito 2008), with as many
+# markers and dashes.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
-# The colour and the sign of each cause: those of the command's pages, to which a test holds them.
+# The colour and the marker of each cause. A test compares them with those of the command's pages.
 CAUSES = {
     "congestion": ("#D55E00", "s"),
     "wireless": ("#0072B2", "^"),
@@ -37,7 +37,7 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _marker(index: int) -> str:
-    """Give each item a sign; when colours repeat, the signs change."""
+    """Return the marker of an item. When colours repeat, the markers differ."""
     return MARKERS[(index + 3 * (index // len(COLOURS))) % len(MARKERS)]
 
 
@@ -77,7 +77,7 @@ def over(
 ) -> Axes:
     """Draw means of a metric over an axis of a sweep, with intervals over the seeds; a line for each value of `by`.
 
-    `where` picks rows, such as `{"flows": 4}`; whatever else differs between rows is averaged as seeds are.
+    `where` selects rows, such as `{"flows": 4}`. All other differences between rows are averaged, as seeds are.
     """
     columns = _columns(rows)
     unit = Table.from_arrow(rows).units.get(y, "")
@@ -115,7 +115,7 @@ def timeline(
     column: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses: colours are causes, signs are verdicts.
+    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses: colours show causes, markers show verdicts.
 
     `trace`: that of a Results; `column`: of table `sources`, unless it is the window or the rate.
     """
@@ -175,7 +175,7 @@ def mc_mw(
     where: Mapping[str, object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Mc against Mw, a point for each value of `by`: the lower left corner is the oracle's, the lower right `unaware`'s.
+    """Draw Mc against Mw, a point for each value of `by`. The oracle is in the lower left corner, `unaware` in the lower right.
 
     Mc is the share of congestion losses called wireless, Mw that of wireless losses called congestion.
     """
