@@ -1,4 +1,4 @@
-//! Compiles the BPF programs, with the feature `bpf` alone.
+//! Compiles the BPF programs if the feature `bpf` is on.
 
 use std::env;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn main() {
         let object = Path::new(&out).join(format!("{program}.bpf.o"));
         let status = Command::new(&clang)
             .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g"])
-            // Not every algorithm has a use for all that each is told.
+            // Some algorithms ignore parameters that all of them get.
             .args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
             .args(["-c", &source, "-o"])
             .arg(&object)
@@ -55,8 +55,8 @@ fn main() {
 }
 
 /// Returns the tools that the programs and libbpf need and this machine lacks. This script depends
-/// on no crate, and therefore names them before libbpf is compiled. Otherwise, compilation fails for
-/// one missing tool at a time, and names no package.
+/// on no crate, and therefore names them before libbpf is compiled. Otherwise, compilation would
+/// fail for one missing tool at a time, without naming a package.
 fn missing(clang: &str) -> Vec<String> {
     let runs = |program: &str| {
         let run = Command::new(program)

@@ -1,8 +1,8 @@
 //! A test bed: runs the kernel's TCP through `whyloss link`, in separate network namespaces.
 //!
 //! Each run starts this program again (`whyloss link --both`), with iperf3 at both ends. No traffic
-//! leaves the namespaces, and no default of the machine changes. Each run reports whether the
-//! emulator was at fault.
+//! leaves the namespaces, and no default of the machine changes. Each run reports the packets that
+//! the emulator delivered too late or lost by its own fault.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -35,7 +35,8 @@ pub struct Transfer {
     pub flows: Vec<String>,
     /// The payload of a segment in bytes; `None` for the largest that fits.
     pub segment: Option<u32>,
-    /// Whether SACK, D-SACK and other recent features are off, as far as this kernel allows.
+    /// Whether SACK, D-SACK and other features newer than Linux 2.2 are off, as far as this kernel
+    /// allows.
     pub plain: bool,
 }
 
@@ -188,7 +189,7 @@ impl Running {
         self.directory.join("log")
     }
 
-    /// Returns whether the run is still going on.
+    /// Returns whether the run is still in progress.
     pub fn goes_on(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

@@ -32,8 +32,8 @@ pub struct Checked {
     pub timeouts: u64,
     /// The number of losses called wireless.
     pub wireless: u64,
-    /// The number of losses for which the kernel did not run the program at once, so that it was
-    /// asked late.
+    /// The number of losses for which the kernel did not run the program at once, so that its
+    /// verdict came late.
     pub late: u64,
     /// The number of reductions that were undone.
     pub undone: u64,

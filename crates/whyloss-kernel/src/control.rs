@@ -1,4 +1,4 @@
-//! The congestion controls, by name.
+//! Lists the congestion controls, with names, sources and algorithms.
 
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
 use whyloss::schemes;
@@ -118,7 +118,7 @@ pub fn find(name: &str) -> Option<&'static Control> {
 }
 
 impl Algorithm {
-    /// Returns the number that stands for the algorithm in bytes exchanged with the programs.
+    /// Returns the number of the algorithm in bytes exchanged with the programs.
     pub fn number(self) -> u32 {
         self as u32
     }

@@ -1,4 +1,4 @@
-//! Errors, in sentences.
+//! The errors of loading and reading controls, with messages for users.
 
 use std::fs;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Events that the BPF programs report, in the layout of `src/bpf/socket.h` and the byte order of
-//! this machine.
+//! Decodes the events that the BPF programs report, in the layout of `src/bpf/socket.h` and the
+//! byte order of this machine.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,7 +20,7 @@ pub enum Kind {
     Socket,
     /// An acknowledgement arrived.
     Ack,
-    /// The kernel asked how to react to a loss, and the program answered.
+    /// The kernel requested the new threshold after a loss, and the program returned it.
     Asked(Detection),
     /// The state of the kernel's recovery changed.
     State,
@@ -313,7 +313,7 @@ impl fmt::Display for Ends {
 }
 
 impl Detection {
-    /// Returns the signal of the loss in a few words, such as `later segments`.
+    /// Returns the name of the signal, such as `later segments`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Duplicates => "later segments",

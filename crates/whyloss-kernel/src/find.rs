@@ -50,12 +50,12 @@ pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     check_machine()?;
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default();
-    // Of controls with the same name, only the latest is still loaded.
+    // If several controls have the same name, only the latest is still loaded.
     let mut latest = BTreeMap::new();
     let mut found = Vec::new();
     for info in MapInfoIter::default().filter(|info| info.name == CONTROL) {
         let Ok(map) = MapHandle::from_map_id(info.id) else {
-            // It was unloaded meanwhile.
+            // The control was unloaded meanwhile.
             continue;
         };
         let Some(shared) = Shared::of(&map).filter(|shared| !shared.name.is_empty()) else {

@@ -213,7 +213,7 @@ impl Beside {
 
     fn on_loss(&mut self, event: &Event, detection: Detection, tally: &mut Tally) -> Cause {
         let found = match detection {
-            // ECN, or the host's own queue: no classifier is asked.
+            // ECN marks, or the host's own queue: no classifier is used.
             Detection::Mark => return Cause::Congestion,
             Detection::Duplicates => Found::Duplicates,
             Detection::Probe => Found::TimeThreshold,
@@ -245,7 +245,7 @@ impl Beside {
     }
 }
 
-/// Describes a loss to the library.
+/// Converts a loss into the library's event.
 fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
     let mss = event.mss.max(1);
     LossEvent::new(time(event.now_us), found, mss)
@@ -256,7 +256,7 @@ fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
         .min_rtt(event.min_rtt_us.map(micros))
 }
 
-/// Returns whether the program saw these signals and computed the library's odds.
+/// Returns whether the program had these signals and computed the same odds as the library.
 fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
     event.odds == signals.map(trees::log_odds)
         && signals.is_none_or(|signals| event.digest == digest(signals))

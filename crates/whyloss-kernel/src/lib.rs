@@ -1,5 +1,5 @@
-//! Loss classifiers in the Linux kernel: congestion controls in BPF, and their comparison with the
-//! core.
+//! Runs loss classifiers in the Linux kernel, as congestion controls in BPF, and compares them with
+//! the core.
 //!
 //! ```
 //! use whyloss_kernel::control::CONTROLS;

@@ -158,7 +158,7 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
 /// The section of `trees.h` that holds the table of trees.
 const FOREST: &str = ".rodata.wl_forest";
 
-/// Writes the library's trees into `struct forest` of `trees.h`.
+/// Writes the trees of the library into `struct forest` of `trees.h`.
 fn plant(place: &mut [u8]) {
     /// `MOST_TREES` of `trees.h`, and the size of its `struct tree` in bytes.
     const ROOM: usize = 64;

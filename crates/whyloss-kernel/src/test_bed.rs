@@ -1,5 +1,5 @@
-//! Martignon and Fratta's test bed with the kernel's TCP: Figs 10 and 11, and friendliness among
-//! real flows.
+//! Repeats Martignon and Fratta's test bed with the kernel's TCP: Figs 10 and 11, and friendliness
+//! among real flows.
 //!
 //! Their server, router and client were a Linux 2.2 with their changes, a NIST Net router and
 //! another host (MAR-12). Here the link is `whyloss link` in network namespaces, and the TCP is
@@ -84,7 +84,7 @@ impl Place {
         for id in ids {
             let known = held.iter().any(|(other, _)| *other == id);
             if let Some(control) = find(id).filter(|_| !known) {
-                // A name of its own, whatever else is loaded.
+                // A unique name, so that it does not collide with loaded controls.
                 let name = format!("wlr{process}_{}", control.algorithm.number());
                 held.push((control.id, load(control, &name).map_err(failed)?));
             }
@@ -129,7 +129,7 @@ impl Place {
                 seed,
                 ..transfer.clone()
             };
-            // A directory of its own, by what is run there.
+            // A separate directory for each transfer.
             let name = format!("{:016x}", fingerprint(&format!("{transfer:?}")));
             let once = || self.bed.start(&name, &transfer)?.finish();
             let mut done = once();
@@ -141,7 +141,7 @@ impl Place {
                 done = once();
             }
             let done = done.map_err(|error| ExperimentError::Failed(Box::new(error)));
-            // Keep no logs of thousands of packets a second.
+            // Delete the logs, which have thousands of packets per second.
             let _ = std::fs::remove_dir_all(self.bed.scratch.join(name));
             done
         };
@@ -153,7 +153,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Nothing that anybody needs is left there.
+        // The scratch directory is no longer needed.
         let _ = std::fs::remove_dir_all(&self.bed.scratch);
     }
 }
@@ -178,7 +178,7 @@ fn goodput(run: &Transferred) -> Option<f64> {
     counted(run).and_then(|run| mean(&run.goodput))
 }
 
-/// Returns a sentence on how many runs do not count.
+/// Returns a sentence with the number of runs that do not count.
 fn faulty<'a>(runs: impl Iterator<Item = (&'a Runs<Transferred>, Vec<&'static str>)>) -> String {
     let (mut faulty, mut all) = (0, 0);
     for (runs, ids) in runs {
@@ -350,7 +350,7 @@ fn orders(letter: &str, line: &dyn Fn(&str) -> [Line; 2], much: f64) -> Vec<Clai
     pairs.map(claim).into()
 }
 
-/// Returns the claim on where LP's lead over TIBET is largest.
+/// Returns the claim about the loss rate at which the lead of LP over TIBET is largest.
 fn lead(line: &dyn Fn(&str) -> [Line; 2]) -> Claim {
     let (lp, tibet) = (line("newreno-lp"), line("tibet"));
     let leads = [0, 1].map(|bed: usize| {
@@ -477,7 +477,7 @@ pub fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let mut panels = Vec::new();
     let mut shares = Vec::new();
     for ([one, other], runs) in PAIRS.iter().zip(&runs) {
-        // Which flows are of the first kind hangs on the place: a line of each place.
+        // The place determines which flows are of the first kind, so each place has a line.
         let kind = |(id, name): (&str, &str), first: bool| {
             let values = runs.xs().iter().filter_map(|&x| {
                 let n = x as usize;

@@ -62,7 +62,7 @@ impl Watch {
             })
             .map_err(refused)?;
         let ring = builder.build().map_err(refused)?;
-        // Events that an earlier watch left.
+        // Discard events of an earlier watch.
         ring.consume().map_err(refused)?;
         heard.borrow_mut().clear();
         let mut watch = Self {
@@ -86,7 +86,7 @@ impl Watch {
         &self.loaded
     }
 
-    /// Tells the programs that a reader is still there.
+    /// Extends the time for which the programs send events.
     fn go_on(&mut self) -> Result<(), KernelError> {
         let now = now_us();
         if self.shared.watched_until_us < now + PATIENCE_US / 2 {
@@ -99,7 +99,7 @@ impl Watch {
     /// Waits for events for at most this time, and passes on all that arrived.
     ///
     /// # Errors
-    /// Returns an error if the kernel refuses to hand over events.
+    /// Returns an error if the kernel refuses to pass on events.
     pub fn poll(
         &mut self,
         wait: Duration,
@@ -124,7 +124,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.watched_until_us = 0;
-        // It would fall silent by itself.
+        // The programs would stop by themselves soon.
         let _ = self.shared.write(&self.control);
     }
 }

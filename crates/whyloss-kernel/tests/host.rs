@@ -16,7 +16,7 @@ fn compiled(name: &str) -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("whyloss-{name}"));
     let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".into());
     let status = Command::new(clang)
-        // A fused multiplication and addition would round once only.
+        // A fused multiply-add would round only once.
         .args(["-O2", "-ffp-contract=off", "-Wall", "-Werror", "-I"])
         .arg(here.join("src/bpf"))
         .arg(here.join(format!("tests/host/{name}.c")))
@@ -222,7 +222,7 @@ fn signals_and_cuts_are_the_librarys() {
             cuts[usize::from(library.cut > 0) + usize::from(library.cut == 1_000)] += 1;
         }
     }
-    // Flows without such losses would compare nothing.
+    // The comparison needs flows with such losses.
     assert!(
         known > 300_000 && cuts[0] > 100 && cuts[1] > 10,
         "{known} {cuts:?}"

@@ -1,4 +1,4 @@
-//! Controls in this machine's kernel, under names of their own (feature `bpf`, root).
+//! Loads controls into this machine's kernel, under unique names (feature `bpf`, root).
 #![cfg(all(feature = "bpf", target_os = "linux"))]
 
 use std::process::{Command, Stdio};
@@ -72,7 +72,7 @@ fn every_control_passes_the_verifier_and_goes_again() {
         );
         match find::sockets(&loaded) {
             Ok(sockets) => assert_eq!(sockets, []),
-            // Hardened kernels refuse to walk sockets, and nothing else.
+            // Hardened kernels only refuse to list sockets.
             Err(KernelError::NoIterators) => {}
             Err(error) => panic!("{error}\n{}", said()),
         }

@@ -20,13 +20,13 @@ extern void cubictcp_state(struct sock *sk, u8 state) KSYM;
 extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KSYM;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KSYM;
 
-/* Prepares the classifier's state for a socket. Each program defines it, and the next two. */
+/* Prepares the classifier's state for a new socket. Each program defines this function and the next two. */
 INLINE void meet(struct sock *sk, struct socket_state *p);
 
-/* Answers a loss: returns the threshold, in segments. */
+/* Handles a loss, and returns the new slow start threshold in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
 
-/* Takes an acknowledgement of new bytes, and its round trip. */
+/* Handles an acknowledgement of new bytes, with its round-trip time in us (negative: none). */
 INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us);
 
 SEC("struct_ops")

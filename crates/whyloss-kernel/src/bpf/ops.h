@@ -24,7 +24,7 @@ INLINE void on_state(struct sock *sk, struct socket_state *p, u8 state)
 		bpf_ringbuf_submit(event, 0);
 }
 
-/* A reduction is taken back: what was called lost had arrived. */
+/* Undoes a window reduction, because the packets counted as lost had arrived. */
 SEC("struct_ops")
 u32 wl_undo(u64 *ctx)
 {
