@@ -119,7 +119,7 @@ static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
         };
         Paper::read(&format!("papers/{name}"), &read)
     };
-    // A test reads them all.
+    // A test checks that all of them can be read.
     FILES.iter().filter_map(|files| paper(files).ok()).collect()
 });
 
@@ -137,7 +137,7 @@ pub fn open(folder: &Path) -> Result<Vec<&'static Experiment>, PaperError> {
     let paper = Paper::open(folder)?;
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     opened.push(paper);
-    // It lives as long as its paper.
+    // The experiment lives as long as its paper.
     let kept = |experiment| &*Box::leak(Box::new(experiment));
     Ok(paper.experiments().map(kept).collect())
 }

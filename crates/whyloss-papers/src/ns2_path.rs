@@ -1,5 +1,5 @@
-//! Long-lived flows over a wired and a wireless link in ns-2 2.35: our goodput against the figures
-//! kept in `tests/data/ns2-path.csv`.
+//! Compares the goodput of long-lived flows over a wired and a wireless link with that of ns-2
+//! 2.35, from `tests/data/ns2-path.csv`.
 //!
 //! ```text
 //! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms, independent losses ── d
@@ -14,8 +14,8 @@
 //! acknowledgements do not halve its growth. With [`Growth::PerAck`], our Reno is 20 to 34 % below
 //! `linux-reno` from a loss rate of 1 % up. Without ns-2's switch for it (`sysctl_tcp_abc`), the
 //! two agree within 3 %. Two differences remain: rate halving, and bytes acknowledged during a
-//! recovery, which grow the window by a segment afterwards. RFC 3465 does not ask for the latter;
-//! it affects Westwood+ at 10 Mbit/s and 1 % most.
+//! recovery, which grow the window by a segment afterwards. RFC 3465 does not require the latter,
+//! which affects Westwood+ at 10 Mbit/s and 1 % most.
 
 use rayon::prelude::*;
 use whyloss::congestion::{
@@ -100,7 +100,7 @@ fn linux(module: &str) -> Option<(tcp::Options, u32)> {
         initial_window: 2,
         initial_ssthresh: Some(WINDOW),
         receive_window: WINDOW,
-        // `sysctl_tcp_abc`, which Veno's own and CUBIC's avoidance do not heed.
+        // `sysctl_tcp_abc`, which the congestion avoidance of Veno and CUBIC ignores.
         growth: if module == "veno" {
             Growth::PerAck
         } else {

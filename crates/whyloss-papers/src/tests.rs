@@ -1,4 +1,4 @@
-//! Properties of all papers' files.
+//! Checks properties of the files of all papers.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -158,7 +158,7 @@ fn iftp_is_iftp_w_with_everything_sensitive() {
             format!("{whole:?}"),
             format!("{:?}", run(ber, Some("1024 B")))
         );
-        // The comparison sees a difference where there is one.
+        // The comparison detects a real difference.
         assert_ne!(
             format!("{whole:?}"),
             format!("{:?}", run(ber, Some("40 B")))

@@ -1,4 +1,4 @@
-//! `docs/reference/ids.md` lists every id that the repository cites, and none besides.
+//! Checks that `docs/reference/ids.md` lists exactly the ids that the repository cites.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ const PREFIXES: [&str; 5] = ["CEN-", "MAR-", "MIL-", "BAL-", "ELA-"];
 /// A statement's number (`CEN-43`, `CEN-A5`) and its part (`a`), if one is named.
 type Id = (String, Option<char>);
 
-/// The number and the part that `text` begins with (`A5`, `43a`), and what follows.
+/// Parses the number and the part at the beginning of `text` (`A5`, `43a`). Also returns the rest.
 fn number(text: &str) -> Option<((bool, u32), Option<char>, &str)> {
     let open = text.starts_with('A');
     let text = if open { &text[1..] } else { text };
@@ -29,7 +29,7 @@ fn number(text: &str) -> Option<((bool, u32), Option<char>, &str)> {
     ends.then_some(((open, value), part, after))
 }
 
-/// Every id in `text`; `CEN-16 … -23` and `MAR-7, -8` are read as they are meant.
+/// Returns every id in `text`, including those of ranges (`CEN-16 … -23`) and lists (`MAR-7, -8`).
 fn cited(text: &str) -> BTreeSet<Id> {
     let mut found = BTreeSet::new();
     for prefix in PREFIXES {

@@ -1,4 +1,4 @@
-//! The keys of a paper's file (docs/guides/papers.md explains each).
+//! Declares the keys of a paper's file (docs/guides/papers.md explains each).
 
 use std::collections::BTreeMap;
 
@@ -354,7 +354,7 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
-    /// Where the cause of the difference lies: `ours`, `open` or `paper`.
+    /// The side of the cause of the difference: `ours`, `open` or `paper`.
     pub(crate) whose: Text,
     pub(crate) why: String,
 }

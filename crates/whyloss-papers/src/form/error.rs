@@ -1,4 +1,4 @@
-//! Faults of a paper's file, with their place.
+//! Reports faults of a paper's file with their place.
 
 use core::error::Error;
 use core::fmt;

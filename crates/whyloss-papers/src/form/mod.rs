@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! PAPER/paper.toml           metrics, lines, axes, and an entry for each figure
-//! PAPER/networks/NAME.toml   what `whyloss run` takes
+//! PAPER/networks/NAME.toml   scenario files, as for `whyloss run`
 //!
-//! Paper    what the file says (`document`), read and checked
+//! Paper    the contents of the file (`document`), read and checked
 //!   plan ↓     for each line and each place of the axis a scenario: the network with keys set
-//! Part     the runs of one combination of what a figure varies
+//! Part     the runs of one combination of plan and dimension items
 //!   scope ↓    expressions about lines: evidence and verdicts
 //! Outcome  rows, panels, claims, notes
 //! ```
@@ -50,7 +50,7 @@ pub(crate) struct Network {
 
 impl Network {
     fn new(text: String) -> Self {
-        // A file that is none has its say when it is read as a scenario.
+        // An invalid file is reported when it is read as a scenario.
         let table: toml::Table = toml::from_str(&text).unwrap_or_default();
         let names = |what: &str| {
             let all = table
@@ -132,7 +132,7 @@ impl Paper {
             fs::read_to_string(&path).map_err(cannot)
         };
         let name = folder.to_string_lossy();
-        // Outcomes refer to it, and a command opens one or two.
+        // Outcomes refer to the paper, and a command opens only one or two.
         let paper: &'static Self =
             Box::leak(Box::new(Self::read(name.trim_end_matches('/'), &read)?));
         paper.check()?;

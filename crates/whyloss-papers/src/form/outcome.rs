@@ -85,7 +85,7 @@ impl Paper {
         let claims = figure.claim.as_deref().unwrap_or_default();
         let notes = Scope::new(self, figure, parts);
         for scope in scope.claiming().each(figure.each_claim.as_ref())? {
-            // Those that are repeated over the same come one after the other.
+            // Claims that are repeated over the same dimensions are adjacent.
             for group in claims.chunk_by(|a, b| {
                 names(a.each.as_ref()) == names(b.each.as_ref()) && a.each.is_some()
             }) {
@@ -291,7 +291,7 @@ impl Paper {
         let log_y = panel.log || metric.is_some_and(|metric| metric.log);
         let series = lines.into_iter().map(|line| {
             let line = if panel.measured {
-                // A logarithm has no place for nothing.
+                // A logarithmic axis cannot show zero.
                 line.measured().only(|x| !log_y || line.at(x).value > 0.0)
             } else {
                 line
@@ -459,9 +459,9 @@ fn decimals(text: &str, at: &Text) -> Result<usize, Fault> {
     text.trim().parse().map_err(|_| fault(at, message()))
 }
 
-/// Returns a text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to
-/// four digits or so, `{a}` a line as evidence has it, `{a|each 3}` its means to three decimals,
-/// `{a|values}` to four digits or so and without places.
+/// Fills the expressions of a text: `{average(a)|2}` has two decimals, and `{average(a)|short}`
+/// about four digits. `{a}` is a line in the format of evidence, `{a|each 3}` its means with three
+/// decimals, and `{a|values}` its means with about four digits, without places.
 fn worded(template: &'static Text, scope: &Scope<'_>) -> Result<String, Fault> {
     let filled = scope.filled(template.get_ref());
     let (mut done, mut rest) = (String::new(), filled.as_str());

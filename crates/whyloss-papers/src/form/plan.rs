@@ -55,7 +55,7 @@ pub(super) struct Scenarios {
 
 impl Scenarios {
     fn take(&mut self, mut scenario: Scenario) -> Arc<Ready> {
-        // A scenario's title changes nothing.
+        // The title of a scenario has no effect on its runs.
         scenario.title.clear();
         let number = self.written.len();
         let ready = self.written.entry(format!("{scenario:?}"));
@@ -241,7 +241,7 @@ impl Paper {
                     at_place(&mut set, &axis.each)?;
                 }
                 set.take(&line.set, &line.flow);
-                // The settings of a reading come last.
+                // The settings of an item come last.
                 for (_, item) in &selection {
                     set.take(&item.set, &item.flow);
                     at_place(&mut set, &item.each)?;

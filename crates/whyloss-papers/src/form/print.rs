@@ -36,7 +36,7 @@ impl Paper {
 
     fn printed(&'static self, figure: &'static Figure, id: &str) -> Result<Vec<Printed>, Fault> {
         let parts = self.parts(figure)?;
-        // Without runs of its own it is all of the others.
+        // A figure without own runs consists of all further plans.
         let groups: Vec<Vec<&Part<Grid<Job>>>> = if figure.lines.is_some() {
             parts
                 .chunk_by(|a, b| a.plan == b.plan)

@@ -1,8 +1,8 @@
-//! The meaning of expressions about lines: the vocabulary of claims, rows and panels.
+//! Evaluates expressions about lines: the vocabulary of claims, rows and panels.
 //!
 //! ```text
-//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; one in a metric; at an item of a dimension, or in a plan; the
-//!                                                   flows whose names begin so; or what the figure's `let` calls so
+//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; in a metric; at an item of a dimension or in a plan; for flows
+//!                                                   whose names begin with `balde`; or a definition of the figure's `let`
 //! gain(a, b)  over(a, b)  less(a, b)                seed by seed: 100·(a/b − 1) %, a/b, a − b
 //! improvement(a, b)                                 100·(ā/b̄ − 1) %, with the interval of a ratio of means
 //! a / b   a - 1   max(a, b)   min   abs(a)          of the means, place by place
@@ -12,13 +12,13 @@
 //! least  greatest                                   of the values of all seeds
 //! every(a > 2)  any  count  most                    of a comparison, place by place
 //! across(dimension, average(a))                     a line over the items of a dimension, which have an `x`
-//! onwards(a > 2)                                    the place from which on it holds
+//! onwards(a > 2)                                    the place from which on the comparison holds
 //! above(a, b)  rises(a)  falls(a)                   of every place, or every step
 //! turned(item, 2, 1, a, b, …)                       pairs that are 2 apart at an item and 1 the other way round here
 //! agree(item, 2, a, b, …)                           the means are within 2 of those at an item
 //! total(a)  place(a)                                the sum of the seeds' values, and the place itself, place by place
-//! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
-//! where(a, b >= 1)  joined(a, b, …)                 a line where something holds; the points of several
+//! measured(a)  constant(a, 1.5)  harmonic(a)        whether there is a mean; a number everywhere; the harmonic mean
+//! where(a, b >= 1)  joined(a, b, …)                 the points of a line at which a comparison holds; of several lines
 //! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
 //! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
 //! exp(a)  log(a)  sqrt(a)  round(a)                    of a number, or place by place, as abs
@@ -345,7 +345,7 @@ impl<'p> Scope<'p> {
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
         if let ("max" | "min", 2..) = (name, values.len()) {
             let of = |a: f64, b: f64| match name {
-                // A hole has no value.
+                // A missing mean stays missing.
                 _ if a.is_nan() || b.is_nan() => f64::NAN,
                 "max" => a.max(b),
                 _ => a.min(b),

@@ -1,4 +1,4 @@
-//! A user's own paper: faults are reported with their line, their key and the nearest name.
+//! Opens a user's own paper. Faults are reported with their line, their key and the nearest name.
 
 use std::sync::atomic::AtomicBool;
 
@@ -118,7 +118,7 @@ fn a_paper_of_ones_own() {
         outcome.claims
     );
     assert_eq!(far.text, "80 ms: goodput falls");
-    // The evidence is what was compared.
+    // The evidence consists of the compared lines.
     assert!(
         near.evidence.starts_with("Reno, Mbit/s: 0: ")
             && near.evidence.contains("; CUBIC, Mbit/s: 1: ")

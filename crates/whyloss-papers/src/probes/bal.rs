@@ -1,5 +1,5 @@
 //! Records the state of the first flow of Le and Hong over time: window, threshold, estimate,
-//! accidents.
+//! timeouts and drops.
 //!
 //! ```text
 //! available      the first link's rate less that of a CBR source that shares it

@@ -1,5 +1,5 @@
-//! Table 1 and Fig. 8: the CDMA radio, and how well the substitute channel fits the paper's
-//! description.
+//! Measures Table 1 and Fig. 8: the CDMA radio, and the fit of the substitute channel to the
+//! paper's description.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -154,7 +154,7 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
                 100.0 * level.loss(),
             ),
             beside(bits, 1e5 * level.bit_error_rate()),
-            // Set, not found.
+            // This value is a parameter, not a result.
             stand_in.cell(&row, "packet loss rate of the stand-in", "%"),
         ]);
     }

@@ -11,7 +11,7 @@ struct FirstLoss(Option<u64>);
 impl Watch for FirstLoss {
     fn on(&mut self, event: &Event<'_>) {
         if let Event::Offered { packet, fate, .. } = *event {
-            // Everything is sensitive, so damage costs the packet.
+            // The flow covers whole packets, so damage also loses a packet.
             if self.0.is_none() && !matches!(fate, Fate::Delivered(_)) {
                 self.0 = packet.payload.sequence();
             }

@@ -1,8 +1,8 @@
-//! Counts the queue that a packet finds at the bottleneck, which Martignon and Fratta's predictor
-//! estimates.
+//! Counts the packets waiting at the bottleneck when a packet arrives. Martignon and Fratta's
+//! predictor estimates this number.
 //!
 //! Independent losses hit any packet, so a wireless loss finds a queue as often as any packet does.
-//! A predictor that answers congestion whenever β segments wait cannot have an Mw below that share
+//! A predictor that finds congestion whenever β segments wait cannot have an Mw below this share
 //! (`queued`).
 
 use whyloss::Time;

@@ -1,5 +1,5 @@
-//! Frames that reach a viewer and a listener: an extension, since the paper measures packets, not
-//! frames.
+//! Measures frames that reach a viewer and a listener. This is an extension: the paper measures
+//! packets, not frames.
 //!
 //! Each protocol has its own stream and its own wireless link, on the network of Section 5.2:
 //!
@@ -219,7 +219,7 @@ impl Medium {
     fn notes(&self, runs: &Runs<Frames>) -> [String; 4] {
         let enough = 100.0 * (1.0 - self.bears);
         let highest = |line: &Line| {
-            // From the lowest rate up, as far as it holds.
+            // From the lowest rate up, as long as the limit holds.
             let rates = RATES.into_iter().rev();
             let good = rates.take_while(|&ber| line.at(ber).value >= enough).last();
             good.map_or("none".to_owned(), |ber| Writing::Short.place(ber))

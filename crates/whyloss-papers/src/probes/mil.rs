@@ -1,6 +1,7 @@
 //! Records the senders of Milenkoski and Stojcevska's forward flows: actions upon windows (MIL-15),
-//! intervals between acknowledgements (MIL-16), and throughput. Forward flows are those that are no
-//! background traffic; they come first, and so do the bottlenecks, links called `core`.
+//! intervals between acknowledgements (MIL-16), and throughput. Forward flows are those that are
+//! not background traffic. They come first in the scenario, as do the bottlenecks, links called
+//! `core`.
 //!
 //! ```text
 //! throughput fairness              bit/s that reached the sinks of all forward flows; Jain's index of theirs
@@ -58,7 +59,7 @@ pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Pr
         .watch(&mut probe)
         .run()?;
     let probed = probe.probed(&measured, seed);
-    // There are thousands of runs, and nothing else is looked at.
+    // There are thousands of runs, and only these values are used.
     measured.flows.clear();
     measured.links.clear();
     Ok((measured, probed))
@@ -326,7 +327,8 @@ impl Watch for Senders {
                         *count += 1.0;
                     }
                     sender.lossy = tcp.in_recovery();
-                    // Everything sent so far; what this event lets leave belongs to the next round.
+                    // The round ends with everything sent so far. Packets that this event releases
+                    // belong to the next round.
                     sender.round_ends = tcp.next().max(tcp.acknowledged() + 1);
                     sender.round_window = cwnd;
                 }

@@ -137,7 +137,7 @@ static ADJUSTMENTS: [(&str, Adjust); 15] = [
             link.link.channel_before_queue = true;
         }
     }),
-    // The radio is the second link, which comes with its way back.
+    // The radio is the second link, followed by its return link.
     ("acks-lost", |scenario| {
         if let [_, _, radio, back, ..] = &mut scenario.links[..] {
             back.link.channel = radio.link.channel.clone();
@@ -195,7 +195,7 @@ fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
     }
 }
 
-/// A function that makes an experiment's outcome.
+/// A function that computes the outcome of an experiment.
 pub(crate) type Program = fn(&Context<'_>) -> Result<Outcome, ExperimentError>;
 
 /// Experiments that no paper file can express: the radio is not a network, and frames are not

@@ -1,4 +1,4 @@
-//! Several lines at once: those in a part, in a group, and in several scopes.
+//! Evaluates expressions about several lines: those of a part, of a group, and of several scopes.
 
 use whyloss_sim::scenario::suggest;
 use whyloss_study::Line;
