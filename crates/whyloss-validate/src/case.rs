@@ -1,4 +1,4 @@
-//! A network that both sides simulate, and what is compared.
+//! Describes a network that both sides simulate, and the metrics to compare.
 
 use whyloss::Duration;
 use whyloss_link::Fate;
@@ -61,7 +61,7 @@ pub(crate) struct Metric {
 /// The results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// The packets of each flow that arrived: for TCP, each once and as far as the sender knows;
+    /// The packets of each flow that arrived. For TCP, these are the acknowledged ones, each once;
     /// for TFRC, all.
     pub(crate) packets: Vec<f64>,
     /// The number of packets offered to the bottlenecks.
@@ -70,8 +70,8 @@ pub(crate) struct Observed {
     pub(crate) dropped: f64,
     /// The number of packets that the bottlenecks marked.
     pub(crate) marked: f64,
-    /// The mean time that the packets which left waited there, in seconds, summed over the
-    /// bottlenecks; NaN if the peer does not say.
+    /// The mean waiting time of the packets that left a bottleneck, in seconds, summed over the
+    /// bottlenecks; NaN if the peer does not report it.
     pub(crate) wait: f64,
 }
 
@@ -181,7 +181,7 @@ impl Case {
     }
 }
 
-/// Counts that a run keeps only on request.
+/// Collects counts that are not part of the results of a run.
 struct Seen<'a> {
     scenario: &'a Scenario,
     /// The number of acknowledged segments of each flow when measuring began.

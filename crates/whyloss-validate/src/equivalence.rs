@@ -128,7 +128,7 @@ impl Difference {
         } else if distance - self.half_width > margin {
             Verdict::Different
         } else {
-            // Also if the difference is NaN.
+            // This includes a difference of NaN.
             Verdict::Undecided
         }
     }
@@ -163,8 +163,8 @@ mod tests {
         close(quantile(3.0), 2.3534);
     }
 
-    /// Against a closed form only our own error counts: 9, 10, 11 has se 0.57735 and t_{0.95, 2} =
-    /// 2.9200.
+    /// A comparison with a closed form has only our own error: 9, 10, 11 has se 0.57735 and
+    /// t_{0.95, 2} = 2.9200.
     #[test]
     fn one_sample_by_hand() {
         let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");
@@ -182,7 +182,7 @@ mod tests {
             (0.0, 0.9, Verdict::Equivalent),
             (0.5, 0.4, Verdict::Equivalent),
             (-0.5, 0.6, Verdict::Undecided),
-            // No significant difference, and yet no equivalence.
+            // The difference is not significant, but the means are not equivalent either.
             (0.0, 1.1, Verdict::Undecided),
             (1.5, 0.6, Verdict::Undecided),
             (1.7, 0.6, Verdict::Different),

@@ -1,4 +1,4 @@
-//! Comparison of Whyloss with other simulators and closed forms.
+//! Compares Whyloss with other simulators and closed forms.
 //!
 //! [`validate`] runs the same networks here and in the peers found on the machine, and compares the
 //! means. Two one-sided tests with a margin fixed in advance call each row *equivalent*,

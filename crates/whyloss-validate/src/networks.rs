@@ -1,5 +1,5 @@
-//! The networks that are compared: two of Cen et al., a path of two links, a dumbbell, a parking
-//! lot.
+//! Builds the networks of comparisons: two of Cen et al., a path of two links, a dumbbell, a
+//! parking lot.
 //!
 //! ```text
 //! WLH       s ─10 M, 1 ms─ r1 ─260 k, 20 ms─ r2 ~150 k, 10 ms~ d                762-byte packets
@@ -15,9 +15,9 @@
 //! run.
 //!
 //! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's
-//! transmission time. Otherwise packets reach a full queue at the moment when a place becomes free,
-//! and the order of the two simultaneous events decides which flow loses (phase effects; Floyd and
-//! Jacobson 1992). Here the departure comes first, in ns-2 the event scheduled first.
+//! transmission time. Otherwise packets would reach a full queue exactly when a place becomes free.
+//! The order of the two simultaneous events would then decide which flow loses (phase effects;
+//! Floyd and Jacobson 1992). Here the departure comes first, in ns-2 the event scheduled first.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
@@ -35,7 +35,7 @@ pub(crate) enum Topology {
     Path(Rate),
     /// Four flows with four round trips over one link.
     Dumbbell,
-    /// One flow over three links, each with a flow of its own.
+    /// One flow over three links, each of which also has a separate flow.
     ParkingLot,
 }
 
@@ -272,7 +272,7 @@ fn with_queue(link: LinkSpec, packets: u32) -> LinkSpec {
     }
 }
 
-/// A scenario being put together.
+/// A scenario under construction.
 struct Build<'a> {
     net: Scenario,
     channel: &'a ChannelSpec,

@@ -1,9 +1,9 @@
-//! Cases against ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+ and Veno
-//! inside it.
+//! Lists the cases against ns-2: its own TFRC, Reno, NewReno, SACK and Vegas, and Linux's Westwood+
+//! and Veno in ns-2.
 //!
 //! Both sides use the same windows, header sizes, timers and queue limits; start times and losses
-//! are drawn on either side for itself. Linux 2.6.22, which ns-2 runs, counts bytes
-//! ([`Growth::PerByte`]), its Veno acknowledgements; its segments have ten bytes of options.
+//! are drawn separately. Linux 2.6.22, which ns-2 runs, counts bytes ([`Growth::PerByte`]), but its
+//! Veno counts acknowledgements. Its segments have ten bytes of options.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth, WestwoodOptions};
 use whyloss::{Duration, Rate, tfrc};
@@ -17,7 +17,7 @@ use crate::case::{Also, Case};
 use crate::margin::Margin;
 use crate::networks::{Bottleneck, Topology};
 
-/// `window_`: the receiver's window, and where slow start ends.
+/// The receiver's window and initial threshold in packets (`window_` in ns-2).
 const WINDOW: u32 = 1000;
 /// The number of replications.
 const SEEDS: u64 = 20;
@@ -49,7 +49,7 @@ const fn stack(name: &'static str, theirs: &'static str) -> Stack {
 }
 
 impl Stack {
-    /// Returns whether ns-2 runs it as a Linux module in `Agent/TCP/Linux`.
+    /// Returns whether ns-2 runs this stack as a Linux module in `Agent/TCP/Linux`.
     pub(crate) fn is_linux(self) -> bool {
         self.theirs.starts_with("linux")
     }
@@ -175,8 +175,8 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };
     let cases = STACKS.iter().flat_map(|&stack| {
         let applies = move |point: &&Point| {
-            // TFRC acknowledges nothing. One stack whose window a mark halves, and one more, say
-            // enough about marks.
+            // TFRC has no acknowledgements to delay. Two stacks whose window a mark halves suffice
+            // to compare marks.
             (point.delayed_ack || stack.name != "TFRC")
                 && (point.bottleneck != Bottleneck::Marks || MARKED.contains(&stack.name))
                 && !(stack.name == "Westwood+"
@@ -260,7 +260,7 @@ fn case(stack: Stack, point: &Point, seeds: u64) -> Case {
     if point.bottleneck == Bottleneck::Marks {
         also.push(Also::Marks);
     }
-    // With more, hardly anything is ever dropped.
+    // With more losses, the queue hardly ever drops packets.
     if point.loss.rate() <= 0.01 {
         also.push(Also::Drops);
     }

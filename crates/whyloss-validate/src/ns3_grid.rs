@@ -1,5 +1,5 @@
-//! Cases against ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with selective
-//! acknowledgements. Timestamps are off in ns-3: see `peers/ns3.cc`.
+//! Lists the cases against ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with
+//! selective acknowledgements. Timestamps are off in ns-3: see `peers/ns3.cc`.
 //!
 //! Both sides have an initial window of ten, a minimum timeout of 1 s, and acknowledgements delayed
 //! by up to 200 ms. Both use the same unit of congestion avoidance: ns-3's NewReno and controllers

@@ -1,4 +1,4 @@
-//! The known reasons for differences, from `reasons.toml`.
+//! Reads the known reasons for differences from `reasons.toml`.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,8 @@ fn read() -> Result<File, toml::de::Error> {
     toml::from_str(include_str!("reasons.toml"))
 }
 
-/// Returns why a row (or, of [`Suite::Traces`], a trace) is not equivalent, if that is known.
+/// Returns the known reason why a row (in [`Suite::Traces`], a trace) is not equivalent, if there
+/// is one.
 pub(crate) fn reason(suite: Suite, kind: &str, case: &str, metric: &str) -> Option<&'static str> {
     let fits = |reason: &&Reason| {
         reason.suites.iter().any(|of| of == suite.id())

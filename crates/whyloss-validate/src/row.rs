@@ -1,4 +1,4 @@
-//! One comparison: the measurements of both sides and the verdict.
+//! The result of one comparison: the measurements of both sides and the verdict.
 
 use crate::case::Metric;
 use crate::equivalence::{Difference, Estimate, Verdict};

@@ -1,4 +1,4 @@
-//! The peers and formulas to compare with.
+//! Lists the peers and sets of formulas to compare with.
 
 /// Names a peer or a set of formulas to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! One flow of each kind, losing the same packets in ns-2 and here: the send times of its first
-//! thousand packets.
+//! Compares the send times of single packets: one flow of each kind loses the same packets in ns-2
+//! and here.
 //!
 //! ```text
 //! s ─100 Mbit/s, 1 ms, room for 199─ n ~2 Mbit/s, 25 ms, room for 199~ d      1500-byte packets, acks delayed
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use whyloss_link::Fate;
 
-    /// Which packets the last link loses, by their number in the order of departure.
+    /// The packets that the last link loses, by their number in the order of departure.
     struct Losses(u64, Vec<u64>);
 
     impl Watch for Losses {
@@ -268,7 +268,7 @@ mod tests {
                 && link as u64 == LOSSY
             {
                 match fate {
-                    // A packet without room does not depart.
+                    // A packet that finds no room does not depart.
                     Fate::Lost(Cause::Congestion, _) => return,
                     Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
                     _ => {}

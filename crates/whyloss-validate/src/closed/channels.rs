@@ -1,4 +1,4 @@
-//! Loss rates and burst lengths of channels.
+//! Compares loss rates and burst lengths of channels with closed forms.
 //!
 //! ```text
 //! Bernoulli           p;  bursts of 1/(1 − p)

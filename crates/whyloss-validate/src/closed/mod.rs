@@ -1,11 +1,11 @@
-//! Closed forms for queues, channels, RED, and the throughput of TCP and TFRC.
+//! Compares with closed forms: queues, channels, RED, and the throughput of TCP and TFRC.
 //!
 //! | formula | measured on | holds |
 //! |---|---|---|
 //! | M/D/1, M/M/1 waiting times | a link offered a Poisson process | exactly |
-//! | loss rates and burst lengths | channels asked about packets | exactly |
-//! | RED's drop rate at its mean queue | an overloaded link | where the mean queue hardly moves |
-//! | Mathis et al. 1997 | a Reno flow under periodic loss | p ≤ 1 %, no timeouts, window never limited |
+//! | loss rates and burst lengths | a sequence of packets through a channel | exactly |
+//! | RED's drop rate at its mean queue | an overloaded link | for a steady mean queue |
+//! | Mathis et al. 1997 | a Reno flow under periodic loss | for p ≤ 1 %, no timeouts, window never limited |
 //! | PFTK, Padhye et al. 1998 | a Reno flow under independent losses | 0.3 % ≤ p ≤ 3 %, queue never full |
 //! | RFC 5348's equation | a TFRC flow under periodic loss | the equation below the receive limit |
 
@@ -87,7 +87,7 @@ impl Law {
             (1..=seeds).into_par_iter().map(&self.measure).collect();
         let runs = runs.map_err(failed)?;
         let law = runs.iter().map(|run| run.1).sum::<f64>() / runs.len() as f64;
-        // Each replication is held to what the law says of it.
+        // Each replication is compared with the value of the law for it.
         let ours: Vec<f64> = runs.iter().map(|run| run.0 - run.1 + law).collect();
         let both = Estimate::of(&ours)
             .map(|ours| (ours, Estimate::exact(law)))
@@ -111,7 +111,7 @@ mod tests {
     use super::compare;
     use crate::equivalence::Verdict;
 
-    /// The exact laws hold, and every other difference has a reason.
+    /// The exact laws hold, and every other difference has a known reason.
     #[test]
     fn laws_hold() {
         let (rows, failures) = compare(true, &Unwatched, &AtomicBool::new(false));

@@ -6,9 +6,9 @@
 //! M/M/1     c = 1:  W = ρ·s/(1 − ρ)
 //! ```
 //!
-//! A link without limit is offered packets as they come; a packet waits from its offer until its
-//! transmission begins. Exponential sizes are rounded up to whole bytes of a mean of 10,000, which
-//! adds half a byte to the mean: in s.
+//! Packets are offered to a link without a queue limit. A packet waits from its offer until its
+//! transmission begins. Exponential sizes with a mean of 10,000 bytes are rounded up to whole
+//! bytes, which adds half a byte to the mean; s includes it.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, Streams};

@@ -1,5 +1,5 @@
-//! RED's drop rate at a steady mean queue (Floyd and Jacobson 1993, section 7), with the counting
-//! of ns-2.
+//! Compares RED's drop rate at a steady mean queue with the closed form (Floyd and Jacobson 1993,
+//! section 7), with the counting of ns-2.
 //!
 //! ```text
 //! p_b       max_p·(avg − min)/(max − min)
@@ -7,9 +7,9 @@
 //! wait      nothing is dropped before 1/p_b, then uniform over 1/p_b … 2/p_b − 1: mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
 //! ```
 //!
-//! A link is offered ρ times its capacity as a Poisson process. Its mean queue settles where RED
-//! drops the share 1 − 1/ρ, far from both thresholds. The formula is given the mean of what
-//! arrivals find waiting, which is the mean of avg.
+//! A Poisson process offers ρ times the capacity of a link. The mean queue settles at the length at
+//! which RED drops the share 1 − 1/ρ, far from both thresholds. The formula uses the mean queue
+//! that arrivals find, which is the mean of avg.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
@@ -26,8 +26,8 @@ const PACKET: u32 = 1000;
 const MIN: f64 = 100.0;
 const MAX: f64 = 1100.0;
 const MAX_P: f64 = 0.1;
-/// The gain of the average. The average follows within 2,000 packets. The queue falls back over
-/// (MAX − MIN)/(2·MAX_P) = 5,000; if that were faster, the two would swing.
+/// The gain of the average. The average follows within 2,000 packets. The queue falls over (MAX −
+/// MIN)/(2·MAX_P) = 5,000; if it fell faster, queue and average would oscillate.
 const WEIGHT: f64 = 0.0005;
 
 pub(super) fn laws(quick: bool) -> Vec<Law> {
@@ -69,7 +69,7 @@ fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let mut link = Link::new(&spec, streams, 0);
     let mut arrivals = streams.stream("arrivals", 0);
     let spacing = RATE.transmission_time(PACKET).as_secs_f64() / load;
-    // Forty times what avg needs to follow.
+    // Forty times the time constant of avg.
     let skipped = 200_000;
     let (mut now, mut dropped, mut waiting) = (Time::ZERO, 0u64, 0u64);
     for index in 0..packets + skipped {

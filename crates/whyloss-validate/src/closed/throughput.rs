@@ -1,5 +1,5 @@
-//! Formulas for throughput: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu, Towsley and
-//! Kurose (1998), RFC 5348.
+//! Compares throughput with formulas: Mathis, Semke, Mahdavi and Ott (1997), Padhye, Firoiu,
+//! Towsley and Kurose (1998), RFC 5348.
 //!
 //! ```text
 //! Mathis   packets/s = √(3/(2·b)) / (R·√p)                             periodic losses, b packets per acknowledgement
@@ -7,13 +7,14 @@
 //! TFRC     the equation of RFC 5348, 3.1, with t_RTO = 4·R
 //! ```
 //!
-//! One flow uses a link that is never full: 1 Gbit/s, so that R is the delay there and back, 100
-//! ms. As in the models, all sent packets count after the first 50 s, retransmissions included.
+//! One flow uses a link of 1 Gbit/s that is never full, so that R is the propagation delay of both
+//! directions, 100 ms. As in the models, all sent packets count after the first 50 s,
+//! retransmissions included.
 //!
-//! Mathis holds where a window is much larger than one and losses come one by one: 1/p packets
-//! between them, up to 1 %. PFTK with independent losses holds where rounds are long enough for its
-//! bursts to matter little. Reno, which it models, sees independent losses from 0.3 % (a window of
-//! 20) to 3 % (a window of 6, where half of the losses end in a timeout).
+//! Mathis holds if the window is much larger than one and losses are single: 1/p packets apart, up
+//! to 1 %. PFTK with independent losses holds if rounds are so long that its bursts of losses
+//! matter little. Reno, which it models, sees independent losses from 0.3 % (a window of 20) to 3 %
+//! (a window of 6, where half of the losses end in a timeout).
 
 use whyloss::congestion::{ControllerKind, Decrease, Growth};
 use whyloss::tfrc::equation::Equation;

@@ -1,4 +1,4 @@
-//! Writes a case in the syntax of the scripts in `peers/`, and reads their answers.
+//! Writes a case in the syntax of the scripts in `peers/`, and reads their results.
 
 use core::fmt::Write;
 
@@ -96,10 +96,11 @@ impl<'a> Asked<'a> {
         Ok(text)
     }
 
-    /// Returns the results of each run, from the peer's answer. Peers also talk of other things.
+    /// Returns the results of each run from the output of the peer. Other lines of the output are
+    /// ignored.
     ///
     /// # Errors
-    /// Returns an error if the answer is not of the form that the scripts state.
+    /// Returns an error if the output does not have the form that the scripts document.
     pub(crate) fn observed(&self, answer: &str) -> Result<Vec<Observed>, PeerError> {
         let mut runs = Vec::new();
         let mut lines = Vec::new();
@@ -119,8 +120,8 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // Arrived, dropped, left, corrupted, marked; and how long those waited that left, where the
-        // peer says it.
+        // Packets that arrived, were dropped, left, were corrupted, were marked, and the waiting
+        // time of those that left, if the peer reports it.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {
@@ -326,7 +327,7 @@ mod tests {
         }
     }
 
-    /// The last number of a link is how long packets waited; waits of bottlenecks add up.
+    /// The last number of a link is the waiting time of packets; waits of bottlenecks are added.
     #[test]
     fn waits_are_read_where_they_are_told() {
         let mut case = case();

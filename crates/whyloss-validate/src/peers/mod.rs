@@ -7,7 +7,7 @@
 //! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
 //!
 //! The files in `peers/`, embedded here, drive them in a comparison. They read a description of a
-//! network from standard input and answer with counts. Other code may run its own scripts in ns-2
+//! network from standard input and print counts. Other code may run its own scripts in ns-2
 //! ([`Ns2::script`]), the program for ns-3 ([`Ns3::command`]), and any command under a time limit
 //! ([`run`]).
 
@@ -96,12 +96,12 @@ pub enum PeerError {
         /// The last message of the simulator.
         words: String,
     },
-    /// The simulator's answer has an unexpected form.
+    /// The output of the simulator has an unexpected form.
     #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
-        /// The expected form of the answer, in words.
+        /// The expected form of the output, in words.
         expected: &'static str,
-        /// The beginning of the answer.
+        /// The beginning of the output.
         found: String,
     },
     /// A script or program could not be written into the cache.
@@ -118,7 +118,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// Returns the error of an answer with an unexpected form.
+    /// Returns the error of an output with an unexpected form.
     pub fn nonsense(expected: &'static str, found: &str) -> Self {
         Self::Nonsense {
             expected,
@@ -148,7 +148,7 @@ fn unfinished(cache: &Path, name: &str) -> PathBuf {
     cache.join(format!(".{name}.{process}.{turn}.tmp"))
 }
 
-/// Writes a file into the cache unless it is there already; several may do so at once.
+/// Writes a file into the cache unless it exists. Several processes may do so at once.
 fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> {
     let path = cache.join(name);
     let failed = |source| PeerError::Cache {
@@ -188,7 +188,7 @@ mod tests {
                 }
             });
         }
-        // Nothing unfinished is left.
+        // No unfinished file is left.
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 100);
     }
 }

@@ -58,7 +58,7 @@ impl Ns2 {
     /// Returns the results of one run.
     ///
     /// # Errors
-    /// Returns an error if ns-2 fails or answers something else.
+    /// Returns an error if ns-2 fails or prints an unexpected output.
     pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Observed, PeerError> {
         let answer = self.answer(asked)?;
         let mut runs = asked.observed(&answer)?;
@@ -68,7 +68,7 @@ impl Ns2 {
     /// Returns the time in seconds and the number of each packet offered to the traced link.
     ///
     /// # Errors
-    /// Returns an error if ns-2 fails or answers something else.
+    /// Returns an error if ns-2 fails or prints an unexpected output.
     pub(crate) fn trace(&self, asked: &Asked<'_>) -> Result<Vec<(f64, u64)>, PeerError> {
         let answer = self.answer(asked)?;
         let sent = answer.lines().filter_map(|line| line.strip_prefix("sent "));

@@ -24,7 +24,7 @@ const MODULES: [&str; 6] = [
     "applications",
     "traffic-control",
 ];
-/// A Python program that prints where the package `ns3` is, without importing it.
+/// A Python program that prints the path of the package `ns3`, without importing it.
 const WHEEL: &str = "import importlib.util as u; s = u.find_spec('ns3'); \
                      print(*(s.submodule_search_locations if s else []))";
 
@@ -85,14 +85,14 @@ impl Ns3 {
     /// Returns the results of the runs.
     ///
     /// # Errors
-    /// Returns an error if ns-3 fails or answers something else.
+    /// Returns an error if ns-3 fails or prints an unexpected output.
     pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Vec<Observed>, PeerError> {
         let answer = process::run(&mut self.command(), &asked.description()?, LIMIT)?;
         asked.observed(&answer)
     }
 }
 
-/// Returns where the system's package manager installed ns-3.
+/// Returns the directories in which the system's package manager installed ns-3.
 fn packaged() -> Result<Place, String> {
     let headers = PathBuf::from("/usr/include");
     if !headers.join("ns3/core-module.h").exists() {
@@ -105,7 +105,7 @@ fn packaged() -> Result<Place, String> {
     })
 }
 
-/// Returns where Python has the package `ns3`.
+/// Returns the directories of the Python package `ns3`.
 fn wheel() -> Result<Place, String> {
     let found = process::run(Command::new("python3").args(["-c", WHEEL]), "", PROBE)
         .map_err(|error| error.to_string())?;
@@ -141,7 +141,7 @@ fn compile(place: &Place, source: &Path, program: &Path) -> Result<(), PeerError
         command.args(MODULES.map(|module| format!("-l{}{module}", place.prefix)));
         process::run(&mut command, "", COMPILE)
     };
-    // ns-3.37 is C++17 and no C++20, ns-3.44 the other way round.
+    // ns-3.37 compiles as C++17 but not as C++20, and ns-3.44 only as C++20.
     attempt("-std=c++17").or_else(|error| match error {
         PeerError::Failed { .. } => attempt("-std=c++20"),
         other => Err(other),

@@ -29,8 +29,8 @@ pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String
         })?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_owned();
-        // A peer that does not read to the end says why on its standard error; one that reads
-        // nothing has its time limit.
+        // Ignore errors: a peer that stops reading explains it on its standard error, and the time
+        // limit ends one that reads nothing.
         thread::spawn(move || stdin.write_all(input.as_bytes()));
     }
     let (done, ended) = mpsc::channel();
@@ -75,14 +75,14 @@ fn reader(
             // On an error, the bytes read so far are kept.
             let _ = from.read_to_end(&mut bytes);
         }
-        // After the time limit there is no listener.
+        // After the time limit, the receiver is gone.
         let _ = done.send(());
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
 fn end(child: &mut Child) {
-    // It may have ended by itself meanwhile.
+    // The process may have ended by itself meanwhile.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn input_goes_in_and_output_comes_out() {
         assert_eq!(shell("cat", "a\nb\n").expect("it ends"), "a\nb\n");
-        // More than a pipe holds, in both directions.
+        // Input and output are larger than a pipe.
         assert_eq!(
             shell("seq 100000 >&2; seq 100000", "")
                 .expect("it ends")
@@ -120,7 +120,7 @@ mod tests {
         assert!(failed.to_string().contains("no such thing"), "{failed}");
         let slow = shell("sleep 60", "").expect_err("too slow");
         assert!(slow.to_string().contains("longer"), "{slow}");
-        // More input than a pipe holds, and no reader.
+        // The input is larger than a pipe, and the command does not read it.
         let deaf = shell("sleep 60", &"x".repeat(1 << 20)).expect_err("too slow");
         assert!(deaf.to_string().contains("longer"), "{deaf}");
         let crash = shell("kill -SEGV $$", "").expect_err("a crash");

@@ -1,4 +1,4 @@
-//! A report in Markdown, with a row for each comparison.
+//! Writes a report in Markdown, with a row for each comparison.
 
 use core::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Reports for people: text for the terminal, Markdown for `docs/evidence/validation.md`, and a
+//! Writes reports: text for the terminal, Markdown for `docs/evidence/validation.md`, and an HTML
 //! page.
 //!
 //! Equal reports give equal bytes.

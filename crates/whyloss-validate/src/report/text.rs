@@ -1,4 +1,4 @@
-//! A report as text.
+//! Writes a report as text for the terminal.
 
 use core::fmt::Write;
 
@@ -106,7 +106,7 @@ fn table(text: &mut String, rows: &[&Row]) {
         let mut out = String::new();
         for (index, (cell, &width)) in line.iter().zip(&widths).enumerate() {
             let gap = " ".repeat(width - cell.chars().count());
-            // Numbers stand at the right.
+            // Numbers are right-aligned.
             if (3..7).contains(&index) {
                 let _ = write!(out, "{gap}{cell}  ");
             } else {
