@@ -17,11 +17,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Its standard library asks the page for nothing but what `worker.js` gives. On
-# `wasm32-unknown-unknown` plotters would ask for generated glue, and measure texts with the
-# browser's fonts, which gives other pictures than the command's.
+# The standard library of this target needs only the functions of `worker.js`. On
+# `wasm32-unknown-unknown`, plotters would need generated glue and measure texts with the fonts of
+# the browser, so its pictures would differ from those of the command.
 TARGET = "wasm32-wasip1"
-# The page may take at most so many bytes of WebAssembly, compressed.
+# The maximum size of the compressed WebAssembly in bytes.
 MOST = 2_000_000
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -1,10 +1,10 @@
 //! The functions that the WebAssembly exports, and the memory that they share with the page.
 //!
-//! 1. The page asks [`whyloss_input`] for room, and copies its bytes there.
-//! 2. It calls one of the functions below, which returns 0, or 1 if the only part is a message
-//!    about wrong input.
-//! 3. It reads the parts: [`whyloss_part`] returns where one begins, [`whyloss_part_length`] its
-//!    bytes.
+//! 1. The page calls [`whyloss_input`] for memory, and copies its bytes there.
+//! 2. The page calls one of the functions below. The function returns 0, or 1 if the only part is
+//!    an error message.
+//! 3. The page reads the parts: [`whyloss_part`] returns the address of a part, and
+//!    [`whyloss_part_length`] its length in bytes.
 //!
 //! Each call drops the input and the parts of the call before it. A number is a `u32`: WebAssembly
 //! has 32-bit addresses.

@@ -32,7 +32,7 @@ fn lines(lines: impl Iterator<Item = Line>) -> Vec<Value> {
     lines.map(line).collect()
 }
 
-/// Marks the schemes that ask a classifier: the others have no verdicts to score.
+/// Marks the schemes that use a classifier. The others have no verdicts to score.
 fn schemes(mut lines: Vec<Value>) -> Vec<Value> {
     for line in &mut lines {
         let found = line["id"].as_str().and_then(whyloss::schemes::find);
@@ -47,8 +47,8 @@ fn schemes(mut lines: Vec<Value>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    /// Schemes that ask a classifier are marked: BaLDE is, and Whyloss, whose controller weighs the
-    /// odds, is not.
+    /// Schemes that use a classifier are marked: BaLDE is. Whyloss is not, because its controller
+    /// uses the odds itself.
     #[test]
     fn schemes_that_ask_a_classifier_are_marked() {
         let choices: Value = serde_json::from_str(&render()).expect("JSON");

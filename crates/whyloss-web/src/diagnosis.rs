@@ -15,7 +15,7 @@ const MEMORY: u64 = 1 << 30;
 /// annotated capture.
 ///
 /// # Errors
-/// Returns a sentence if the format of the input is unknown, or the input is damaged from the
+/// Returns an error message if the format of the input is unknown, or the input is damaged from the
 /// start.
 pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String> {
     let file: Arc<[u8]> = file.into();
@@ -29,7 +29,7 @@ pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String
     let mut annotated = Vec::new();
     let is_capture = match report::annotated::write(&diagnosis, reader(), &mut annotated, None) {
         Ok(_) => true,
-        // A log has no packets to comment on.
+        // A log has no frames for comments.
         Err(Error::Header { .. } | Error::Piped) => false,
         Err(error) => return Err(refuse(error)),
     };
@@ -42,7 +42,7 @@ pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String
         ));
     }
     let (mut json, mut csv) = (Vec::new(), Vec::new());
-    // Memory does not fail.
+    // Writing to memory cannot fail.
     let written = report::json::write(&diagnosis, None, &mut json)
         .and_then(|()| report::csv::write(&diagnosis, None, &mut csv));
     written.map_err(|error| error.to_string())?;

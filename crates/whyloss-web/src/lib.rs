@@ -1,4 +1,4 @@
-//! The simulator and the diagnosis for a web page: bytes in, bytes out.
+//! Runs the simulator and the diagnosis in a web page, with bytes as input and output.
 //!
 //! | module | input | parts of the answer |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | [`playground`] | a scenario file | results, as `whyloss run --format json`, and data for a canvas |
 //! | [`choices`] | none | names of algorithms, colours of causes |
 //!
-//! A page reaches them through [`calls`], which needs no generated glue. `build.py` makes that
-//! page.
+//! A page calls these modules through [`calls`], which needs no generated glue code. `build.py`
+//! builds the page.
 
 pub mod calls;
 pub mod choices;

@@ -20,19 +20,22 @@ const MOST_ROWS: usize = 1 << 20;
 pub struct Play {
     /// The results as `whyloss run --format json` prints them.
     pub results: String,
-    /// A row per data packet offered to a link: time, time of its fate, link, flow, number, size,
-    /// packets that waited then, and fate. A fate is 0 (delivered), 1 (congestion) or 2 (wireless).
+    /// A row per data packet offered to a link: time, time of the fate, index of the link and of
+    /// the flow, packet number, size, packets waiting at that time, and fate. A fate is 0
+    /// (delivered), 1 (congestion) or 2 (wireless).
     pub packets: Vec<[f64; 8]>,
-    /// A row per change of a source: time, flow, window, rate per second, round-trip time.
+    /// A row per change of a source: time, index of the flow, window, rate in bytes per second,
+    /// round-trip time.
     pub sources: Vec<[f64; 5]>,
-    /// A row per verdict: time, flow, number, truth, verdict (1 congestion, 2 wireless).
+    /// A row per verdict: time, index of the flow, packet number, true cause, verdict (1
+    /// congestion, 2 wireless).
     pub losses: Vec<[f64; 5]>,
 }
 
 /// Runs a scenario under one seed.
 ///
 /// # Errors
-/// Returns a sentence if the scenario is invalid, or its run needs too much memory.
+/// Returns an error message if the scenario is invalid, or its run needs too much memory.
 pub fn play(text: &str, seed: u64) -> Result<Play, String> {
     let file = ScenarioFile::parse(text, NAME, &[]).map_err(|error| error.to_string())?;
     let scenario = file.scenario;
