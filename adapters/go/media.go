@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// A Fate says what became of a packet.
+// A Fate is the fate of a packet as its receiver reports it.
 type Fate int32
 
 // Fates of a packet.
@@ -22,29 +22,29 @@ const (
 	ArrivedUntimed Fate = C.WHYLOSS_FATE_ARRIVED_UNTIMED
 )
 
-// A Report is what a receiver says of a packet.
+// A Report is a receiver's report of one packet.
 type Report struct {
-	// ID counts packets up by one in the order of departure.
+	// ID numbers packets consecutively in the order of departure.
 	ID uint64
-	// Departed is on the sender's clock, Received on the receiver's, in nanoseconds.
+	// Departed is the time on the sender's clock, Received that on the receiver's, in nanoseconds.
 	Departed, Received uint64
-	// Bytes on the wire.
+	// Bytes is the size on the wire.
 	Bytes uint32
 	Fate  Fate
-	// ECN has the two bits with which the packet arrived.
+	// ECN holds the two ECN bits with which the packet arrived.
 	ECN uint8
 }
 
-// A MediaState has the bitrate to send at, and what it rests on.
+// A MediaState holds the bitrate to send at, and the estimates behind it.
 type MediaState struct {
-	// Target is the bitrate to send at, bit/s.
+	// Target is the bitrate to send at, in bit/s.
 	Target float64
-	// Queue is the queue of the latest round, seconds, and Trend its growth per second.
+	// Queue is the queueing delay in the latest round, in seconds, and Trend its growth per second.
 	Queue, Trend float64
-	// Capacity at the last congestion, bit/s; 0 before the first.
+	// Capacity is the capacity measured at the last congestion, in bit/s; 0 before the first.
 	Capacity float64
-	// Lost is the share of packets lost in the latest round, Refused the share that a full queue
-	// refused.
+	// Lost is the share of packets lost in the latest round, and Refused the share lost at a full
+	// queue.
 	Lost, Refused float64
 }
 
@@ -55,7 +55,7 @@ type Media struct {
 	reports []C.whyloss_media_report
 }
 
-// NewMedia starts an estimator between two bitrates, 0 to 1e12 bit/s.
+// NewMedia creates an estimator with a lower and an upper bitrate, each 0 to 1e12 bit/s.
 func NewMedia(initial, least, most float64) (*Media, error) {
 	made := C.whyloss_media_options{
 		abi: C.WHYLOSS_ABI, initial: C.double(initial), least: C.double(least), most: C.double(most),
@@ -88,7 +88,7 @@ func (m *Media) Close() error {
 	return nil
 }
 
-// OnReports takes reports that came at now on the sender's clock, in any order.
+// OnReports handles reports, in any order, that arrived at now on the sender's clock.
 func (m *Media) OnReports(now uint64, reports []Report) error {
 	defer runtime.KeepAlive(m)
 	m.reports = m.reports[:0]
@@ -103,13 +103,14 @@ func (m *Media) OnReports(now uint64, reports []Report) error {
 		C.size_t(len(m.reports))))
 }
 
-// OnTimeout tells that now has come.
+// OnTimeout handles a timeout at now.
 func (m *Media) OnTimeout(now uint64) error {
 	defer runtime.KeepAlive(m)
 	return failure(C.whyloss_media_on_timeout(m.memory, C.uint64_t(now)))
 }
 
-// NextTimeout returns when OnTimeout is due if no report comes before, and whether it is at all.
+// NextTimeout returns the time at which to call OnTimeout unless a report arrives earlier, and
+// whether there is such a time.
 func (m *Media) NextTimeout() (due uint64, ok bool, err error) {
 	defer runtime.KeepAlive(m)
 	var at C.uint64_t
@@ -117,7 +118,7 @@ func (m *Media) NextTimeout() (due uint64, ok bool, err error) {
 	return uint64(at), err == nil && uint64(at) != math.MaxUint64, err
 }
 
-// State returns the bitrate to send at, and what it rests on.
+// State returns the bitrate to send at, and the estimates behind it.
 func (m *Media) State() (MediaState, error) {
 	defer runtime.KeepAlive(m)
 	var state C.whyloss_media_state

@@ -1,8 +1,8 @@
-// Package whyloss tells why packets were lost and how fast to send, by the C interface of Whyloss.
+// Package whyloss determines why packets were lost and how fast to send. It wraps the C interface
+// of Whyloss.
 //
 // It finds the library with pkg-config, so install that first (docs/guides/c.md). A Scheme and a
-// Media each serve one goroutine at a time. Times are nanoseconds since a moment of the caller's
-// choice.
+// Media each serve one goroutine at a time. Times are nanoseconds since any fixed moment.
 package whyloss
 
 /*
@@ -19,7 +19,7 @@ import (
 	"unsafe"
 )
 
-// A Cause says why a packet was lost.
+// A Cause is the cause of a loss.
 type Cause int32
 
 // Causes of a loss.
@@ -29,41 +29,41 @@ const (
 	Wireless   Cause = C.WHYLOSS_CAUSE_WIRELESS
 )
 
-// A Verdict says why packets of a loss event were lost.
+// A Verdict is a classifier's decision about a loss event.
 type Verdict struct {
 	Cause Cause
-	// Odds of congestion, p/(1-p); NaN if the classifier weighs none.
+	// Odds are the odds of congestion, p/(1-p); NaN if the classifier computes none.
 	Odds float64
-	// At is when the loss was found, in nanoseconds.
+	// At is the time at which the loss was detected, in nanoseconds.
 	At uint64
 }
 
-// An Allowance says how much may be sent, and how fast.
+// An Allowance limits the bytes in flight and the sending rate.
 type Allowance struct {
-	// Window is how many bytes may be in flight, and InFlight how many are.
+	// Window is the maximum number of bytes in flight, and InFlight the current number.
 	Window, InFlight uint64
-	// Pacing is in bit/s; 0 means that acknowledgements clock packets.
+	// Pacing is the pacing rate in bit/s; 0 if acknowledgements alone clock packets.
 	Pacing uint64
-	// Quantum is how many bytes may leave at once when paced.
+	// Quantum is the number of bytes that may leave at once when paced.
 	Quantum uint64
 }
 
-// A Scheme controls a connection whose packets have numbers.
+// A Scheme controls the congestion of a connection with packet numbers.
 type Scheme struct {
 	memory  *C.whyloss_scheme
 	cleanup runtime.Cleanup
 }
 
-// Options of a scheme.
+// Options configure a scheme.
 type Options struct {
-	// Name of a scheme ("whyloss"), or of a controller, a policy and a classifier
+	// Name is that of a scheme ("whyloss"), or of a controller, a policy and a classifier
 	// ("cubic/percent/trees").
 	Name string
-	// Parameters of these, such as "percent=80".
+	// Parameters are those of the named parts, such as "percent=80".
 	Parameters string
-	// MTU is how many bytes a full packet has.
+	// MTU is the size of a full packet, in bytes.
 	MTU uint32
-	// Packets is how many packets in flight to remember; 0 means 16,384.
+	// Packets is the maximum number of tracked packets in flight; 0 means 16,384.
 	Packets int
 }
 
@@ -76,7 +76,7 @@ func failure(status C.whyloss_status) error {
 	return errors.New("whyloss: " + C.GoString(C.whyloss_status_text(C.int32_t(status))))
 }
 
-// start fills memory of that size, which must be freed if there is an error.
+// start allocates memory of this size and initialises it with init; it frees the memory on an error.
 func start(size C.size_t, init func(memory unsafe.Pointer, text *C.char, room C.size_t) C.whyloss_status) (unsafe.Pointer, error) {
 	memory := C.calloc(1, size)
 	var text [200]C.char
@@ -87,7 +87,7 @@ func start(size C.size_t, init func(memory unsafe.Pointer, text *C.char, room C.
 	return memory, nil
 }
 
-// NewScheme starts a scheme. Close it, or leave that to the garbage collector.
+// NewScheme creates a scheme. Call Close when done; otherwise the garbage collector does.
 func NewScheme(options Options) (*Scheme, error) {
 	name, parameters := C.CString(options.Name), C.CString(options.Parameters)
 	defer C.free(unsafe.Pointer(name))
@@ -124,8 +124,8 @@ func (s *Scheme) Close() error {
 	return nil
 }
 
-// Sent tells that packet number of so many bytes leaves. appLimited says that there is nothing more
-// to send although the allowance has room.
+// Sent handles the sending of packet number with this size in bytes. appLimited means that the
+// application has no more data, although the allowance permits more.
 func (s *Scheme) Sent(number uint64, bytes uint32, now uint64, appLimited bool) error {
 	limited := C.int32_t(0)
 	if appLimited {
@@ -135,22 +135,22 @@ func (s *Scheme) Sent(number uint64, bytes uint32, now uint64, appLimited bool) 
 	return failure(C.whyloss_scheme_on_sent(s.memory, C.uint64_t(number), C.uint32_t(bytes), C.uint64_t(now), limited))
 }
 
-// RTT tells the round trip of the acknowledgement told next, in nanoseconds, less the delay that
-// the peer reports, so that this delay does not look like a queue.
+// RTT sets the round-trip time of the next acknowledgement, in nanoseconds, without the delay that
+// the peer reports, which would look like a queue.
 func (s *Scheme) RTT(rtt uint64) error {
 	defer runtime.KeepAlive(s)
 	return failure(C.whyloss_scheme_on_rtt(s.memory, C.uint64_t(rtt)))
 }
 
-// Acked tells of an acknowledgement and the packets that it names anew.
+// Acked handles an acknowledgement and the packets that it acknowledges for the first time.
 func (s *Scheme) Acked(numbers []uint64, now uint64) error {
 	defer runtime.KeepAlive(s)
 	return failure(C.whyloss_scheme_on_acked(s.memory, (*C.uint64_t)(unsafe.SliceData(numbers)),
 		C.size_t(len(numbers)), C.uint64_t(now)))
 }
 
-// Lost tells that these packets are lost. It returns a verdict if that is a new loss event, else one
-// whose cause is Unknown.
+// Lost handles the loss of these packets. It returns the verdict on a new loss event, and otherwise
+// a verdict with the cause Unknown.
 func (s *Scheme) Lost(numbers []uint64, now uint64) (Verdict, error) {
 	defer runtime.KeepAlive(s)
 	var verdict C.whyloss_verdict
@@ -159,19 +159,20 @@ func (s *Scheme) Lost(numbers []uint64, now uint64) (Verdict, error) {
 	return Verdict{Cause(verdict.cause), float64(verdict.odds), uint64(verdict.at_ns)}, err
 }
 
-// PersistentCongestion tells that everything sent over a long period was lost.
+// PersistentCongestion handles the loss of everything sent over a long period (RFC 9002, section
+// 7.6).
 func (s *Scheme) PersistentCongestion(now uint64) error {
 	defer runtime.KeepAlive(s)
 	return failure(C.whyloss_scheme_on_persistent_congestion(s.memory, C.uint64_t(now), nil))
 }
 
-// Marked tells that the last acknowledgement reports marks of ECN.
+// Marked handles ECN marks that the last acknowledgement reports.
 func (s *Scheme) Marked(now uint64) error {
 	defer runtime.KeepAlive(s)
 	return failure(C.whyloss_scheme_on_ecn(s.memory, C.uint64_t(now)))
 }
 
-// Allowance returns how much may be sent, and how fast.
+// Allowance returns the limits on the bytes in flight and on the rate.
 func (s *Scheme) Allowance() (Allowance, error) {
 	defer runtime.KeepAlive(s)
 	var allowed C.whyloss_allowance

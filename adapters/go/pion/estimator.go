@@ -1,5 +1,5 @@
-// Package pion lets Whyloss estimate the bitrate of Pion's senders. Its estimator tells losses of a
-// full queue from those of a radio, and lowers the bitrate for the former alone.
+// Package pion provides Whyloss as a bandwidth estimator of Pion. The estimator distinguishes
+// losses at a full queue from losses on a radio link, and lowers the bitrate only for the former.
 package pion
 
 import (
@@ -20,14 +20,14 @@ const transportCC = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc
 
 var errClosed = errors.New("whyloss: the estimator is closed")
 
-// Options of an estimator. Bitrates are bit/s.
+// Options configure an estimator. Bitrates are in bit/s.
 type Options struct {
 	Initial, Least, Most int
-	// Pacer sends packets at the target. Without one, a leaky bucket of Pion's does.
+	// Pacer sends packets at the target bitrate. The default is Pion's leaky bucket.
 	Pacer gcc.Pacer
 }
 
-// An Estimator is a cc.BandwidthEstimator.
+// An Estimator estimates the bitrate of a sender; it implements cc.BandwidthEstimator.
 type Estimator struct {
 	pacer gcc.Pacer
 	epoch time.Time
@@ -43,7 +43,7 @@ type Estimator struct {
 
 var _ cc.BandwidthEstimator = (*Estimator)(nil)
 
-// New starts an estimator. Least and Most may be 0, for 50 kbit/s and 20 Mbit/s.
+// New creates an estimator. If Least and Most are 0, they default to 50 kbit/s and 20 Mbit/s.
 func New(options Options) (*Estimator, error) {
 	if options.Least == 0 {
 		options.Least = 50_000
@@ -62,7 +62,7 @@ func New(options Options) (*Estimator, error) {
 	if options.Pacer == nil {
 		options.Pacer = gcc.NewLeakyBucketPacer(int(state.Target))
 	}
-	// A time before the first one told would be refused.
+	// The estimator refuses times before its first one.
 	e := &Estimator{pacer: options.Pacer, epoch: time.Now().Add(-time.Second), media: media, target: int(state.Target)}
 	e.history.init()
 	e.timer = time.AfterFunc(time.Hour, e.expire)
@@ -70,7 +70,7 @@ func New(options Options) (*Estimator, error) {
 	return e, nil
 }
 
-// Factory returns what cc.NewInterceptor takes.
+// Factory returns an estimator factory for cc.NewInterceptor.
 func Factory(options Options) cc.BandwidthEstimatorFactory {
 	return func() (cc.BandwidthEstimator, error) { return New(options) }
 }
@@ -107,7 +107,7 @@ func (e *Estimator) AddStream(info *interceptor.StreamInfo, writer interceptor.R
 	return e.pacer
 }
 
-// WriteRTCP takes transport-wide feedback and that of RFC 8888, and skips other packets.
+// WriteRTCP handles transport-wide feedback and feedback of RFC 8888, and ignores other packets.
 func (e *Estimator) WriteRTCP(packets []rtcp.Packet, _ interceptor.Attributes) error {
 	e.lock.Lock()
 	if e.isClosed {
@@ -136,7 +136,7 @@ func (e *Estimator) WriteRTCP(packets []rtcp.Packet, _ interceptor.Attributes) e
 	return failed
 }
 
-// expire tells the estimator that its timeout is due.
+// expire handles the timeout of the estimator.
 func (e *Estimator) expire() {
 	e.lock.Lock()
 	if e.isClosed {
@@ -169,21 +169,21 @@ func (e *Estimator) follow() func() {
 	}
 }
 
-// GetTargetBitrate returns the bit/s to send at.
+// GetTargetBitrate returns the bitrate to send at, in bit/s.
 func (e *Estimator) GetTargetBitrate() int {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return e.target
 }
 
-// OnTargetBitrateChange sets the function that hears of every new target.
+// OnTargetBitrateChange sets the function that is called with every new target.
 func (e *Estimator) OnTargetBitrateChange(changed func(bitrate int)) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	e.changed = changed
 }
 
-// GetStats returns what the target rests on: bit/s, seconds, and shares of packets.
+// GetStats returns the estimates behind the target, in bit/s, seconds, and shares of packets.
 func (e *Estimator) GetStats() map[string]any {
 	e.lock.Lock()
 	defer e.lock.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/whyloss/whyloss/adapters/go/pion"
 )
 
-// Registers the estimator as Pion's WebRTC registers its own one.
+// Registers the estimator as Pion's WebRTC registers its own estimator.
 func Example() {
 	registry := &interceptor.Registry{}
 	control, err := cc.NewInterceptor(pion.Factory(pion.Options{Initial: 500_000, Most: 3_000_000}))
@@ -22,7 +22,7 @@ func Example() {
 		estimator.OnTargetBitrateChange(func(bitrate int) { _ = bitrate /* tell the encoder */ })
 	})
 	registry.Add(control)
-	// It adds the numbers that feedback names, and has to come after.
+	// This interceptor adds the transport-wide numbers for the feedback, and must be registered last.
 	numbers, err := twcc.NewHeaderExtensionInterceptor()
 	if err != nil {
 		panic(err)

@@ -8,10 +8,10 @@ import (
 	whyloss "github.com/whyloss/whyloss/adapters/go"
 )
 
-// Packets that are remembered. Feedback on older ones says nothing.
+// The number of tracked packets. Feedback on older packets is ignored.
 const remembered = 1 << 13
 
-// A packet is named by its stream and number, or by 0 and a transport-wide number.
+// A packet is identified by its stream and number, or by 0 and a transport-wide number.
 type packet struct {
 	ssrc   uint32
 	number uint16
@@ -24,7 +24,7 @@ type departure struct {
 	bytes uint32
 }
 
-// history remembers the last packets sent, and the wrap-arounds of a receiver's clock.
+// history holds the last packets sent, and counts the wrap-arounds of a receiver's clock.
 type history struct {
 	next  uint64
 	ring  []departure
@@ -48,7 +48,7 @@ func (h *history) add(key packet, at uint64, bytes uint32) {
 	h.next++
 }
 
-// report returns what is known of a packet, if it is remembered.
+// report returns the report of a packet, if the packet is tracked.
 func (h *history) report(key packet, fate whyloss.Fate, received uint64, ecn uint8) (whyloss.Report, bool) {
 	id, ok := h.found[key]
 	if !ok {
@@ -63,15 +63,15 @@ func (h *history) unwrap(count int64, bits uint) int64 {
 	if h.began {
 		count = h.clock + (count-h.clock)<<(64-bits)>>(64-bits)
 	} else {
-		// So that times stay above 0 when the first feedback was overtaken.
+		// The offset keeps times above 0 if the first feedback was reordered.
 		count += 1 << bits
 	}
 	h.clock, h.began = count, true
 	return count
 }
 
-// transportWide reads draft-holmer-rmcat-transport-wide-cc-extensions-01: times in 64 ms and then
-// in microseconds.
+// transportWide parses draft-holmer-rmcat-transport-wide-cc-extensions-01: a reference time in units
+// of 64 ms, then deltas, which Pion gives in microseconds.
 func (h *history) transportWide(feedback *rtcp.TransportLayerCC) ([]whyloss.Report, error) {
 	number, left, deltas := feedback.BaseSequenceNumber, int(feedback.PacketStatusCount), feedback.RecvDeltas
 	received := h.unwrap(int64(feedback.ReferenceTime), 24) * 64_000
@@ -115,8 +115,8 @@ func (h *history) transportWide(feedback *rtcp.TransportLayerCC) ([]whyloss.Repo
 	return reports, nil
 }
 
-// perStream reads RFC 8888: the report's time in 2^-16 s, and how long before it packets arrived in
-// 2^-10 s.
+// perStream parses feedback of RFC 8888: the time of the report in 2^-16 s, and the age of each
+// arrival before it in 2^-10 s.
 func (h *history) perStream(feedback *rtcp.CCFeedbackReport) []whyloss.Report {
 	const unknown = 0x1fff // as 0x1ffe: longer ago than that, or not known
 	sent := h.unwrap(int64(feedback.ReportTimestamp), 32)
