@@ -1,5 +1,5 @@
-// The playground: settings in, one run out, played on a canvas. The link in the address bar holds
-// every setting.
+// The playground: simulates one run from the settings of a form, and plays it on a canvas. The
+// address bar holds every setting.
 
 import { call } from "whyloss/program";
 import { Run } from "whyloss/run";
@@ -90,7 +90,7 @@ async function change(changes, moment = now) {
   try {
     const file = new TextEncoder().encode(scenario(state));
     const parts = await call({ name: "whyloss_play", file, number: state.seed });
-    // A later change overtook this one.
+    // A later change has replaced this run.
     if (number !== asked) return;
     run = new Run(parts);
   } catch (error) {
@@ -109,13 +109,13 @@ function problem(error) {
 
 const NAMES = ["yours", "CUBIC"];
 
-/** Whether a classifier judges the flow's losses: some schemes weigh them in their controller. */
+/** Returns whether a classifier judges the flow's losses; some schemes judge losses in their controller. */
 function judges() {
   const scheme = choices.schemes.find(({ id }) => state.by === `scheme:${id}`);
   return scheme?.classifies ?? true;
 }
 
-/** Tells of a new run: the sentence, the curves, the losses. */
+/** Shows a new run: its summary, its curves, and its losses. */
 function tell() {
   const verdicts = run.verdicts();
   const mine = verdicts.filter(({ flow }) => flow === 0);

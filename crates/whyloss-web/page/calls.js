@@ -16,7 +16,7 @@ export async function start(compiled) {
         return 0;
       }
       if (name === "environ_get") return 0;
-      // The seed of hash maps asks what time it is; answers do not depend on it.
+      // The seed of hash maps reads the clock; results do not depend on the seed.
       if (name === "clock_time_get") {
         view.setBigUint64(given[2], 0n, true);
         return 0;

@@ -93,7 +93,7 @@ export function network(canvas, run, state, now, colours) {
       if (packet.fate === 1) {
         [x, y] = [places.queue - 6, middle + 22 + 50 * gone];
       } else if (now < left - transmission(packet.size, 1)) {
-        // It waits: its place is how soon its turn comes.
+        // The packet waits; its place shows how soon it will be sent.
         const turn = (left - now) / transmission(packet.size, 1);
         x = Math.max(places.queue + 6, places.full - 6 - spacing * turn);
         y = middle;
@@ -168,7 +168,7 @@ export function plot(canvas, { title, curves, losses, end }, colours) {
       if (range.high - range.low > 1) context.lineTo(range.x, range.high);
       context.lineTo(range.x, range.end);
     };
-    // A column of pixels shows the least and the most of its points.
+    // A column of pixels shows the lowest and the highest of its points.
     for (const [at, value] of points) {
       const [px, py] = [Math.round(x(at)), y(value)];
       if (px !== last) {

@@ -1,8 +1,8 @@
-// One run: its tables, and what is on the way at a moment.
+// Holds one run: its tables, and the packets on the links at a moment.
 
 const KINDS = ["delivered", "congestion", "wireless"];
 
-/** A table of reals with so many columns. */
+/** A table of real numbers with this number of columns. */
 class Table {
   constructor(part, columns) {
     this.values = new Float64Array(part);

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// The packages lie where the test is started, not beside it.
+// The packages are in the current directory, not next to this file.
 const require = createRequire(join(process.cwd(), "package.json"));
 const { chromium } = require("playwright-core");
 
@@ -54,7 +54,7 @@ export async function difference([a, b]) {
   return share;
 }
 
-/** Holds a picture to the one in `docs/pictures`, or puts it there. */
+/** Compares a picture with the one in `docs/pictures`, or writes it there. */
 export async function hold(name, taken) {
   const path = join(root, "docs/pictures", name);
   if (process.argv.includes("--write")) writeFileSync(path, taken);

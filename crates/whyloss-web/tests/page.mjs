@@ -1,4 +1,4 @@
-// Holds the built page to the command, in a headless Chromium.
+// Compares the built page with the command, in a headless Chromium.
 //
 //     node crates/whyloss-web/tests/page.mjs target/web/whyloss.html target/debug/whyloss [FILE…]
 //

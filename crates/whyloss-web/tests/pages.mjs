@@ -1,4 +1,4 @@
-// Looks at a page of every kind in a headless Chromium, and compares some with their pictures.
+// Checks a page of every kind in a headless Chromium, and compares some with their pictures.
 //
 //     node crates/whyloss-web/tests/pages.mjs target/release/whyloss [--write]
 //
@@ -40,7 +40,7 @@ const PICTURES = {
   "page-arena": ["arena", "#figure-arena-tfrc-pareto .chart", 1000, "light"],
 };
 
-// Kinds whose pages tell what this machine took, and so differ from run to run.
+// The kinds of pages with measurements of this machine, which differ from run to run.
 const MEASURED = ["bench", "link"];
 
 const page_of = (kind) => join(scratch, kind, "index.html");

@@ -2,7 +2,7 @@
 
 import { start } from "./calls.js";
 
-/** Why packets were lost; "unknown" where the capture cannot tell. */
+/** The cause of a loss; "unknown" if the capture does not show it. */
 export type Cause = "congestion" | "wireless" | "unknown";
 
 /** A run of packets that were lost together. Times are seconds from the first frame. */
@@ -12,11 +12,11 @@ export interface Loss {
   packets: number;
   bytes: number;
   cause: Cause;
-  /** How sure the cause is, 0 to 1. */
+  /** The probability of the cause, 0 to 1. */
   confidence: number | null;
-  /** Whether it was lost before the place of the capture, or beyond. */
+  /** Whether the packets were lost before the place of the capture, or beyond it. */
   side: "before" | "beyond";
-  /** What each classifier says. */
+  /** The verdict of each classifier. */
   classifiers: Record<string, Cause>;
   [key: string]: unknown;
 }
@@ -29,14 +29,14 @@ export interface Flow {
   destination: string;
   first_s: number;
   last_s: number;
-  /** What was found, as a paragraph. */
+  /** The findings, as a paragraph. */
   summary: string;
   lost: { before: number; beyond: number } & Record<Cause, number>;
   losses: Loss[];
   [key: string]: unknown;
 }
 
-/** The JSON of `whyloss diagnose --format json`, of which the guide on diagnosis tells every key. */
+/** The JSON of `whyloss diagnose --format json`; the guide on diagnosis explains every key. */
 export interface Report {
   frames: number;
   flows: Flow[];
@@ -44,7 +44,7 @@ export interface Report {
   [key: string]: unknown;
 }
 
-/** What is found in a file. */
+/** The diagnosis of a file. */
 export interface Diagnosis {
   report: Report;
   /** The files of `whyloss diagnose --out` by their names: a page, pictures, tables, a capture with comments. */
@@ -64,12 +64,12 @@ async function compile(): Promise<WebAssembly.Module> {
  * Diagnoses the bytes of a pcap, pcapng or qlog, also compressed by gzip.
  *
  * @param file - The bytes of the file.
- * @param name - Its name, for messages and the page.
- * @throws An `Error` with a sentence if the file is of no known kind, or damaged from the start.
+ * @param name - The name of the file, for messages and the page.
+ * @throws An `Error` with an explanation if the file has no known format, or is damaged at its start.
  */
 export async function diagnose(file: Uint8Array, name = "capture"): Promise<Diagnosis> {
   compiled ??= compile();
-  // A new instance for each call gives its memory back, and a call that fails breaks no other.
+  // Each call has a new instance, so that its memory is freed and a failed call affects no other.
   const call = await start(await compiled);
   const { wrong, parts } = call({ name: "whyloss_diagnose", text: name, file });
   const text = (part: ArrayBuffer | undefined) => new TextDecoder().decode(part);
