@@ -97,7 +97,7 @@ fn reno_of_ns2_waits_for_the_timer_instead() {
         assert_eq!(script.ack(at, 3), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 1);
-    // Segment 0 was timed until Karn's rule forgot it: still the initial 3 s.
+    // Karn's rule discards the sample of segment 0, so the timeout is still the initial 3 s.
     assert_eq!(script.timeout(3202), [3]);
 }
 
@@ -126,7 +126,7 @@ fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
     assert_eq!(script.ack(205, 3), [3]);
     assert_eq!(script.sender.fast_recoveries(), 2);
     assert!(script.sender.in_recovery());
-    // All is repaired: what the window, halved twice and not inflated, allows.
+    // All losses are repaired. The window, halved twice and not inflated, permits these segments.
     assert_eq!(script.ack(305, 10), [10, 11]);
     assert!(!script.sender.in_recovery());
 }
@@ -178,7 +178,7 @@ fn newreno_ignores_duplicates_of_what_was_sent_before_a_timeout() {
         assert_eq!(script.ack(at, 5), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 0);
-    // Beyond `recover` a loss is a loss again.
+    // Beyond `recover`, duplicates indicate a loss again.
     assert_eq!(script.ack(1200, 10), [10, 11, 12]);
     assert_eq!(script.ack(1300, 11), [13, 14]);
     for at in 1301..1303 {
@@ -216,7 +216,7 @@ fn sack_repairs_several_holes() {
 
 #[test]
 fn sack_begins_when_three_segments_above_are_sacked() {
-    // Two acknowledgements were lost: the first duplicate brings all the news.
+    // Two acknowledgements were lost, so the first duplicate reports everything.
     let mut script = Script::after_ten(&options(Recovery::Sack));
     assert_eq!(script.sack(100, 0, &[1..4]), [0]);
     assert_eq!(script.sender.fast_recoveries(), 1);
@@ -260,7 +260,7 @@ fn sack_does_not_send_again_what_arrived_before_a_timeout() {
     assert_eq!(script.timeout(1000), [0]);
     assert_eq!(script.sack(1100, 1, &[4..5, 2..3]), [1, 3]);
     assert_eq!(script.sack(1200, 3, &[4..5]), [5, 6]);
-    // A receiver that gives up what it had sacked is believed.
+    // The sender accepts that a receiver discards segments that it had sacked (reneging).
     let mut reneged = Script::after_ten(&options(Recovery::Sack));
     assert_eq!(reneged.sack(100, 0, &[1..3]), []);
     assert_eq!(reneged.ack(101, 1), [10, 11]);
@@ -295,10 +295,10 @@ fn the_timer_backs_off_and_sends_everything_again() {
     assert_eq!(script.timeout(3000), [0]);
     assert_eq!(script.timeout(7000), [0]);
     assert_eq!(script.timeout(15_000), [0]);
-    // The same loss all the time: ssthresh stays.
+    // The same segment stays lost, so ssthresh does not change.
     assert_eq!(script.windows(), (1000, 2000));
     assert_eq!(script.sender.timeouts(), 4);
-    // The echoed stamp gives a sample, which ends the back-off.
+    // The echoed timestamp provides a sample, which ends the back-off.
     assert_eq!(script.ack(15_100, 1), [1, 2]);
     assert_eq!(script.sender.next_timeout(), ms(16_100));
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
@@ -413,8 +413,8 @@ fn newreno_of_ns2() -> Options {
 #[test]
 fn a_spared_window_survives_a_recovery_with_few_duplicates() {
     // 0 and 9 are lost, and so are most acknowledgements: the partial one takes more off the window
-    // than duplicates had added to it. The policies hold at the end all the same: the window is
-    // what it was, and that is FlightSize.
+    // than duplicates had added to it. The policies still apply at the end: the window is restored,
+    // and equals FlightSize.
     let rfc = Options {
         initial_ssthresh: Some(4),
         ..options(Recovery::NewReno)
@@ -471,7 +471,7 @@ fn a_coarse_clock_measures_whole_ticks() {
     // From 15 to 115 ms: from the tick at 0 to the one at 90.
     script.ack(115, 1);
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(90)));
-    // No round trip takes no time: one tick.
+    // A round trip takes at least one tick.
     let mut script = Script::after_ten(&Options {
         rtt_tick: Duration::from_secs(1),
         ..options(Recovery::NewReno)

@@ -19,7 +19,7 @@ const ONE_WAY: Duration = Duration::from_millis(50);
 /// The fate of one departure of a segment.
 enum Fate {
     Lost,
-    /// This much later, in milliseconds.
+    /// Delayed by this time, in milliseconds.
     Late(i64),
 }
 
@@ -254,8 +254,9 @@ fn three_losses_reno() {
         at(200, 16..19),
         // Three duplicates of 6: FlightSize 13 makes 6.5.
         at(300, [6]),
-        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven in flight, and nothing will
-        // come to tell of 8. A second later the timer expires: ssthresh = 11/2.
+        // 8 ends this one, at 400: 6.5 from 8 are fewer than the eleven in flight, and no
+        // acknowledgement will reveal the loss of 8. A second later the timer expires: ssthresh =
+        // 11/2.
         at(1400, [8]),
         // All up to 18: slow start from two, four, to 5.5.
         at(1500, 19..21),
@@ -339,7 +340,8 @@ fn a_stalled_path_sends_everything_again() {
 #[test]
 fn acknowledgements_overtaken_spare_the_copies() {
     // The ten acknowledgements of 50 take 1150 ms longer, to 1250. The copy of segment 0, sent at
-    // 1000, is answered on a good path: 10, at 1100. An overtaken acknowledgement says nothing new.
+    // 1000, reaches the receiver, and 10 is acknowledged at 1100. The overtaken acknowledgements
+    // contain nothing new.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut exchange = Exchange::new(&prompt(recovery));
         exchange.acks = (ms(50), ms(51), 1150);

@@ -28,13 +28,14 @@ fn rfc6582_3_2_step_2_begins_once_per_window_of_data() {
     // A full acknowledgement that covers 9 and no more. One segment is in flight: two from 10.
     assert_eq!(script.ack(202, 10), [11]);
     assert!(!script.sender.in_recovery());
-    // Duplicates of 10 do not tell of more than `recover`: they may answer what was sent before.
+    // Duplicates of 10 do not acknowledge more than `recover`, so they may be due to earlier
+    // segments.
     for at in 203..207 {
         assert_eq!(script.ack(at, 10), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 1);
-    // With 10 acknowledged they do. Slow start to ssthresh, 5: three from 11; FlightSize 3 makes 2 +
-    // 3 from 11.
+    // Once 10 is acknowledged, they count. Slow start to ssthresh, 5: three from 11; FlightSize 3
+    // makes 2 + 3 from 11.
     assert_eq!(script.ack(300, 11), [12, 13]);
     assert_eq!(script.ack(400, 11), []);
     assert_eq!(script.ack(401, 11), []);
@@ -100,7 +101,7 @@ fn rfc6582_3_2_step_3_is_impatient() {
         assert_eq!(script.sender.next_timeout(), ms(1202));
     }
     assert_eq!(script.timeout(1202), [10]);
-    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, whatever had been sent again
+    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, regardless of retransmissions
     // meanwhile.
     assert!(!script.sender.in_recovery());
     assert_eq!(script.ack(1302, 11), [11, 12]);
@@ -122,15 +123,15 @@ fn rfc6582_3_2_step_4_after_a_timeout_recover_is_all_that_was_sent() {
         assert_eq!(script.ack(at, 14), []);
     }
     assert_eq!(script.sender.fast_recoveries(), 1);
-    // … and neither are those of a real one at just this place: RFC 6582 §4's heuristics, which
-    // would tell, are not there. The timer repairs it.
+    // … nor are those of a real loss at this point: the heuristics of RFC 6582 §4, which would
+    // distinguish them, are not implemented. The timer repairs the loss.
     assert_eq!(script.timeout(2202), [14]);
 }
 
 #[test]
 fn a_timeout_in_a_recovery_halves_what_is_in_the_network() {
-    // RFC 5681 §2's FlightSize is all that is not acknowledged, 14 segments. Nine duplicates say
-    // that nine have left the network: we halve 5, which is less than to the letter.
+    // RFC 5681 §2's FlightSize is all that is not acknowledged, 14 segments. Nine duplicates show
+    // that nine have left the network, so we halve 5, which is less than the literal rule.
     let mut script = recovering();
     for at in 103..109 {
         script.ack(at, 0);

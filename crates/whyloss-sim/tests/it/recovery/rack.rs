@@ -1,8 +1,8 @@
 //! Recovery by time: RACK-TLP (RFC 8985) and proportional rate reduction (RFC 9937).
 //!
 //! All round trips measured are 100 ms, so min_RTT = SRTT = 100 and the reordering window is 25
-//! where there is one. Ten segments leave at 0, at once: which of them left first is a matter of
-//! their numbers.
+//! where there is one. Ten segments leave at 0, at the same time, so their numbers decide which of
+//! them left first.
 
 use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks};
 
@@ -23,8 +23,8 @@ fn twice(script: &mut Script, at: u64, next: u64, sequence: u64) -> Vec<u64> {
     script.leave(at)
 }
 
-/// 0 is found lost at 102. FlightSize 10 makes ssthresh 5; RecoverFS = 10; three are delivered, and
-/// 10 − 3 − 1 = 6 in flight: ⌈3 · 5/10⌉ = 2 leave.
+/// 0 is detected as lost at 102. FlightSize 10 makes ssthresh 5; RecoverFS = 10; three are
+/// delivered, and 10 − 3 − 1 = 6 in flight: ⌈3 · 5/10⌉ = 2 leave.
 fn found() -> Script {
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.sack(102, 0, &[1..4]), [0, 10]);
@@ -92,16 +92,16 @@ fn what_is_lost_of_what_left_in_a_recovery_begins_another() {
 fn rfc8985_6_2_step_4_reordering_within_the_window_sends_nothing_again() {
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.ack(100, 1), [10, 11]);
-    // 1 is overtaken by 2 and 3: lost at 103 + 25, were it not for its arrival.
+    // 2 and 3 overtake 1, which would be lost at 103 + 25 if it did not arrive.
     assert_eq!(script.sack(102, 1, &[2..3]), []);
     assert_eq!(script.sender.next_timeout(), ms(127));
     assert_eq!(script.sack(103, 1, &[2..4]), []);
     assert_eq!(script.sender.next_timeout(), ms(128));
     assert_eq!(script.ack(110, 4), [12, 13, 14, 15]);
     assert_eq!(script.sender.retransmitted(), 0);
-    // Reordering has been seen: three sacked segments are no proof any longer, and 4 is lost when
-    // its time is over. Of twelve segments three have arrived and it is lost: eight, and the one
-    // that the entry allows.
+    // After reordering, three sacked segments no longer prove a loss; 4 is lost when its timer
+    // expires. Of twelve segments, three have arrived and one is lost, so eight are in flight, and
+    // the entry into recovery permits one.
     assert_eq!(script.sack(112, 4, &[5..8]), []);
     assert_eq!(script.timeout(137), [4]);
     assert_eq!(script.windows(), (6000, 6000));
@@ -118,8 +118,8 @@ fn rfc8985_6_2_step_4_three_sacked_segments_are_proof_while_no_reordering_was_se
 
 #[test]
 fn rfc8985_7_2_and_7_3_a_lost_tail_is_probed_for() {
-    // 8 and 9 of ten are lost. 2 · SRTT after the last answer the last segment leaves again; RACK
-    // does the rest: 9 left at 300 and has arrived, so 8 is lost.
+    // 8 and 9 of ten are lost. 2 · SRTT after the last acknowledgement, a probe repeats the last
+    // segment. Then RACK decides: 9 left at 300 and has arrived, so 8 is lost.
     let mut script = Script::new(&Options {
         segments: Some(10),
         ..rack()
@@ -127,7 +127,7 @@ fn rfc8985_7_2_and_7_3_a_lost_tail_is_probed_for() {
     assert_eq!(script.leave(0).len(), 10);
     assert_eq!(script.ack(100, 8), []);
     assert_eq!(script.timeout(300), [9]);
-    // The retransmission timer starts anew.
+    // The retransmission timer restarts.
     assert_eq!(script.sender.next_timeout(), ms(1300));
     assert_eq!(script.sack(400, 8, &[9..10]), [8]);
     assert_eq!(script.windows(), (2000, 2000));
@@ -155,8 +155,8 @@ fn rfc8985_7_3_a_new_segment_is_the_better_probe() {
     assert_eq!(script.sender.timeouts(), 0);
 }
 
-/// One segment at a time; 1's answer has not come by 400, 2 · SRTT and the receiver's 100 ms after
-/// it left: it leaves again.
+/// One segment at a time. The acknowledgement of 1 has not arrived by 400, which is 2 · SRTT plus
+/// the receiver's 100 ms after it was sent, so a probe repeats 1.
 fn probed() -> Script {
     let mut script = Script::new(&Options {
         receive_window: 1,
@@ -201,8 +201,8 @@ fn rfc8985_7_4_a_needless_probe_is_no_loss() {
 
 #[test]
 fn rfc8985_7_3_one_probe_at_a_time() {
-    // No answer to the probe: no second one, but the retransmission timer, which started anew with
-    // the first.
+    // Without an acknowledgement of the probe, there is no second probe: the retransmission timer
+    // expires, which restarted with the probe.
     let mut script = probed();
     assert_eq!(script.timeout(1400), [1]);
     assert_eq!(script.sender.timeouts(), 1);
@@ -210,15 +210,15 @@ fn rfc8985_7_3_one_probe_at_a_time() {
 
 #[test]
 fn rfc8985_6_3_a_timeout_sends_the_first_again_and_slow_start_the_rest() {
-    // Nothing comes back: there is no round trip to plan a probe by.
+    // No acknowledgement arrives, so there is no round-trip time from which to schedule a probe.
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.timeout(1000), [0]);
     assert_eq!(script.windows(), (1000, 5000));
     // The window is two, then three.
     assert_eq!(script.ack(1100, 1), [1, 2]);
     assert_eq!(script.ack(1200, 2), [3, 4]);
-    // 2's answer says that 3 to 9 came before: nothing of them leaves again, and 10 begins a new
-    // window.
+    // The acknowledgement of 2 reports that 3 to 9 had arrived: none of them is repeated, and 10
+    // begins a new window.
     assert_eq!(script.ack(1201, 10), [10, 11, 12, 13]);
     assert_eq!(script.sender.timeouts(), 1);
 }

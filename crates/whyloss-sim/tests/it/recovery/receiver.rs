@@ -54,7 +54,7 @@ fn rfc5681_4_2_at_least_every_second_segment() {
     assert_eq!(receiver.at(20, 0), None);
     assert_eq!(receiver.at(21, 1), Some(plain(2)));
     assert_eq!(receiver.0.next_timeout(), Time::MAX);
-    // Not every segment after the first pair, either.
+    // After the first pair, single segments wait as well.
     assert_eq!(receiver.at(22, 2), None);
     assert_eq!(receiver.at(23, 3), Some(plain(4)));
     // The second may come as late as the delay allows: 200 + 100 = 300.
@@ -101,7 +101,7 @@ fn rfc5681_4_2_at_once_out_of_order() {
     // timer runs.
     assert_eq!(receiver.at(21, 2), Some((1, vec![2..3])));
     assert_eq!(receiver.0.next_timeout(), Time::MAX);
-    // Every one of them, so that three make a fast retransmit.
+    // Each later segment is acknowledged, so that three trigger a fast retransmit.
     assert_eq!(receiver.at(22, 3), Some((1, vec![2..4])));
     assert_eq!(receiver.at(23, 4), Some((1, vec![2..5])));
 }
@@ -112,14 +112,14 @@ fn rfc5681_4_2_at_once_when_a_gap_is_filled() {
     assert_eq!(receiver.at(20, 0), None);
     assert_eq!(receiver.at(21, 3), Some((1, vec![3..4])));
     assert_eq!(receiver.at(22, 6), Some((1, vec![6..7, 3..4])));
-    // In part from below, in part in the middle, …
+    // A segment fills part of a gap from below, then part in the middle, …
     assert_eq!(receiver.at(23, 1), Some((2, vec![6..7, 3..4])));
     assert_eq!(receiver.at(24, 5), Some((2, vec![5..7, 3..4])));
-    // … one whole while another is left, …
+    // … one gap completely while another remains, …
     assert_eq!(receiver.at(25, 2), Some((4, vec![5..7])));
-    // … and the last.
+    // … and finally the last gap.
     assert_eq!(receiver.at(26, 4), Some(plain(7)));
-    // All is well: two by two again.
+    // Without gaps, every second segment is acknowledged again.
     assert_eq!(receiver.at(27, 7), None);
     assert_eq!(receiver.at(28, 8), Some(plain(9)));
 }
@@ -135,7 +135,7 @@ fn rfc9293_3_10_7_4_at_once_on_what_had_arrived() {
     assert_eq!(receiver.0.next_timeout(), Time::MAX);
     assert_eq!(receiver.at(24, 2), Some(plain(3)));
     assert_eq!(receiver.0.duplicates(), 2);
-    // Beyond the window: refused, and said so.
+    // A segment beyond the window is refused with an acknowledgement.
     let mut narrow = Arrivals::new(&Options {
         receive_window: 4,
         ..delaying()

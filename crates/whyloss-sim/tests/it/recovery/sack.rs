@@ -42,13 +42,13 @@ fn rfc6675_5_step_2_three_segments_above_are_a_loss_before_three_duplicates() {
 
 #[test]
 fn rfc6675_5_step_3_limited_transmit_fills_the_window_by_the_pipe() {
-    // One acknowledgement tells of two segments: pipe = 8, so two may leave.
+    // One acknowledgement reports two segments: pipe = 8, so two may leave.
     let mut script = Script::after_ten(&Options {
         limited_transmit: true,
         ..sack()
     });
     assert_eq!(script.sack(100, 0, &[1..3]), [10, 11]);
-    // They do not count for FlightSize (step 4.2): five, not six.
+    // These two do not count for FlightSize (step 4.2): five, not six.
     assert_eq!(script.sack(101, 0, &[1..4]), [0]);
     assert_eq!(script.windows(), (5000, 5000));
 }
@@ -108,7 +108,7 @@ fn rfc6675_4_next_seg_rule_4_not_before_the_first_retransmission_was_passed() {
     // it.
     let mut script = ten();
     found(&mut script);
-    // 4 to 7: pipe = {8, 9} + 1 = 3 in the end, but nothing says that the tail is lost.
+    // 4 to 7: pipe = {8, 9} + 1 = 3 in the end, but no rule marks the tail as lost.
     for i in 0..4 {
         assert_eq!(script.sack(103 + i, 0, &[1..5 + i]), []);
     }
@@ -129,7 +129,7 @@ fn rfc6675_4_next_seg_rule_4_once_in_a_recovery() {
         script.sack(103 + i, 0, &[1..5 + i]);
     }
     assert_eq!(script.ack(202, 8), [9]);
-    // Duplicates bring no second one. The timer, restarted by 202, does.
+    // Duplicates cause no second retransmission. The timer, restarted at 202, does.
     for at in 203..210 {
         assert_eq!(script.ack(at, 8), []);
     }
@@ -138,7 +138,7 @@ fn rfc6675_4_next_seg_rule_4_once_in_a_recovery() {
 
 #[test]
 fn rfc6675_5_a_ends_at_the_recovery_point() {
-    // Another loss of the same window is no second reduction.
+    // Another loss of the same window causes no second reduction.
     let mut script = Script::after_ten(&sack());
     found(&mut script);
     assert_eq!(script.sack(103, 0, &[1..4, 5..6]), []);

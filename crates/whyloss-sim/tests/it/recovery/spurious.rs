@@ -44,8 +44,8 @@ fn after_the_spike(options: &Options) -> Script {
 
 #[test]
 fn newreno_and_sack_take_the_duplicates_for_what_they_are() {
-    // The ten needless copies are answered with ten duplicates. NewReno: RFC 6582 §3.2 step 4.
-    // SACK: there is no news.
+    // The ten needless copies cause ten duplicates. NewReno ignores them (RFC 6582 §3.2 step 4);
+    // for SACK, they contain no new information.
     for recovery in [Recovery::NewReno, Recovery::Sack] {
         let mut script = after_the_spike(&options(recovery));
         for at in 1301..1311 {
@@ -60,7 +60,7 @@ fn newreno_and_sack_take_the_duplicates_for_what_they_are() {
 
 #[test]
 fn reno_cuts_once_more() {
-    // RFC 5681 alone has nothing against it: six are in flight at the third duplicate.
+    // RFC 5681 alone permits a second reduction: six are in flight at the third duplicate.
     let mut script = after_the_spike(&options(Recovery::Reno));
     assert_eq!(script.ack(1301, 10), []);
     assert_eq!(script.ack(1302, 10), []);

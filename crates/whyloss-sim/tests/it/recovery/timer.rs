@@ -69,8 +69,7 @@ fn rfc6298_3_nothing_is_measured_on_what_was_sent_again_without_stamps() {
         ..bare(Recovery::NewReno, 4)
     });
     assert_eq!(script.leave(0), [0, 1, 2, 3]);
-    // Segment 0 is timed. By fast retransmit, too, it is sent again: nothing is known of the round
-    // trip.
+    // Segment 0 is timed. A fast retransmit repeats it, so its round-trip time is unknown (Karn).
     for at in 100..102 {
         assert_eq!(script.ack(at, 0), []);
     }
@@ -132,7 +131,7 @@ fn rfc6298_5_3_restarts_with_new_data_acknowledged_and_with_nothing_else() {
         assert_eq!(script.sender.next_timeout(), ms(1100));
         script.ack(130, 3);
         assert_eq!(script.sender.next_timeout(), ms(1130));
-        // A duplicate, news about later segments, an old one.
+        // A duplicate, a selective acknowledgement of later segments, and an old acknowledgement.
         script.ack(140, 3);
         script.sack(150, 3, &[4..5]);
         script.ack(160, 2);
@@ -192,7 +191,8 @@ fn rfc6298_5_clears_the_estimate_after_four_expiries() {
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
     script.timeout(4600);
     assert_eq!(script.sender.srtt(), None);
-    // Backed off it stays: 16·300. The next measurement is a first one: 100 + 4·50, not 250.
+    // The backed-off timeout remains: 16·300. The next measurement is a first one: 100 + 4·50, not
+    // 250.
     assert_eq!(script.sender.next_timeout(), ms(4600 + 4800));
     echoing(&mut script, 4700, 2, 4600);
     assert_eq!(script.sender.next_timeout(), ms(4700 + 300));
