@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
         self.exact
     }
 
-    /// Returns the observer that learns of replications.
+    /// Returns the observer of replications.
     pub fn progress(&self) -> &'a dyn Progress {
         self.progress
     }

@@ -1,4 +1,4 @@
-//! Caches the results of computations within one invocation.
+//! Caches results within one invocation, so that experiments with equal scenarios run them once.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! A killed sweep resumes where it was, and gives the rows that it would have given.
+//! Checks that a killed sweep resumes, and ends with the same rows as an undisturbed one.
 #![cfg(feature = "sweep")]
 
 use std::collections::HashSet;
@@ -27,10 +27,10 @@ values = ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s"]
 "#;
 const RUNS: usize = 160;
 
-/// Where the process that is killed keeps its runs.
+/// The environment variable with the directory of the process to be killed.
 const OUT: &str = "WHYLOSS_TEST_SWEEP_OUT";
 
-/// A process that does the sweep: this program again, with the test below alone.
+/// Returns a process for the sweep: this program again, restricted to the test below.
 fn sweep(out: &Path, jobs: usize) -> Command {
     let mut command = Command::new(env::current_exe().expect("this program"));
     command.args(["--exact", "the_sweep_that_is_killed", "--ignored"]);
@@ -41,7 +41,7 @@ fn sweep(out: &Path, jobs: usize) -> Command {
     command
 }
 
-/// Does the work of the command, without its output.
+/// Runs the sweep like `whyloss sweep`, without output.
 #[test]
 #[ignore = "run by the other test, which kills it"]
 fn the_sweep_that_is_killed() {
@@ -58,7 +58,7 @@ fn the_sweep_that_is_killed() {
     store.put_rows(&sweep.rows()).expect("room");
 }
 
-/// How many rows there are in parts, none of them twice.
+/// Counts the rows in all parts, after a check that none occurs twice.
 fn rows(out: &Path) -> usize {
     let mut keys = HashSet::new();
     let store = Store::open(out).expect("nobody writes there");
@@ -71,7 +71,7 @@ fn rows(out: &Path) -> usize {
     keys.len()
 }
 
-/// How many parts there are.
+/// Counts the parts.
 fn count(out: &Path) -> usize {
     let entries = fs::read_dir(out.join("parts"));
     let names = entries
@@ -100,8 +100,8 @@ fn killed_a_hundred_times() {
     let (mut kills, mut finished, mut halfway, mut before) = (0, 0, 0, 0);
     while kills < 100 {
         let mut child = sweep(&out, 2).spawn().expect("starts");
-        // Most are killed some time after they have written something, however slow the machine is;
-        // some at any time.
+        // Most processes are killed after their first write, however slow the machine is; some at
+        // any time.
         let written = count(&out);
         let mut ended = None;
         while kills % 4 > 0 && ended.is_none() && count(&out) == written {
@@ -126,7 +126,7 @@ fn killed_a_hundred_times() {
             (finished, before) = (finished + 1, 0);
         }
     }
-    // The kills came while it was at work.
+    // The kills interrupted the sweep rather than an idle process.
     assert!(
         halfway >= 10,
         "{halfway} kills half-way, {finished} sweeps finished"

@@ -1,4 +1,4 @@
-//! Writes the arena as a plan for any sweep: every network, in each variant, under every contender.
+//! Writes the arena as a plan for a sweep: every network, in each variant, under every contender.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Asks all classifiers about the same arrivals, once from the oracle's traffic and once from plain
+//! Runs all classifiers on the same arrivals, once from the oracle's traffic and once from plain
 //! flows.
 //!
 //! In closed loop, a classifier shapes its own traffic: if it mistakes congestion for errors, it
-//! fills queues and meets losses that others never see. El Khayat, Geurts and Leduc point this out
+//! fills queues and causes losses that others never see. El Khayat, Geurts and Leduc point this out
 //! for every closed-loop comparison. Here one contender drives the flows while every classifier
 //! observes the same arrivals. Classifiers with a threshold run at several values, which gives a
 //! curve of Mc against 1 − Mw.
@@ -83,7 +83,7 @@ fn candidates(registry: &Registry) -> Vec<Candidate> {
     defaults.chain(curves).flatten().collect()
 }
 
-/// Observes the judged flows and asks every candidate.
+/// Observes the judged flows and records the verdict of every candidate.
 struct Bank {
     flows: Vec<Option<Ear>>,
     from: Time,
@@ -132,7 +132,7 @@ impl Watch for Bank {
     }
 }
 
-/// The answers of all candidates to arrivals that one contender drives.
+/// The verdicts of all candidates on the arrivals of one contender's traffic.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The contender that drives the flows.
@@ -141,7 +141,7 @@ pub struct Replay {
     pub lines: Vec<Line>,
 }
 
-/// The answers of one candidate.
+/// The scores of one candidate.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The id of the classifier.
@@ -163,8 +163,8 @@ impl Line {
     }
 }
 
-/// Asks every receiver classifier about the arrivals of flows that the oracle and then `unaware`
-/// drive.
+/// Runs every receiver classifier on the arrivals of flows that the oracle and then `unaware`
+/// control.
 ///
 /// # Errors
 /// Returns the errors of [`super::run`].
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::experiment::Unwatched;
 
-    /// A classifier that observes its own loop repeats the verdicts it gave in the loop.
+    /// A classifier that observes its own traffic repeats the verdicts that it gave there.
     #[test]
     fn beside_itself_it_says_the_same() {
         let network = Network::draw(3, 1, &Setting::default());

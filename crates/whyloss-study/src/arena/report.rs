@@ -289,8 +289,8 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
     )
 }
 
-/// Renders all classifiers' answers to the same arrivals, with a curve for each that has a
-/// threshold.
+/// Renders the verdicts of all classifiers on the same arrivals, with a curve for each classifier
+/// that has a threshold.
 pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
     let title = format!(
         "The same arrivals for every classifier: {} drawn with seed {}",

@@ -144,12 +144,12 @@ impl Contender {
         Self::pair(&format!("{}, told", self.name), controller, "oracle")
     }
 
-    /// Returns whether it learns the true cause of every loss.
+    /// Returns whether the contender knows the true cause of every loss.
     pub(super) fn is_told(&self) -> bool {
         matches!(&self.what, What::Pair(_, classifier) if classifier == "oracle")
     }
 
-    /// Returns the settings that give a scenario's flow this contender.
+    /// Returns the settings that assign this contender to a flow of a scenario.
     pub(super) fn sets(&self, flow: &str, carrier: Carrier) -> Vec<(String, String)> {
         let key = |what: &str| format!("flow.{flow}.{what}");
         let mut sets = Vec::new();
@@ -168,7 +168,8 @@ impl Contender {
                 controller
             }
         };
-        // Vegas is a recovery, too: without it, it does not leave slow start as its paper says.
+        // `vegas` is also a loss recovery: without it, Vegas does not leave slow start as in the
+        // paper.
         if carrier == Carrier::Tcp && name.starts_with("vegas") {
             sets.push((key("transport.recovery"), "vegas".to_owned()));
         }

@@ -11,7 +11,7 @@ use super::Carrier;
 pub struct Criterion {
     /// The criterion's id, such as `bufferbloat`.
     pub id: String,
-    /// The section of RFC 9743 that asks for the criterion.
+    /// The section of RFC 9743 that requires the criterion.
     pub section: String,
     /// The title, in a few words.
     pub title: String,
@@ -85,7 +85,7 @@ impl Measure {
         known.copied().unwrap_or_default()
     }
 
-    /// Returns the metric of a sweep, with a name of its own if it is an expression.
+    /// Returns the metric of a sweep, with a separate name if it is an expression.
     pub(super) fn metric(&self, index: usize) -> String {
         let whole = self.of.starts_with("transfers.") || self.of.starts_with("flow.");
         if whole && !self.of.contains(' ') {
@@ -144,7 +144,8 @@ struct WrittenCase {
 }
 
 impl Criterion {
-    /// Returns the criterion over QUIC, under an id of its own; `None` where QUIC cannot answer.
+    /// Returns the criterion over QUIC, under a separate id; `None` if the criterion does not apply
+    /// to QUIC.
     #[must_use]
     pub fn over_quic(mut self) -> Option<Self> {
         if self.carrier.is_some() {

@@ -55,7 +55,7 @@ pub fn drawn(networks: u64) -> Vec<Criterion> {
                 "controller = \"cubic\"",
                 "controller = \"cubic\", recovery = \"rack\"",
             );
-        // A scheme's own parts would yield to those that a flow names.
+        // Parts that a flow names would override those of the scheme.
         let own = "controller = \"cubic\", recovery = \"rack\" }
 classifier = \"unaware\"";
         let text = text.replace(own, "recovery = \"rack\" }");

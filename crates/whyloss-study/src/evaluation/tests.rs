@@ -40,7 +40,7 @@ fn criteria_are_in_order_and_can_be_run() {
     assert!(uncovered().len() > 3);
 }
 
-/// CUBIC in CUBIC's place has a harm of exactly zero.
+/// If CUBIC takes CUBIC's place, the harm is exactly zero.
 #[test]
 fn cubic_harms_as_cubic_does() {
     let finding = found("beside-cubic", "cubic+unaware");
@@ -48,8 +48,8 @@ fn cubic_harms_as_cubic_does() {
     assert!(own.abs() < 1e-9 && cubic.abs() < 1e-9, "{own} {cubic}");
 }
 
-/// A controller that is told the truth has a share of 1 of itself. CUBIC has less than half, and
-/// less than the scheme.
+/// A controller with the oracle reaches exactly 1 of its own reference. CUBIC reaches less than
+/// half, and less than the scheme.
 #[test]
 fn who_is_told_receives_its_own_share() {
     let finding = found("loss", "cubic+trees");

@@ -10,7 +10,8 @@ use core::fmt::{self, Write as _};
 
 use crate::{Cell, Outcome, Weight};
 
-/// Counts cells within tolerance, all cells, and those that trivial answers would meet.
+/// Counts cells within tolerance, all cells, and the cells that trivial answers would bring within
+/// tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cells {
     pub(super) within: usize,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Plan      scenarios, axes, seeds and metrics to run (TOML: `docs/guides/sweeps.md`)
-//!   ↓       each point is a scenario with what its place on the axes sets
+//!   ↓       each point is a scenario with the settings of its place on the axes
 //! Sweep     known and missing runs; in rounds, if seeds are added until a metric is precise enough
 //!   ↓ task  some runs of one point, on any machine; the answer is a part
 //! part      a Parquet file: the key, the description and the metrics of each of its runs

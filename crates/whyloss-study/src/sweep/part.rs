@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `run` | the key, 16 bytes |
 //! | `seed` | |
-//! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
-//! | `error` | why the run has no metrics, if it has none |
+//! | `set` | the settings of the run in the scenario: a JSON list of pairs of a key and a value, in the notation of `--set` |
+//! | `error` | the error message of a failed run, which has no metrics |
 //! | metrics | reals; missing where there was nothing to measure |
 //!
 //! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the

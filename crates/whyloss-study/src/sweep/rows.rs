@@ -6,8 +6,8 @@
 //! | one for each axis | the value there; if several keys move together, the first one's |
 //! | `seed` | |
 //! | metrics | whole numbers and reals; missing where there was nothing to measure |
-//! | `error` | why the run has no metrics, if it has none |
-//! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
+//! | `error` | the error message of a failed run, which has no metrics |
+//! | `set` | the settings of the run in the scenario: a JSON list of pairs of a key and a value, in the notation of `--set` |
 //! | `scenario` | the name of the run's scenario, if the plan has several |
 //!
 //! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text

@@ -64,7 +64,8 @@ fn points_are_the_product_of_the_axes() {
     );
     assert_eq!(set[0], ("duration".into(), "\"2 s\"".into()));
     assert_eq!(set[3], ("link.air.queue.packets".into(), "5".into()));
-    // The draws turn fastest, then the last grid axis; what is drawn is the same everywhere.
+    // The draws vary fastest, then the last grid axis; drawn values are the same at all grid
+    // points.
     assert_eq!(plan.point(3).shown[1], Setting::Text("3 Mbit/s".into()));
     assert_eq!(plan.point(6).shown[0], Setting::Text("unaware".into()));
     assert_eq!(plan.point(1).shown[2], plan.point(10).shown[2]);
@@ -82,7 +83,7 @@ fn rows_do_not_depend_on_who_ran_them() {
     let mut one = Sweep::new(plan(AXES)).expect("valid");
     run(&mut one, 1);
     let mut two = Sweep::new(plan(AXES)).expect("valid");
-    // Half of it elsewhere, on the way through JSON and Parquet.
+    // Half of the runs are done as tasks, through JSON and Parquet.
     for batch in two.missing(5).into_iter().step_by(2) {
         let json = serde_json::to_string(&two.task(&batch)).expect("plain data");
         let task: Task = serde_json::from_str(&json).expect("the same");
@@ -100,7 +101,7 @@ fn rows_do_not_depend_on_who_ran_them() {
         one.rows().to_parquet().expect("written"),
         two.rows().to_parquet().expect("written")
     );
-    // And they are what `whyloss run` gives.
+    // The rows equal the results of `whyloss run`.
     let rows = one.rows();
     let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
     let scenario =
@@ -136,9 +137,9 @@ fn a_changed_plan_runs_what_is_new() {
         12
     );
     assert_eq!(missing(&AXES.replace("count = 3", "count = 4")), 8);
-    // The metrics are part of a row.
+    // The metrics are part of the key.
     assert_eq!(missing(&AXES.replace("\"flow.video.mw\", ", "")), 24);
-    // The same scenario in other words is the same run, also where it stands twice.
+    // A scenario in different notation has the same key, even twice in one plan.
     assert_eq!(
         missing(&AXES.replace("\"unaware\"]", "{ name = \"unaware\" }, \"zigzag\"]")),
         0
@@ -200,7 +201,7 @@ fn a_part_is_whole_or_none() {
     for end in [0, 10, bytes.len() / 2, bytes.len() - 1] {
         assert!(Part::from_parquet(bytes[..end].to_vec()).is_err(), "{end}");
     }
-    // No damage is worse than an error, and none makes noise or takes memory.
+    // Damage of any byte gives at most an error, without a printed panic or excessive memory.
     for at in 0..bytes.len() {
         for byte in [0x00, 0x7f, 0xff, bytes[at] ^ 1] {
             let mut damaged = bytes.clone();
@@ -225,7 +226,7 @@ fn a_part_is_whole_or_none() {
     assert!(!unfinished.exists());
 }
 
-/// A second flow, in a scenario of its own.
+/// Returns the scenario with a second flow.
 fn two_flows() -> String {
     format!(
         "{SCENARIO}\n[[flow]]\nname = \"voice\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tcp\"\n"
@@ -272,7 +273,7 @@ fn a_metric_of_each_flow_is_a_column_for_each() {
             column("delivered@voice")[point].to_bits()
         );
     }
-    // Flows that the expression names itself have no columns.
+    // Flows named in the expression get no columns.
     let both = Sweep::new(plan("\"x = delivered@v\"").expect("a plan"));
     let both = both.expect_err("two flows").to_string();
     assert!(
@@ -294,7 +295,7 @@ fn an_axis_has_places_with_scenarios_of_their_own() {
         .to_string_lossy()
         .into_owned();
     let plan = Plan::parse(text, &file).expect("a plan");
-    // It is written as it was read.
+    // The plan survives a round trip through TOML.
     assert_eq!(
         Plan::parse(&plan.to_toml(), &file)
             .expect("a plan")
@@ -302,7 +303,7 @@ fn an_axis_has_places_with_scenarios_of_their_own() {
         plan.to_toml()
     );
     let mut sweep = Sweep::new(plan).expect("a sweep");
-    // A task has one scenario.
+    // Each task has one scenario.
     let batches = sweep.missing(100);
     let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
     assert_eq!(sizes, [3, 3]);
@@ -315,7 +316,7 @@ fn an_axis_has_places_with_scenarios_of_their_own() {
     assert_eq!(files, [false, false, false, true, true, true]);
     let sent = &rows.metrics[0].1;
     assert!(sent[..3].iter().all(|sent| sent.is_nan()) && sent[3..].iter().all(|&sent| sent > 0.0));
-    // A reader of the file finds the scenarios.
+    // The file's metadata holds the scenarios.
     let bytes = rows.to_parquet().expect("written");
     let found = |text: &str| {
         bytes

@@ -1,4 +1,4 @@
-//! The estimator against a copy that the path tells the cause of every loss, on drawn networks.
+//! Compares the estimator with a copy that knows the cause of every loss, on drawn networks.
 //!
 //! ```text
 //! rate       log-uniform, 0.5 to 50 Mbit/s
@@ -8,8 +8,9 @@
 //! jitter     in two networks of four: uniform, up to 10 ms at most
 //! ```
 //!
-//! The copy makes the same decisions from the same reports, so the difference is the price of not
-//! knowing. The last 60 of 70 s count. A packet's delay counts above the fastest packet's.
+//! The copy makes the same decisions from the same reports, so the difference is the cost of
+//! classification errors. The last 60 of 70 s count. A packet's delay counts above the fastest
+//! packet's.
 
 use std::sync::atomic::AtomicBool;
 
@@ -24,8 +25,8 @@ use crate::{Mean, Outcome};
 pub const ID: &str = "told";
 /// The names of the two compared estimators.
 const PAIR: [&str; 2] = ["oracle", "whyloss"];
-/// The targets: the least rate and the most delay relative to the told copy, and the most delay
-/// above the copy's in ms.
+/// The targets: the least rate and the most delay relative to the copy that knows the causes, and
+/// the most delay above the copy's, in ms.
 const RATE: f64 = 0.93;
 const DELAY: f64 = 1.1;
 const ABOVE: f64 = 5.0;
