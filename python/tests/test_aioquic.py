@@ -90,7 +90,7 @@ def test_round_trips_exclude_the_delay_of_acknowledgements():
 
     register_congestion_control("heard", Heard)
     virtual_quic.transfer(["heard"], loss=0, seed=1, seconds=0.5)
-    # The receiver waits for 1 ms. The path takes 100 ms, and 1 ms to send a packet.
+    # The receiver delays acknowledgements by 1 ms. The path takes 100 ms, and the transmission 1 ms.
     first = [(rtt, delay) for rtt, delay in heard if rtt < 0.103]
     assert max(delay for _, delay in first) == pytest.approx(0.001, abs=1e-4)
     assert min(rtt - delay for rtt, delay in first) == pytest.approx(0.101, abs=3e-4)
@@ -113,7 +113,7 @@ def test_cubic_beside_a_scheme_keeps_its_share_in_virtual_time():
 
 
 def transfer(algorithms, *, loss, seed):
-    """Give the bytes that each algorithm's server delivers over one link of 10 Mbit/s and 100 ms."""
+    """Return the bytes that each algorithm's server delivers over one link of 10 Mbit/s and 100 ms."""
     command = os.environ.get("WHYLOSS")
     if command is None or os.geteuid() != 0:
         pytest.skip("needs root, and WHYLOSS to name the command")

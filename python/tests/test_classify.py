@@ -22,7 +22,7 @@ def test_tables_of_others_in_pieces(scenario):
     arrivals = polars.DataFrame(scenario.run(2, trace=True).trace["arrivals"])
     classifier = whyloss.Classifier("zbs")
     whole = classifier.judge(arrivals).to_dict()
-    # It starts anew with every call.
+    # Every call starts in the initial state.
     assert classifier.judge(arrivals).to_dict() == whole
     pieces = [
         classifier.feed(arrivals[:700]),
@@ -36,7 +36,7 @@ def test_tables_of_others_in_pieces(scenario):
 
 
 def captured(sequence, **columns):
-    """A packet every 20 ms, numbered so."""
+    """Return a table of packets with these numbers, 20 ms apart."""
     table = polars.DataFrame({"sequence": sequence}, schema_overrides={"sequence": columns.get("dtype", polars.Int64)})
     return table.with_columns(time_s=polars.int_range(polars.len()) * 0.02, rott_s=polars.lit(0.04))
 
@@ -54,7 +54,7 @@ def test_numbers_wrap_around(bits, dtype):
     assert (said["row"], said["missing"]) == expected
     assert [first % 2**bits for first in said["first_missing"]] == [2**bits - 2, 2, 5]
     assert said["first_missing"] == sorted(said["first_missing"])
-    # A column of so many bits says so itself.
+    # The type of the column implies the number of bits.
     said = whyloss.Classifier("zbs").judge(captured(numbers, dtype=dtype))
     assert (said["row"], said["missing"]) == expected
 
@@ -62,7 +62,7 @@ def test_numbers_wrap_around(bits, dtype):
 def test_overtaken_packets_are_not_lost():
     numbers = [0, 1, 3, 2, 4, 5, 7, 8, 9, 10, 13]
     said = whyloss.Classifier("zbs").judge(captured(numbers))
-    # 6 is lost; the end of the stream tells of 11 and 12.
+    # 6 is lost; the end of the stream reveals 11 and 12.
     assert (said["row"], said["first_missing"], said["missing"]) == ([6, 10], [6, 11], [1, 2])
     said = whyloss.Classifier("zbs", wait=0).judge(captured(numbers))
     assert said["first_missing"] == [2, 6, 11]
@@ -82,7 +82,7 @@ def test_packets_one_by_one():
 
 
 def test_a_classifier_as_in_a_run(scenario):
-    """One of ours within one of Python's says what it says by itself."""
+    """A classifier of Whyloss inside a Python class gives the same verdicts as alone."""
 
     class Wrapped:
         def __init__(self):
@@ -151,7 +151,7 @@ def test_estimators_and_controllers():
     for entry in whyloss.registry("estimator"):
         estimates = whyloss.Estimator(entry["id"], segment_size=1000).estimate(acks)["estimate_bps"]
         assert len(estimates) == 2000
-        if entry["id"] != "sarbe":  # which goes by the receiver's stamps
+        if entry["id"] != "sarbe":  # SARBE needs the receiver's timestamps
             assert 1e6 < estimates[-1] < 1e7, entry["id"]
     plus = whyloss.Estimator("westwood-plus", segment_size=1000).estimate(acks)["estimate_bps"]
     assert plus[-1] == pytest.approx(8e6, rel=0.01)
@@ -159,7 +159,7 @@ def test_estimators_and_controllers():
     events = events.with_columns(polars.col("acked_bytes").cast(polars.Int64))
     reno = whyloss.Controller("reno", segment_size=1000).follow(events)
     windows = reno["cwnd_bytes"]
-    # Slow start adds what is acknowledged; a loss leaves half of what is in flight.
+    # Slow start adds the acknowledged bytes; a loss halves the bytes in flight.
     assert windows[98] - windows[0] == 98_000
     assert reno["ssthresh_bytes"][0] is None
     assert reno["ssthresh_bytes"][-1] == 10_000
@@ -168,7 +168,7 @@ def test_estimators_and_controllers():
 
 
 def clean_path(control, seconds=10, rate_bps=1e7, rtt_s=0.05, segment=1000):
-    """Send over a link of this rate, event by event; give the bit/s that arrive over the last half."""
+    """Send over a link of this rate, event by event; return the bit/s received in the second half."""
     now, free, sent, arrived = 0.0, 0.0, 0, 0
     under_way = []
     pace = 0.0
@@ -193,11 +193,11 @@ def clean_path(control, seconds=10, rate_bps=1e7, rtt_s=0.05, segment=1000):
 
 
 def enough(name):
-    """Say how much of 10 Mbit/s a controller takes; Copa takes a queue that never drops for that of other flows."""
+    """Return the rate that a controller must reach of 10 Mbit/s; Copa attributes a lasting queue to other flows."""
     return 3.5e6 if name == "copa" else 8.5e6
 
 
-# BaLDE goes by the receiver's stamps, which Python's events do not have.
+# BaLDE needs the receiver's timestamps, which Python's events lack.
 @pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("controller") if entry["id"] != "balde"])
 def test_every_controller_fills_a_clean_path(name):
     assert clean_path(whyloss.Controller(name, segment_size=1000)) > enough(name)
@@ -216,7 +216,7 @@ def test_schemes_one_event_after_the_other(name):
 
 @pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("scheme")])
 def test_connections_by_packet_numbers(name):
-    """The same path, where packets have numbers: a hundredth of them is lost, and found by the third that comes after."""
+    """On the same path with packet numbers, 1 % of packets is lost, each detected at the third later arrival."""
     connection = whyloss.Connection(name, mtu=1000)
     now, free, pace, number, arrived = 0.0, 0.0, 0.0, 0, 0
     coming, unsettled, verdicts = [], [], []
@@ -278,7 +278,7 @@ def test_delivery_rates_need_packets_that_leave(name):
         controller.follow(acks)
     with pytest.raises(ValueError, match="goes by delivery rates"):
         controller.on_ack(whyloss.Ack(0.05, 1000, rtt_s=0.05))
-    # A packet each ms, each back after 50 ms: 8 Mbit/s.
+    # A packet is sent each ms and acknowledged after 50 ms: 8 Mbit/s.
     sends = polars.DataFrame({"time_s": [i / 1000 for i in range(2000)]}).with_columns(event=polars.lit("sent"), acked_bytes=0)
     acks = sends.with_columns(polars.col("time_s") + 0.05, event=polars.lit("ack"), acked_bytes=1000)
     events = polars.concat([sends, acks]).sort("time_s").with_columns(rtt_s=0.05)

@@ -1,4 +1,4 @@
-"""Diagnoses of captures and logs."""
+"""Tests diagnoses of captures and logs."""
 
 import json
 
@@ -9,7 +9,7 @@ import whyloss
 
 
 def log(tmp_path, packets=3000):
-    """A QUIC sender that loses every tenth packet while next to nothing waits."""
+    """Write the qlog of a QUIC sender that loses every tenth packet at a nearly empty queue."""
     events = [{"qlog_version": "0.3", "trace": {"common_fields": {"reference_time": 1_700_000_000_000}}}]
     timed = []
     for number in range(packets):

@@ -1,4 +1,4 @@
-"""Commands behind an emulated link."""
+"""Tests commands behind an emulated link."""
 
 import os
 import signal
@@ -89,7 +89,7 @@ def test_a_command_behaves_as_it_does_elsewhere(tmp_path):
         sleeper.terminate()
         assert sleeper.wait() == -signal.SIGTERM
         left = net.popen(["sleep", "1000.25"])
-    # Commands that still run end with the link.
+    # The end of the link stops commands that still run.
     assert left.wait(20) != 0
     assert subprocess.run(["pgrep", "-f", "sleep 1000.25"], capture_output=True).stdout == b""
     assert net.run(["true"], capture_output=True).returncode != 0

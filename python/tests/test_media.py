@@ -1,4 +1,4 @@
-"""The bandwidth estimator of media, with a table and live."""
+"""Tests the bandwidth estimator of media, with a table and live."""
 
 import math
 
@@ -9,7 +9,7 @@ import whyloss
 
 
 def reports(rounds):
-    """Packets every 5 ms (1.92 Mbit/s), reported every 100 ms; one in ten is lost and no queue builds."""
+    """Return packets every 5 ms (1.92 Mbit/s), reported every 100 ms; one in ten is lost without a queue."""
     numbers = [20 * k + n for k in rounds for n in range(20)]
     return polars.DataFrame(
         {
@@ -30,7 +30,7 @@ def test_a_table_and_live_agree():
         live.feed(reports([k]))
     assert live.target_bps == whole.target_bps == table["target_bps"][-1]
     assert len(table["time_s"]) == 60
-    # Losses without a queue leave the target far above the rate of the start.
+    # Losses without a queue let the target rise far above the initial rate.
     assert 1.5e6 < whole.target_bps <= 3e6
     assert max(table["queue_s"]) < 1e-6
 

@@ -94,7 +94,7 @@ def test_errors_say_where(scenario):
 
 
 class Half:
-    """Wireless if the delay is below the middle of what was seen."""
+    """Calls a gap wireless if the delay is below the middle of all delays so far."""
 
     def __init__(self):
         self.low, self.high = float("inf"), float("-inf")
@@ -124,7 +124,7 @@ def test_a_classifier_of_ones_own(scenario):
 
 
 class Gaps:
-    """Asked at gaps alone."""
+    """Defines only `on_gap`."""
 
     def on_gap(self, arrival, missing):
         assert missing > 0
@@ -132,7 +132,7 @@ class Gaps:
 
 
 class Low:
-    """Wireless while the delay lies in the lower part of its range."""
+    """Calls a gap wireless while the delay lies in the lower part of its range."""
 
     parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
 
@@ -273,7 +273,7 @@ def test_transfers_are_a_table():
     application = { kind = "transfers", size = "146 kB" }
     """
     results = whyloss.Scenario.from_toml(text).run(1)
-    # 100 packets of 12 ms and 20 ms of delay.
+    # 100 packets of 12 ms each, and 20 ms of delay.
     assert list(results.transfers["completed"]) == [1]
     assert list(results.transfers["mean_ms"]) == [pytest.approx(1220.0, abs=0.01)]
     assert results["transfers"][0]["name"] == "file"

@@ -34,7 +34,7 @@ def test_registry_names_everything():
 
 
 class Never:
-    """Congestion, always."""
+    """Calls every gap congestion."""
 
     def on_gap(self, arrival, missing):
         return "congestion"

@@ -14,7 +14,7 @@ import whyloss
 
 @pytest.fixture
 def rows(plan, tmp_path):
-    """The rows that everybody must give, as a file."""
+    """Return the path of the expected rows."""
     whyloss.sweep(plan, out=tmp_path / "here", jobs=1)
     return (tmp_path / "here" / "rows.parquet").read_bytes()
 
@@ -102,7 +102,7 @@ def test_bad_plans_are_refused(plan, scenario, tmp_path):
 
 
 class Low:
-    """Wireless while the delay lies in the lower part of its range."""
+    """Calls a gap wireless while the delay lies in the lower part of its range."""
 
     parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
 
@@ -130,7 +130,7 @@ def test_own_classifiers_on_an_axis(tmp_path):
     assert set(told) <= {0}
     row = next(row for row in rows if row["point"] == 2)
     assert whyloss.again(row, scenario)["flows"][0]["mw"] == row["flow.video.mw"]
-    # Elsewhere, too, as pickle takes classes; and anew for another version.
+    # Other processes give the same rows, with the class pickled; a new version repeats the runs.
     import multiprocessing
 
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_what_is_done(plan, scenario, tmp_path):
 
 
 def kill_one(pids):
-    """Kill the worker that is there first, in the middle of the sweep."""
+    """Kill the first worker that exists, in the middle of the sweep."""
     time.sleep(1.0)
     for pid in pids():
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Transfers by aioquic in virtual time, so that no figure depends on the machine.
+"""Runs transfers by aioquic in virtual time, so that no figure depends on the machine.
 
 Prints the Mbit/s of servers that share a link, one for each algorithm, in a line for each seed. The table of
 docs/guides/python.md is `30 0.01 101 140` with each algorithm; the shares are `30 0 101 108` with `cubic cubic` and
@@ -65,7 +65,7 @@ class Link:
         self.loss, self.random, self.leaving = loss, random.Random(seed), collections.deque()
 
     def arrival(self, now, size):
-        """Give the arrival time of a packet that is sent now; None if it is lost."""
+        """Return the arrival time of a packet that is sent now; None if it is lost."""
         while self.leaving and self.leaving[0] <= now:
             self.leaving.popleft()
         # The packet that is leaving is not in the queue.
@@ -115,13 +115,13 @@ class Host:
                 self.clock.at(at, self.peer.take, data)
         timer = self.quic.get_timer()
         if timer is not None and timer != self.timer:
-            # At the due time itself, rounding may leave nothing to do, and time would stand still.
+            # At exactly the due time, rounding may leave nothing to do, and the clock would stand still.
             self.clock.at(max(timer, now) + 1e-6, self.expire, timer)
         self.timer = timer
 
 
 def transfer(algorithms, *, loss, seed, seconds):
-    """Give the bytes that each algorithm's server delivers in this time over one link."""
+    """Return the bytes that each algorithm's server delivers in this time over one link."""
     clock, (made, key), begins = Clock(), certificate(), random.Random(f"begins {seed}")
     down, up, clients = Link(loss, seed), Link(0, seed), []
     for algorithm in algorithms:
