@@ -1,4 +1,4 @@
-//! Nanoseconds per call through C and through Rust, in one run.
+//! Measures the nanoseconds per call of the C interface and of Rust, in one run.
 //!
 //! `cargo bench -p whyloss-bench --bench c`.
 

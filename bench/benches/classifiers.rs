@@ -1,5 +1,6 @@
-//! Nanoseconds per arrival of every receiver classifier, about one arrival in twenty revealing a
-//! gap, and per acknowledgement of every sender classifier, about one in 200 revealing a loss.
+//! Measures the nanoseconds per arrival of every receiver classifier, and per acknowledgement of
+//! every sender classifier. About one arrival in 20 reveals a gap, and one acknowledgement in 200 a
+//! loss.
 //!
 //! `cargo bench -p whyloss-bench --bench classifiers`. Goal: below 10 ns.
 

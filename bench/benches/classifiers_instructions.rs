@@ -1,10 +1,10 @@
-//! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a
-//! gap; of every sender classifier, and of the whole scheme `whyloss`, over 10 000 acknowledgements,
-//! about one in 200 revealing a loss; and of the estimator for media over 10 000 reports, 50 at a
-//! time, one packet in 25 lost.
+//! Counts the instructions of every receiver classifier over 10,000 arrivals, of every sender
+//! classifier and the scheme `whyloss` over 10,000 acknowledgements, and of the media estimator
+//! over 10,000 reports, 50 at a time. About one arrival in 20 reveals a gap, one acknowledgement in
+//! 200 reveals a loss, and one packet in 25 is reported lost.
 //!
 //! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and
-//! gungraun-runner. Divide by 10 000.
+//! gungraun-runner. Divide the counts by 10,000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
 
 use std::hint::black_box;
@@ -19,18 +19,18 @@ use whyloss_bench::{acks, feed, stream};
 use whyloss_rtc::{Duration, Ecn, Estimator, Fate, Report, Time};
 
 const ARRIVALS: u64 = 10_000;
-/// Instructions per arrival or acknowledgement, the feed loop's included: what fits into 10 ns at a
-/// few instructions per cycle.
+/// The limit of instructions per arrival or acknowledgement, including the feed loop: about 10 ns
+/// at a few instructions per cycle.
 const BUDGET: u64 = 250;
-/// The same for the trees of either end, which keep many signals up to date and ask dozens of trees
-/// at each loss: they have no aim of 10 ns.
+/// The limit for the trees of either end, which update many signals and evaluate dozens of trees at
+/// each loss. They have no goal of 10 ns.
 const BUDGET_OF_TREES: u64 = 400;
-/// The same for the scheme, which has the trees of senders, the history of the path and CUBIC.
+/// The limit for the scheme, which runs the trees of senders, the history of the path, and CUBIC.
 const BUDGET_OF_SCHEME: u64 = 400;
 
-/// The same for a report of a packet to the estimator for media, which asks the trees at each loss.
+/// The limit per reported packet of the media estimator, which evaluates the trees at each loss.
 const BUDGET_OF_MEDIA: u64 = 560;
-/// Reports at a time.
+/// The number of packets per report.
 const BATCH: u64 = 50;
 
 type Arrivals = Vec<(Arrival, u64)>;
@@ -50,7 +50,7 @@ fn setup_sender(index: usize) -> (at_sender::Classifier, Acks) {
     (classifier, acks::stream(ARRIVALS))
 }
 
-/// Places in the registry of the trees, or of all others.
+/// Returns the indices in the registry: of the trees, or of all other classifiers.
 fn receivers(trees: bool) -> impl Iterator<Item = usize> {
     let places = 0..at_receiver::REGISTRY.len();
     places.filter(move |&place| (at_receiver::REGISTRY[place].id == "trees") == trees)

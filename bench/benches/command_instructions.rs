@@ -1,21 +1,22 @@
-//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport,
-//! counted by callgrind.
+//! Counts the instructions of the command `whyloss run` under callgrind: the first 20 s of the
+//! dumbbell with each transport.
 //!
 //! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs
-//! valgrind and gungraun-runner. A limit is so many instructions per delivered packet, the start of
-//! the process included; how many packets seed 1 delivers is part of the results that never change,
-//! and of the golden files.
+//! valgrind and gungraun-runner. Limits are in instructions per delivered packet, including the
+//! start of the process. The number of packets that seed 1 delivers never changes; the golden files
+//! hold it.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
 
 use gungraun::prelude::*;
 use gungraun::{BinaryBenchmarkConfig, Callgrind, Command, EventKind};
 
-/// The command as `cargo build --release` makes it.
+/// The path of the command that `cargo build --release` built.
 const WHYLOSS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/whyloss");
 const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/dumbbell.toml");
 
-/// At most so many instructions per packet, of which so many are delivered.
+/// Returns the limit on the instructions of a run, from instructions per packet and delivered
+/// packets.
 fn at_most(instructions: u64, packets: u64) -> BinaryBenchmarkConfig {
     let mut config = BinaryBenchmarkConfig::default();
     config.tool(Callgrind::default().hard_limits([(EventKind::Ir, instructions * packets)]));

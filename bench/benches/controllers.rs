@@ -1,6 +1,6 @@
-//! Nanoseconds per acknowledgement of every controller of the registry, its estimator included,
-//! about one in twenty a duplicate. A controller that wants delivery rates gets one before each
-//! acknowledgement that delivers something.
+//! Measures the nanoseconds per acknowledgement of every controller of the registry, including its
+//! estimator. About one acknowledgement in 20 is a duplicate. A controller that uses delivery rates
+//! gets one before each acknowledgement that delivers data.
 //!
 //! `cargo bench -p whyloss-bench --bench controllers`.
 
@@ -13,11 +13,11 @@ use whyloss::event::AckEvent;
 use whyloss::{Duration, Time};
 
 const SEGMENT: u64 = 1500;
-/// Segments in flight.
+/// The number of segments in flight.
 const FLIGHT: u64 = 80;
 
-/// Acknowledgements of a path of 10 Mbit/s and 100 ms, whose queueing delay goes up and down, with
-/// the rates they show.
+/// Returns acknowledgements on a path of 10 Mbit/s and 100 ms with a rising and falling queueing
+/// delay, each with its delivery rate.
 fn acks(count: u64) -> Vec<(AckEvent, Option<RateSample>)> {
     let mut path = DeliveryRate::default();
     let mut under_way: Vec<_> = (0..FLIGHT)

@@ -1,6 +1,6 @@
-//! Measures how many packets a second one core diagnoses and fits, in a capture at the sender of
-//! few flows that fill a link and lose now and then, and of many. Measures how many it fits in a
-//! table. Counts processor time, which other programs on the machine do not lengthen.
+//! Measures the packets per second that one core diagnoses and fits, in sender captures of few and
+//! of many flows that fill a link with rare losses, and fits in a table. Counts processor time,
+//! which does not include other programs on the machine.
 //!
 //! `cargo bench -p whyloss-bench --bench diagnose`
 
@@ -15,7 +15,7 @@ use whyloss_diagnose::{Diagnosis, Options, diagnose};
 use whyloss_sim::recording;
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
-/// A capture of so many flows, in memory, and its frames.
+/// Returns a capture with this number of flows, and its number of frames.
 fn capture(flows: usize) -> (&'static [u8], u64) {
     let flow = |number: usize| {
         format!(
@@ -89,7 +89,7 @@ fn captures(criterion: &mut Criterion) {
     }
 }
 
-/// A table of trials, a row each: a packet in ten is lost.
+/// Returns a table with a trial per row, in which one packet in ten is lost.
 fn tables(criterion: &mut Criterion) {
     const PACKETS: usize = 8_000_000;
     let mut group = criterion.benchmark_group("fit");

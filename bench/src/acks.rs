@@ -1,26 +1,26 @@
-//! The acknowledgements that the benchmarks feed: a NewReno flow of 1000-byte segments on a path of
-//! 100 ms at 1.6 Mbit/s, whose queue holds half of what the path does, in its saw tooth between 15
-//! and 30 segments; up to 0.5 ms of noise on the round-trip times, and a random loss for every 300
-//! acknowledgements. A loss brings three duplicates, a loss event and a recovery with a partial
-//! acknowledgement.
+//! Generates the acknowledgements for the benchmarks: a NewReno flow of 1000-byte segments on a
+//! path of 100 ms and 1.6 Mbit/s (20 segments), with a queue of 10 segments. Its window is a
+//! sawtooth from 15 to 30 segments. Round-trip times have up to 0.5 ms of noise, and one
+//! acknowledgement in 300 follows a random loss. A loss causes three duplicates, a loss event, and
+//! a recovery with a partial acknowledgement.
 
 use whyloss::congestion::Controller;
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss::{Duration, Time};
 
-/// An event as a classifier is told: an acknowledgement and, if it reveals one, a loss event.
+/// One step of the stream: an acknowledgement and, if it reveals a loss, the loss event.
 pub type Told = (AckEvent, Option<LossEvent>);
 
 const SEGMENT: u64 = 1000;
-/// Segments that the path holds without a queue.
+/// The number of segments that fill the path without a queue.
 const PIPE: u64 = 20;
-/// Segments with a full queue.
+/// The number of segments in flight with a full queue.
 const FULL: u64 = 30;
-/// Between acknowledgements, and so the delay of a segment in the queue, ns.
+/// The time between acknowledgements, in ns, which is also the queueing delay per queued segment.
 const SLOT: u64 = 5_000_000;
 
-/// `count` acknowledgements.
+/// Returns a stream of `count` acknowledgements.
 pub fn stream(count: u64) -> Vec<Told> {
     let mut flow = Flow {
         random: 1,
@@ -37,7 +37,7 @@ pub fn stream(count: u64) -> Vec<Told> {
     told
 }
 
-/// Feeds them all; the number of verdicts.
+/// Feeds the stream to a classifier, and returns the number of verdicts.
 pub fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
     let mut verdicts = 0;
     for (ack, loss) in stream {
@@ -50,7 +50,7 @@ pub fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
     verdicts
 }
 
-/// Feeds them all to a controller; its window in the end.
+/// Feeds the stream to a controller, and returns its window at the end, in bytes.
 pub fn control(controller: &mut impl Controller, stream: &[Told]) -> u64 {
     for (ack, loss) in stream {
         std::hint::black_box(&mut *controller).on_ack(ack);
@@ -66,12 +66,12 @@ struct Flow {
     now: u64,
     acknowledged: u64,
     window: u64,
-    /// The recovery going on is over when all before this is acknowledged.
+    /// The byte before which everything must be acknowledged to end the current recovery.
     recover: Option<u64>,
 }
 
 impl Flow {
-    /// A random number below `end`.
+    /// Returns a random number below `end`.
     fn draw(&mut self, end: u64) -> u64 {
         // Knuth's MMIX generator: losses must be irregular, or the branch predictor learns them.
         self.random = self

@@ -1,5 +1,5 @@
-//! Generates input of classifiers for the benchmarks. They have a package of their own, so that
-//! tests need not build what only they need.
+//! Generates the input of classifiers for the benchmarks. The benchmarks form a separate package,
+//! so that tests need not build their dependencies.
 
 pub mod acks;
 #[allow(unsafe_code, reason = "calls C")]
@@ -8,9 +8,9 @@ pub mod through_c;
 use whyloss::Time;
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 
-/// Makes `count` arrivals, each with the number of missing packets it reveals: a flow on a 150
-/// kbit/s last hop (762-byte packets, 40.64 ms apart), a saw tooth of queueing delay, and a gap of
-/// one to three packets before about one arrival in twenty.
+/// Returns `count` arrivals, each with the number of missing packets that it reveals. The flow
+/// crosses a last hop of 150 kbit/s (762-byte packets, 40.64 ms apart) with a sawtooth of queueing
+/// delay. About one arrival in 20 follows a gap of one to three packets.
 pub fn stream(count: u64) -> Vec<(Arrival, u64)> {
     const SLOT: u64 = 40_640_000;
     let mut sequence = 0;
@@ -37,7 +37,7 @@ pub fn stream(count: u64) -> Vec<(Arrival, u64)> {
         .collect()
 }
 
-/// Feeds them all; the number of verdicts.
+/// Feeds the arrivals to a classifier, and returns the number of verdicts.
 pub fn feed(classifier: &mut Classifier, stream: &[(Arrival, u64)]) -> u64 {
     let mut verdicts = 0;
     for (arrival, missing) in stream {

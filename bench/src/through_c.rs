@@ -1,4 +1,5 @@
-//! One connection, told of the same packets through Rust and through C.
+//! Drives one connection through Rust and through the C interface with the same packets, to compare
+//! their cost.
 
 use std::ffi::CString;
 use std::hint::black_box;
@@ -14,28 +15,29 @@ use whyloss_capi::scheme::{
 use whyloss_capi::{ABI, Status};
 
 const MTU: u32 = 1200;
-/// Packets that a connection remembers.
+/// The number of packets that a connection tracks.
 const PACKETS: usize = 1024;
-/// Packets of a round.
+/// The number of packets per round.
 const FLIGHT: u64 = 32;
 
-/// Calls of a round: packets sent, acknowledgements of two packets, and after each of those a look
-/// at the window and the pacing rate. Losses are rare.
+/// The number of calls per round: one per sent packet, and two per acknowledgement of two packets,
+/// since each is followed by a query of the window and the pacing rate. Losses are too rare to
+/// count.
 pub const CALLS: u64 = FLIGHT + 2 * FLIGHT / 2;
 
-/// Something that is told of packets.
+/// A connection that handles the events of packets.
 pub trait End {
-    /// Packet `number` leaves.
+    /// Handles the sending of packet `number`.
     fn sent(&mut self, number: u64, now: u64);
-    /// These packets are acknowledged.
+    /// Handles an acknowledgement of these packets.
     fn acked(&mut self, numbers: &[u64], now: u64);
-    /// This packet is lost.
+    /// Handles the loss of this packet.
     fn lost(&mut self, number: u64, now: u64);
-    /// Returns how much may be in flight, how much is, the pacing rate, and the burst.
+    /// Returns the window, the bytes in flight, the pacing rate, and the burst size.
     fn allowance(&mut self) -> [u64; 4];
 }
 
-/// Tells of so many rounds of 50 ms, in which every 500th packet is lost.
+/// Runs this number of rounds of 50 ms each, in which every 500th packet is lost.
 pub fn run(end: &mut impl End, rounds: u64) -> u64 {
     let (mut now, mut sum) = (1_000_000_000, 0_u64);
     for round in 0..rounds {
@@ -64,7 +66,7 @@ pub fn run(end: &mut impl End, rounds: u64) -> u64 {
 pub struct ThroughRust(Connection);
 
 impl ThroughRust {
-    /// Starts the scheme of that name.
+    /// Creates a connection with the scheme of this name.
     pub fn new(name: &str) -> Self {
         let mut schemes = schemes::REGISTRY.iter();
         let entry = schemes.find(|entry| entry.id == name);
@@ -99,7 +101,7 @@ impl End for ThroughRust {
     }
 }
 
-/// The same connection behind pointers to functions, as a program in C calls them.
+/// The same connection behind function pointers, as a C program would call it.
 #[derive(Debug)]
 pub struct ThroughC {
     scheme: *mut Scheme,
@@ -118,7 +120,7 @@ struct Calls {
 }
 
 impl ThroughC {
-    /// Starts the scheme of that name.
+    /// Creates a connection with the scheme of this name.
     pub fn new(name: &str) -> Self {
         let name = CString::new(name).expect("a name has no zeros");
         let size = whyloss_scheme_size();
@@ -131,11 +133,11 @@ impl ThroughC {
             parameters: null(),
             packets: PACKETS,
         };
-        // SAFETY: memory of the size, and options that live.
+        // SAFETY: the memory has the requested size, and the options outlive the call.
         let status =
             unsafe { whyloss_scheme_init(scheme, size, &raw const options, null_mut(), 0) };
         assert_eq!(status, Status::Ok);
-        // Keeps the optimiser from inlining these calls: C's programs do not see the source.
+        // `black_box` prevents inlining, which C programs cannot have either.
         let calls = black_box(Calls {
             sent: whyloss_scheme_on_sent,
             acked: whyloss_scheme_on_acked,
@@ -151,21 +153,21 @@ impl ThroughC {
 
 impl End for ThroughC {
     fn sent(&mut self, number: u64, now: u64) {
-        // SAFETY: the scheme lives.
+        // SAFETY: `new` initialised the scheme.
         let status = unsafe { (self.calls.sent)(self.scheme, number, MTU, now, 0) };
         debug_assert_eq!(status, Status::Ok);
     }
 
     fn acked(&mut self, numbers: &[u64], now: u64) {
         let (first, count) = (numbers.as_ptr(), numbers.len());
-        // SAFETY: the scheme lives, and so do the numbers.
+        // SAFETY: the scheme is initialised, and `first` points to `count` numbers.
         let status = unsafe { (self.calls.acked)(self.scheme, first, count, now) };
         debug_assert_eq!(status, Status::Ok);
     }
 
     fn lost(&mut self, number: u64, now: u64) {
         let first = &raw const number;
-        // SAFETY: the scheme lives, and so does the number.
+        // SAFETY: the scheme is initialised, and `first` points to one number.
         let status = unsafe { whyloss_scheme_on_lost(self.scheme, first, 1, now, null_mut()) };
         debug_assert_eq!(status, Status::Ok);
     }
@@ -177,7 +179,7 @@ impl End for ThroughC {
             pacing: 0,
             quantum: 0,
         };
-        // SAFETY: the scheme lives, and there is room.
+        // SAFETY: the scheme is initialised, and `said` is writable.
         let status = unsafe { (self.calls.allowance)(self.scheme, &raw mut said) };
         debug_assert_eq!(status, Status::Ok);
         [said.window, said.in_flight, said.pacing, said.quantum].map(|value| value >> 8)
@@ -186,7 +188,7 @@ impl End for ThroughC {
 
 impl Drop for ThroughC {
     fn drop(&mut self) {
-        // SAFETY: it lives, and is not used again.
+        // SAFETY: `new` initialised the scheme, and nothing uses it after the drop.
         unsafe { whyloss_scheme_drop(self.scheme) };
     }
 }
