@@ -1,4 +1,5 @@
-//! The bandwidth estimator in any order of calls: its target stays finite and within its bounds.
+//! Fuzzes the bandwidth estimator with calls in any order. Its target must stay finite and within
+//! its bounds.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -7,7 +8,7 @@ use whyloss_rtc::{Cause, Ecn, Estimator, Fate, Report, Time};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// Reports that come so many nanoseconds after the ones before, or at any time.
+    /// Reports of packets, this many nanoseconds after the previous ones.
     Reports(u32, Vec<Packet>),
     Jump(u64),
     Timeout(u32),
@@ -15,9 +16,9 @@ enum Operation {
 
 #[derive(Arbitrary, Debug)]
 struct Packet {
-    /// From the number before.
+    /// The difference from the previous number.
     ahead: i8,
-    /// Nanoseconds before now.
+    /// The age of the packet, in ns.
     age: u32,
     size: u16,
     fate: Told,

@@ -1,5 +1,5 @@
-//! The receiving end of a call and a sender that sends anything, in any order: each answer is one
-//! RTCP packet, and no frame is shown twice.
+//! Fuzzes the receiving end of a call with any packets in any order. Each answer must be one RTCP
+//! packet, and no frame may be shown twice.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -10,10 +10,10 @@ use whyloss_rtc::{Duration, Time};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// Time passes, in microseconds, and what is due is sent.
+    /// Advances the clock by this time, in µs, and sends the packets that are due.
     Wait(u32),
     Noise(Vec<u8>),
-    /// A packet, so many numbers and frames after the one before.
+    /// A packet, whose sequence number and frame are given relative to the previous packet.
     Packet {
         ahead: i16,
         frame: i8,
@@ -26,7 +26,8 @@ enum Operation {
     },
 }
 
-/// Reports of all arrivals that are remembered, one for each after a long gap, a NACK, and a PLI.
+/// The highest number of answers at a time: one report for each remembered arrival (after a long
+/// gap), a NACK, and a PLI.
 const ANSWERS: usize = 4_098;
 
 fuzz_target!(|input: (bool, bool, Vec<Operation>)| {

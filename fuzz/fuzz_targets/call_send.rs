@@ -1,5 +1,5 @@
-//! The sending end of a call and a receiver that reports anything, in any order: the target keeps
-//! to its bounds, and no report makes the pacer send faster than the largest target allows.
+//! Fuzzes the sending end of a call with any reports in any order. The target must stay within its
+//! bounds, and the pacer must not exceed the largest target.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -12,19 +12,19 @@ use whyloss_rtc::{Duration, Estimator, Time};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// Time passes, in microseconds, and what is due is sent.
+    /// Advances the clock by this time, in µs, and sends the packets that are due.
     Wait(u16),
     Noise(Vec<u8>),
-    /// Transport feedback of a format: its body behind the two sources.
+    /// Transport feedback of this format, with this body after the two SSRCs.
     Feedback(u8, Vec<u8>),
-    /// A report of packets before the last, each metric as it stands, with a time.
+    /// An RFC 8888 report of packets before the last one: the raw metric of each, and a timestamp.
     Report(u16, Vec<u16>, u32),
-    /// Lost numbers before the last: NACK.
+    /// A NACK of numbers before the last one.
     Lost(u16, u16),
     Picture,
 }
 
-/// An RTCP packet: type, format, and its body behind the two sources.
+/// Returns an RTCP packet of this type and format, with this body after the two SSRCs.
 fn rtcp(kind: u8, format: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x80 | format & 31, kind, 0, 0];
     bytes.extend((SSRC ^ 1).to_be_bytes());
@@ -85,7 +85,7 @@ fuzz_target!(|input: (bool, bool, Vec<Operation>)| {
             let packet = Packet::read(&datagram).expect("a packet of a call");
             assert!(datagram.len() <= full, "{}", datagram.len());
             last = packet.number;
-            // The pacer was free before this packet.
+            // The pacer was idle before this packet.
             let most = fastest * (now - start).as_secs_f64() * (1.0 + 1e-9) + 1.0;
             assert!(bits <= most, "{bits} bits, {most} at most");
             bits += 8.0 * (datagram.len() as f64 + f64::from(HEADERS));

@@ -1,4 +1,4 @@
-//! The C interface, in any order of calls, on live, dropped, and empty memory.
+//! Fuzzes the C interface with calls in any order, on initialised, dropped, and zeroed memory.
 #![no_main]
 
 use std::ptr::{null, null_mut};
@@ -39,7 +39,7 @@ enum Call {
     Target(bool),
 }
 
-/// Zeros, aligned as `malloc` aligns.
+/// Returns zeroed memory with the alignment of `malloc`.
 fn zeros(size: usize) -> Vec<u128> {
     vec![0; size.div_ceil(16)]
 }
@@ -87,7 +87,8 @@ fuzz_target!(|calls: Vec<Call>| {
         };
         let mut text = [1; 40];
         let (room_of_text, text) = (text.len(), text.as_mut_ptr());
-        // SAFETY: memory of the sizes, zeros at first; every pointer is null or good.
+        // SAFETY: the memory has the requested sizes and starts as zeros; every pointer is null or
+        // valid.
         let status = unsafe {
             match call {
                 Call::Init(name, parameters, mtu, packets, index) => {
@@ -217,7 +218,7 @@ fuzz_target!(|calls: Vec<Call>| {
         assert_ne!(status, Status::Broken);
         assert!(count <= MOST_LOSSES);
     }
-    // SAFETY: as above.
+    // SAFETY: the memory is zeroed, initialised or dropped, all of which `drop` accepts.
     unsafe {
         whyloss_scheme_drop(scheme);
         whyloss_receiver_drop(receiver);

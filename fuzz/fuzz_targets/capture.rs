@@ -1,4 +1,5 @@
-//! Any bytes as a capture or log: a diagnosis or a sentence, in bounded memory.
+//! Fuzzes the reader of captures and logs with any bytes. It must return a diagnosis or an error,
+//! in bounded memory.
 #![no_main]
 
 use std::io::Cursor;

@@ -1,4 +1,4 @@
-//! Any controller under any policy, through any order of events, with segments of any size.
+//! Fuzzes every controller under every policy with events in any order and segments of any size.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -14,7 +14,7 @@ mod parameters;
 struct Input {
     controller: usize,
     policy: usize,
-    /// Where in its range the policy's parameter is.
+    /// The position of the policy's parameter within its range.
     overrides: Vec<(usize, u16)>,
     segment_size: u32,
     initial_window: u64,

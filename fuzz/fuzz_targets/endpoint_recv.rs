@@ -1,6 +1,6 @@
-//! A receiving end and peers that say anything, legal or not, in any order and from any address:
-//! nothing ends it but its own session where it has one only, it answers no more than it is asked,
-//! and never in more bytes before a cookie came back.
+//! Fuzzes the receiving end with valid and invalid messages in any order from any address. Only the
+//! end of its session, with `once`, may end it. It must send at most one answer per message, and no
+//! answer longer than the message before the peer has returned a cookie.
 #![no_main]
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -24,13 +24,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 enum Operation {
     Wait(u32),
     Noise(Vec<u8>),
-    /// A whole opening, for what is received here.
+    /// A complete and valid opening.
     Open(u32),
-    /// A question, and what it asks for.
+    /// A hello with its request.
     Hello(Ask),
-    /// The same with the last cookie that this peer was given, or any.
+    /// A start with its request and any cookie; `None` for the last cookie that this peer received.
     Start(Ask, Option<u64>),
-    /// Data, so many numbers after the last that was sent, with the right digest or any.
+    /// A data packet, `step` numbers after the last one, with the digest `check`; `None` for the
+    /// right digest.
     Data {
         step: i32,
         stamp: u64,
@@ -98,7 +99,8 @@ fuzz_target!(|input: Input| {
     };
     let mut end = ReceivingEnd::new(&options).expect("no file is named");
     let mut now = Time::ZERO;
-    // The cookies that peers were given, who sent one back, and the number of the last data.
+    // The cookies that peers received, the peers that returned one, and the number of the last data
+    // packet.
     let (mut cookies, mut proven, mut last) = ([0; 4], [false; 4], 0_u32);
     for (peer, session, operation) in input.operations {
         let index = usize::from(peer % 4);

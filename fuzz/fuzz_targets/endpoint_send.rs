@@ -1,6 +1,5 @@
-//! A sending end against a receiver that says anything, legal or not, in any order: no second has
-//! more bytes than `max_rate` allows, no data leaves after `time`, and the session ends by `time`
-//! and `patience`.
+//! Fuzzes the sending end with valid and invalid messages in any order. It must send at most
+//! `max_rate` in each second and no data after `time`, and must end by `time` plus `patience`.
 #![no_main]
 
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -22,23 +21,24 @@ const SESSION: u32 = 7;
 const RATE: f64 = 1e5;
 const TIME: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The opening is asked for 10 s at most.
+/// The longest session: the opening is repeated for at most 10 s.
 const MOST: Duration = Duration::from_secs(15);
 const STOP: Duration = Duration::from_millis(60);
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// Time passes, and what is due is sent.
+    /// Advances the clock, and sends the packets that are due.
     Wait(u32),
     Noise(Vec<u8>),
-    /// A whole opening.
+    /// A complete and valid opening.
     Open,
     Cookie(u64, bool),
     Accept(bool),
     Ended(u64, u64),
     Reset(u8, bool),
-    /// A report of one of the last packets, so many times. A field that is absent is an honest
-    /// receiver's; a hold may also be a share of the time since the packet left.
+    /// A report of one of the last packets, repeated `times`. A `None` stands for the true
+    /// timestamp, an unlimited receive rate, or no losses. `hold` is a share of the time since the
+    /// packet left (`Ok`), or any value (`Err`).
     Feedback {
         back: u8,
         stamp: Option<u64>,
@@ -172,7 +172,7 @@ fuzz_target!(|input: Input| {
             }
         }
     }
-    // Left to itself, it ends in time.
+    // Without further messages, the session ends in time.
     host.wait(most);
     host.send();
     assert!(host.has_ended, "it does not end in time");
@@ -181,7 +181,7 @@ fuzz_target!(|input: Input| {
 struct Host {
     end: SendingEnd,
     now: Time,
-    /// Numbers and stamps of data packets, and the bytes of each second.
+    /// Records the numbers and timestamps of data packets, and the bytes sent in each second.
     packets: Vec<(u32, Time)>,
     seconds: Vec<u64>,
     accepted: Option<Time>,
@@ -198,7 +198,7 @@ impl Host {
         }
     }
 
-    /// Lets time pass, and does what is due meanwhile.
+    /// Advances the clock, and handles the timers that expire meanwhile.
     fn wait(&mut self, until: Time) {
         let mut steps = 0;
         loop {

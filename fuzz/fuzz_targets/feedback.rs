@@ -1,8 +1,8 @@
-//! Any bytes as RTCP: transport-wide and RFC 8888 feedback about packets that were sent, or
-//! nothing.
+//! Fuzzes the parser of RTCP feedback (transport-wide and RFC 8888) with any bytes. It may report
+//! only packets that were sent.
 //!
-//! The input is a list of RTCP packets, each behind a byte that says how many packets leave before
-//! it, and two for its length.
+//! The input is a list of RTCP packets. Each follows a byte with the number of packets sent before
+//! it, and two bytes with its length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any bytes as frames of any link type: packets or nothing.
+//! Fuzzes the parser of frames with any bytes and link type. It must return a packet or `None`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! An IFTP sender and receiver, with any options, through any order of events.
+//! Fuzzes an IFTP sender and receiver with any options and events in any order.
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -1,4 +1,5 @@
-//! Any bytes as packets of IFTP and IFTP-W: refused, or as they would be encoded.
+//! Fuzzes the parser of IFTP and IFTP-W packets with any bytes. It must refuse a packet, or encode
+//! it to the same bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

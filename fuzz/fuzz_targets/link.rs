@@ -1,5 +1,5 @@
-//! A link with any queue, channel and changes of its delay, offered packets of any size at any
-//! times that do not decrease.
+//! Fuzzes a link with any queue, channel and delay changes. It gets packets of any size at
+//! non-decreasing times.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -60,7 +60,7 @@ fuzz_target!(|input: Input| {
         ..LinkSpec::default()
     };
     let mut link = Link::new(&spec, Streams::new(input.seed), 0);
-    // The same link without its shortcut.
+    // An equal link without its shortcut.
     let mut plain = link.clone();
     let (mut now, mut last) = (Time::ZERO, Time::ZERO);
     for (later, size) in input.offers {

@@ -1,4 +1,4 @@
-//! A tracker of losses with sequence numbers of any width, through any packets.
+//! Fuzzes the loss tracker with any packets, for sequence numbers of any width.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -15,7 +15,7 @@ struct Input {
     span: Option<i64>,
     longest_jump: Option<u64>,
     rate: u32,
-    /// Steps of the sequence number, stamps, and times of arrival.
+    /// The step of the sequence number, the timestamp, and the arrival time of each packet.
     arrivals: Vec<(i16, u32, u32, u64)>,
 }
 

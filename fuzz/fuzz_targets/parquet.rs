@@ -1,7 +1,7 @@
-//! Any bytes as a Parquet file: the log of an emulated link, a table of a simulated run, a part of
-//! a sweep.
+//! Fuzzes the readers of Parquet files with any bytes: logs of emulated links, tables of simulated
+//! runs, and parts of sweeps.
 //!
-//! The first byte says which.
+//! The first byte selects the reader.
 #![no_main]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! A log in JSON, whatever it holds.
+//! Fuzzes the reader of qlogs with any JSON.
 #![no_main]
 
 use std::io::Cursor;

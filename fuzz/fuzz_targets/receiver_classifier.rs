@@ -1,4 +1,4 @@
-//! Any receiver classifier, with any parameters, through any order of events.
+//! Fuzzes every receiver classifier with any parameters and events in any order.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -12,9 +12,9 @@ mod parameters;
 #[derive(Arbitrary, Debug)]
 struct Input {
     entry: usize,
-    /// Which parameter, and where in its range.
+    /// The index of each parameter, and its position within its range.
     overrides: Vec<(usize, u16)>,
-    /// Values that need not be in range: building may fail, but not panic.
+    /// Values that may be out of range: the constructor may fail, but not panic.
     wild: Vec<(usize, f64)>,
     offset: (u64, u64),
     operations: Vec<Raw>,
@@ -25,7 +25,7 @@ fuzz_target!(|input: Input| {
     let entry = &REGISTRY[input.entry % REGISTRY.len()];
     let wild = parameters::overrides(entry.parameters, &input.wild, |_, given| given);
     let _ = entry.build(&wild);
-    // Values in range may still not go together.
+    // Values in range may still contradict each other.
     if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &input.overrides)) {
         receiver::check(&classifier, &input.operations, input.offset);
         receiver::check_extremes(&classifier, &input.stamps);

@@ -1,8 +1,8 @@
-//! Any datagrams as RTP and RTCP: a diagnosis or nothing, in bounded memory.
+//! Fuzzes the diagnosis of RTP and RTCP with any datagrams. It must end in bounded memory.
 //!
-//! The input is a list of datagrams, each behind a byte that says which way it goes and how long
-//! after the last, and two for its length; so the fuzzer need not find out about captures and
-//! headers of IP.
+//! The input is a list of datagrams. Each follows a byte with its direction and the time since the
+//! last one, and two bytes with its length. So the fuzzer need not learn the formats of captures
+//! and IP headers.
 #![no_main]
 
 use std::io::Cursor;
@@ -10,7 +10,7 @@ use std::io::Cursor;
 use libfuzzer_sys::fuzz_target;
 use whyloss_diagnose::{Options, diagnose, report};
 
-/// A datagram in IPv4 and UDP, with lengths and without checksums.
+/// Wraps a datagram in IPv4 and UDP headers, with lengths and without checksums.
 fn datagram(back: bool, payload: &[u8]) -> Vec<u8> {
     let mut ends = [[192, 0, 2, 1], [192, 0, 2, 2]];
     if back {
@@ -50,7 +50,7 @@ fuzz_target!(|input: &[u8]| {
         ..Options::default()
     };
     if let Ok(diagnosis) = diagnose(Box::new(Cursor::new(capture)), options) {
-        // (As text alone: `capture` renders JSON.)
+        // Only as text, because the target `capture` renders JSON.
         let _ = report::text::render(&diagnosis, None);
     }
 });

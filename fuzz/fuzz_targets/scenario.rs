@@ -1,12 +1,12 @@
-//! Any scenario file and any override: the parser answers with a scenario that passes its checks,
-//! or with an error that can be shown.
+//! Fuzzes the parser of scenario files and overrides with any text. It must return a scenario that
+//! passes its own checks, or an error that can be printed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use whyloss_sim::scenario::ScenarioFile;
 
 fuzz_target!(|input: &str| {
-    // Lines behind a line of `%` are overrides.
+    // Lines after a line with `%` are overrides.
     let (text, rest) = input.split_once("\n%\n").unwrap_or((input, ""));
     let overrides: Vec<(String, String)> = rest
         .lines()

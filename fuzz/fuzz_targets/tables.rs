@@ -1,6 +1,7 @@
-//! Any bytes as the tables of a simulated run: a diagnosis or a sentence.
+//! Fuzzes the reader of simulated runs with any bytes as tables. It must return a diagnosis or an
+//! error.
 //!
-//! The tables follow one another, a zero byte between them.
+//! The input holds the tables, separated by zero bytes.
 #![no_main]
 
 use std::fs;

@@ -1,5 +1,5 @@
-//! A TCP receiver with any options, through any order of segments and timers, against a set of what
-//! arrived.
+//! Fuzzes a TCP receiver with any options, segments and timers in any order, and compares its state
+//! with a set of the arrived segments.
 #![no_main]
 
 use std::collections::BTreeSet;
@@ -16,7 +16,8 @@ struct Input {
     window: u8,
     delayed_ack: Option<u32>,
     handshake: bool,
-    /// How far from the next in order, the stamp, and how much later.
+    /// The distance of each segment from the next expected one, its timestamp, and the time since
+    /// the previous one.
     segments: Vec<(i8, u32, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! A TCP sender with any options, classifier and scheme, through any order of acknowledgements,
-//! timers and losses.
+//! Fuzzes a TCP sender with any options, classifier and scheme, and with acknowledgements, timers
+//! and losses in any order.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -11,16 +11,16 @@ use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks, Sender};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// An acknowledgement of so many more segments, or of any number at all.
+    /// An acknowledgement of `more` further segments, or of the number `any`.
     Ack {
         more: u8,
         any: Option<u64>,
         echo: u32,
         blocks: [(u8, u8); 3],
     },
-    /// Time passes, and what is due happens.
+    /// Advances the clock, and runs the timers that expire.
     Wait(u32),
-    /// So much leaves.
+    /// Sends up to this number of segments.
     Send(u8),
     Lost {
         ahead: u8,

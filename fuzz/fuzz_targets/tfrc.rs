@@ -1,4 +1,4 @@
-//! A TFRC sender and a receiver, through any order of events with any numbers.
+//! Fuzzes a TFRC sender and receiver with events in any order and any values.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -8,7 +8,8 @@ use whyloss::{Cause, Duration, Time};
 
 #[derive(Arbitrary, Debug)]
 enum Operation {
-    /// Time passes, and the sender does up to so much of what is due.
+    /// Advances the clock, and lets the sender send at most this number of the packets that are
+    /// due.
     Send(u64, u8),
     Feedback {
         echo: u64,
@@ -18,7 +19,8 @@ enum Operation {
         new_loss_event: bool,
     },
     HasData(bool),
-    /// A packet, so many numbers after the last one; its missing predecessors' causes, by bit.
+    /// A packet, `step` numbers after the last one. The bits of `causes` are the causes of the
+    /// missing packets before it.
     Arrive {
         step: i64,
         size: u32,

@@ -1,5 +1,5 @@
-//! Any bytes as a trace file: reading never panics, and what was read is written and read back the
-//! same.
+//! Fuzzes the reader of trace files with any bytes. It must not panic, and a trace that it reads
+//! must survive being written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
