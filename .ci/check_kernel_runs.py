@@ -10,8 +10,8 @@ import sys
 with open(sys.argv[1]) as table:
     rows = [row for row in csv.DictReader(table) if row["row"] != "goodput, simulation"]
 measured = [row for row in rows if row["mean"]]
-# A run that a busy machine spoilt does not count. All others must have been measured, and have
-# moved data.
+# A run that a busy machine disturbed does not count. All others must have values and delivered
+# data.
 with open(sys.argv[2]) as page:
     found = re.search(r"In (\d+) of (\d+) runs the emulator was at fault", page.read())
 assert found, "the page does not count the spoilt runs"

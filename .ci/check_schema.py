@@ -18,7 +18,7 @@ assert len(files) >= 8
 for file in files:
     scenario = tomllib.loads(file.read_text())
     check.validate(scenario)
-    # The check can fail: an unknown key, and a quantity without its unit.
+    # The schema must refuse an unknown key and a quantity without its unit.
     assert not check.is_valid({**scenario, "colour": 1}), file
     assert not check.is_valid({**scenario, "duration": 10}), file
     # A channel with two ways to write it, written in neither.

@@ -3,8 +3,8 @@
     python train.py ROWS... [--trees 60] [--depth 4] [--mc 0.08] [--threshold X] [--table FILE] [--model FILE] [--compare]
         [--rule FILE] [--of "SIGNAL..."]
 
-Networks are split, never packets: every sixth group of 21 networks only sets the threshold and is what is printed. In
-each network congestion losses weigh as much as wireless ones; a network with few of a cause counts less.
+Networks are split, never packets: every sixth group of 21 networks only sets the threshold and gives the printed
+scores. In each network, congestion and wireless losses have equal weight; a network with few losses of a cause has less.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-HEAD = 6  # network, family, clock (senders: what acknowledgements were like), packets lost to queues, to channels, flow
-MOST = 150  # gaps of one network, clock and cause
-ENOUGH = 20  # packets of a cause that a share of them takes
+HEAD = 6  # network, family, clock (senders: kind of acknowledgements), packets lost to queues, to channels, flow
+MOST = 150  # the maximum number of gaps per network, clock and cause
+ENOUGH = 20  # the packets of a cause from which a share is computed
 MONOTONE = {
     "before": 1, "larger": 1, "before_long": 1, "density_before": 1, "density_larger": 1, "room": -1, "climb": -1,
 }  # fmt: skip
@@ -36,13 +36,13 @@ GROUPS_OF_SENDERS = [
 
 
 def read(paths):
-    """Rows of all files, thinned, with how many each stands for; networks of different files have different numbers."""
+    """Return thinned rows of all files and the number that each represents; networks are numbered across files."""
     random = np.random.default_rng(1)
     rows, stands_for = [], []
     for number, path in enumerate(paths):
         names = Path(path).with_suffix(".names").read_text().split("\n")
         own = np.fromfile(path, dtype="<i2").reshape(-1, HEAD + len(names))
-        # Threads wrote whole networks, in no order.
+        # Threads wrote the networks as a whole, but in any order.
         own = own[np.argsort(own[:, 0], kind="stable")]
         network = own[:, 0].astype(int)
         key = (network * 3 + own[:, 2]) * 2 + (own[:, 3] > 0)
@@ -68,7 +68,7 @@ def weigh(rows, stands_for):
 
 
 def scores(rows, stands_for, odds, threshold, clock):
-    """Mc, Mw and balanced accuracy, means over networks; of all rows if no clock is given."""
+    """Return Mc, Mw and balanced accuracy as means over networks, of one clock or of all rows."""
     own = rows[:, 2] == clock if clock is not None else np.full(len(rows), True)
     network, said = rows[own, 0], odds[own] > threshold
     queue, channel = (rows[own, at] * stands_for[own] for at in (3, 4))
@@ -105,7 +105,7 @@ def boost(signals, truth, weight, names, columns, trees, depth):
 
 
 def grown(model, columns):
-    """Nested trees: (signal, bound, below, above), or a leaf in thousandths of log-odds."""
+    """Return nested trees: (signal, bound, below, above), or a leaf in thousandths of log-odds."""
 
     def node(at):
         if "split_feature" not in at:
@@ -121,10 +121,10 @@ def grown(model, columns):
 
 
 def spread(node, depth):
-    """Questions between the leaves of a complete tree, and the leaves."""
+    """Return the questions between the leaves of a complete tree, and the leaves."""
     if depth == 0:
         return [], [node]
-    # A leaf higher up is asked nothing: whatever the answer, it is the same.
+    # A leaf above the last level becomes two equal leaves, so any question will do.
     signal, bound, below, above = node if isinstance(node, tuple) else (0, 0, node, node)
     (before, low), (after, high) = spread(below, depth - 1), spread(above, depth - 1)
     return [*before, f"({signal}, {bound})", *after], low + high
@@ -153,7 +153,7 @@ def table(trees, depth, threshold):
 
 
 def flat(trees, threshold):
-    """What `whyloss-train --model` reads."""
+    """Return the text of a model file for `whyloss-train`."""
     lines = [f"threshold {threshold:.2f}"]
     for tree in trees:
         nodes = []
@@ -180,7 +180,7 @@ def show(label, rows, stands_for, odds, mc, clocks):
 
 
 def clipped(signals, truth, weight):
-    """A logistic rule over clipped signals: what each weighs, in log-odds but for a constant."""
+    """Return the weights of a logistic rule over clipped signals, in log-odds, without its constant."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
 
@@ -190,7 +190,7 @@ def clipped(signals, truth, weight):
 
 
 def logistic(signals, truth, weight):
-    """A logistic rule over the signals and their logarithms."""
+    """Fit a logistic rule to the signals and their logarithms."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -217,7 +217,7 @@ def main():
     names, rows, stands_for = read(args.rows)
     truth, weight = weigh(rows, stands_for)
     signals = rows[:, HEAD:]
-    # 21 networks in a row have every driver, packet and family.
+    # 21 consecutive networks cover every driver, packet size and family.
     aside = rows[:, 0] // 21 % 6 == 5
     asked = (rows[aside], stands_for[aside])
     senders = "timeout" in names
@@ -242,7 +242,7 @@ def main():
         columns = [names.index(name) for name in args.of.split()] if args.of else every
         bounded = np.clip(signals[:, columns], low, high)
         weights = clipped(bounded[~aside], truth[~aside], weight[~aside])
-        # Thresholds are looked for around nought.
+        # The search for a threshold starts around zero.
         bias = np.median(bounded[aside] @ weights)
         threshold = bias + show(f"a rule of {len(columns)} signals", *asked, bounded[aside] @ weights - bias, args.mc, clocks)
         terms = " ".join(f"{at}:{low}:{high}:{value:.6f}" for at, value in zip(columns, weights))

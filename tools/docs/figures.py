@@ -1,4 +1,4 @@
-"""Check that a figure which stands on several pages has one value.
+"""Check that a figure on several pages has the same value everywhere.
 
     python3 tools/docs/figures.py
 
@@ -25,7 +25,7 @@ Score = tuple[int, int, int, int]
 def value(place: dict[str, str]) -> tuple[str, ...]:
     """Return the groups of a pattern in its file, where it matches once."""
     text = pathlib.Path(place["file"]).read_text()
-    # A space also stands for a line's end and the mark of a comment.
+    # A space also matches the end of a line and the mark of a comment.
     pattern = place["pattern"].replace(" ", r"\s+(?://[/!]\s+)?")
     found = [tuple(match.groups()) for match in re.finditer(pattern, text)]
     if len(found) != 1:
@@ -69,7 +69,7 @@ def experiments() -> list[str]:
         if row[0]:
             rows.append(row)
         else:
-            # A row without a name goes on with the one above.
+            # A row without a name continues the one above.
             rows[-1][3] += " " + row[3]
     for row in rows:
         ids: list[str] = []

@@ -1,8 +1,8 @@
-"""Hostile captures, logs, and tables for `whyloss diagnose`: each once cost minutes, gigabytes, or a panic.
+"""Tests `whyloss diagnose` with hostile captures, logs, and tables. Each once cost minutes, gigabytes, or a panic.
 
     python3 tools/hostile/diagnose.py
 
-All inputs are made here, in a temporary directory. `WHYLOSS` names another command than the release build.
+The script generates all inputs in a temporary directory. `WHYLOSS` names a command other than the release build.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SECOND = 1_000_000_000
 
 
 def packet(protocol: int, source: str, destination: str, body: bytes, length: int | None = None) -> tuple[bytes, int]:
-    """An IPv4 packet without checksums; `length` of its body is what it claims to have."""
+    """Return an IPv4 packet without checksums whose header states `length` as the length of its body."""
     claimed = 20 + (len(body) if length is None else length)
     ends = b"".join(bytes(map(int, end.split("."))) for end in (source, destination))
     return struct.pack(">BBHIBBH", 0x45, 0, claimed & 0xFFFF, 0, 64, protocol, 0) + ends + body, claimed
 
 
 def udp(payload: bytes, ports: tuple[int, int] = (5000, 5000), back: bool = False) -> tuple[bytes, int]:
-    """A datagram in an IPv4 packet, from 10.0.0.1 to 10.0.0.2 or back."""
+    """Return a datagram in an IPv4 packet, from 10.0.0.1 to 10.0.0.2 or back."""
     ends = ("10.0.0.2", "10.0.0.1") if back else ("10.0.0.1", "10.0.0.2")
     return packet(17, *ends, struct.pack(">HHHH", *ports, 8 + len(payload), 0) + payload)
 
@@ -43,7 +43,7 @@ def tcp(
     port: int = 1000,
     window: int = 1000,
 ) -> tuple[bytes, int]:
-    """A TCP segment of which only the headers were captured."""
+    """Return a TCP segment of which only the headers were captured."""
     options = b""
     if blocks:
         options = bytes([1, 1, 5, 2 + 8 * len(blocks)])
@@ -59,7 +59,7 @@ def tcp(
 
 
 def rtp(number: int, source: int, stamp: int, transport: int | None = None) -> bytes:
-    """An RTP packet, with its number of the transport in a header extension if there is one."""
+    """Return an RTP packet, with a transport-wide number in a header extension if one is given."""
     first = 0x80 if transport is None else 0x90
     head = struct.pack(">BBHII", first, 0, number & 0xFFFF, stamp & 0xFFFFFFFF, source)
     if transport is not None:
@@ -68,13 +68,13 @@ def rtp(number: int, source: int, stamp: int, transport: int | None = None) -> b
 
 
 def feedback(kind: int, source: int, body: bytes) -> bytes:
-    """A packet of RTCP transport feedback."""
+    """Return a packet of RTCP transport feedback."""
     body += bytes(-len(body) % 4)
     return struct.pack(">BBHII", 0x80 | kind, 205, 2 + len(body) // 4, 1, source) + body
 
 
 def capture(path: Path, packets: list[tuple[int, tuple[bytes, int]]]) -> Path:
-    """A pcap of IP packets with times in ns, compressed."""
+    """Write a compressed pcap of IP packets with times in ns."""
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101))
         for time, (captured, length) in packets:
@@ -85,7 +85,7 @@ def capture(path: Path, packets: list[tuple[int, tuple[bytes, int]]]) -> Path:
 
 
 def rtp_gaps(path: Path) -> Path:
-    """Streams that skip 60,000 numbers each."""
+    """Write streams that skip 60,000 numbers each."""
     packets, now = [], 0
     for source in range(600):
         for number in (0, 1, 2, 3, 4, 30_000, 60_000):
@@ -95,26 +95,26 @@ def rtp_gaps(path: Path) -> Path:
 
 
 def qlog(path: Path, records: list[dict]) -> Path:
-    """A log with a record on each line."""
+    """Write a log with a record on each line."""
     head = {"qlog_format": "JSON-SEQ", "trace": {}}
     path.write_text("\n".join(json.dumps(record) for record in [head, *records]))
     return path
 
 
 def received(number: int, connection: str, time: float) -> dict:
-    """A packet that a QUIC endpoint received."""
+    """Return the record of a packet that a QUIC endpoint received."""
     data = {"header": {"packet_number": number}, "raw": {"length": 1200}}
     return {"name": "packet_received", "time": time, "group_id": connection, "data": data}
 
 
 def qlog_gaps(path: Path) -> Path:
-    """Connections that skip 60,000 numbers each."""
+    """Write connections that skip 60,000 numbers each."""
     numbers = [(one, jump) for one in range(1500) for jump in (0, 1, 60_000, 2**62 - 1, 2**64 - 1)]
     return qlog(path, [received(number, f"c{one}", at) for at, (one, number) in enumerate(numbers)])
 
 
 def transport_feedback(path: Path, each: int) -> Path:
-    """Transport-wide feedback, `each` bytes a packet, that speaks of 8,191 packets in every two of them."""
+    """Write transport-wide feedback, `each` bytes per packet, that reports 8,191 packets in every two bytes."""
     packets, now = [], 0
     for number in range(5000):
         now += 100_000
@@ -130,7 +130,7 @@ def transport_feedback(path: Path, each: int) -> Path:
 
 
 def requests(path: Path) -> Path:
-    """Requests for numbers that are neither missing nor known, of a stream among many."""
+    """Write NACKs of numbers that are neither missing nor known, for one of many streams."""
     packets, now = [], 0
     for source in range(300):
         for number in range(6):
@@ -147,7 +147,7 @@ def requests(path: Path) -> Path:
 
 
 def sacked(path: Path) -> Path:
-    """65,000 pieces of one byte that were acknowledged selectively, and leave again 64 kB at a time."""
+    """Write 65,000 one-byte pieces that are acknowledged selectively and sent again 64 kB at a time."""
     packets, now = [], 0
     for at in range(65_000):
         now += 1000
@@ -160,7 +160,7 @@ def sacked(path: Path) -> Path:
 
 
 def split(path: Path) -> Path:
-    """Pieces of 64 kB that every acknowledgement splits somewhere in their middle."""
+    """Write pieces of 64 kB, each of which an acknowledgement splits in the middle."""
     packets, now = [], 0
     for at in range(1000):
         now += 1000
@@ -174,7 +174,7 @@ def split(path: Path) -> Path:
 
 
 def duplicates(path: Path) -> Path:
-    """Losses by the thousand, and reports of duplicates that are none of them."""
+    """Write thousands of losses, with reports of duplicates of other packets."""
     packets, now = [], 0
 
     def at(piece: int) -> int:
@@ -202,14 +202,14 @@ def duplicates(path: Path) -> Path:
 
 
 def late(path: Path) -> Path:
-    """Packets each of which belongs before all that wait."""
+    """Write packets, each of which belongs before all waiting ones."""
     packets = [(10 * SECOND, tcp(1000, length=10))]
     packets += [(10 * SECOND - at * 20_000, tcp(1010 + at * 10, length=10)) for at in range(1, 40_000)]
     return capture(path, packets)
 
 
 def pieces(path: Path) -> Path:
-    """Ten connections whose 65,000 pieces leave again and again, and are never acknowledged."""
+    """Write ten connections whose 65,000 pieces are sent repeatedly and never acknowledged."""
     packets, now = [], 0
     for port in range(1000, 1010):
         for at in range(0, 65_000, 5):
@@ -223,7 +223,7 @@ def pieces(path: Path) -> Path:
 
 
 def many(path: Path) -> Path:
-    """More connections than a small budget of memory follows."""
+    """Write more connections than a small memory limit permits."""
     packets, now = [], 0
     for turn in range(6):
         for port in range(1000, 6000):
@@ -234,7 +234,7 @@ def many(path: Path) -> Path:
 
 
 def interfaces(path: Path) -> Path:
-    """Descriptions of interfaces with long options."""
+    """Write a capture with interface descriptions that have long options."""
 
     def block(kind: int, body: bytes) -> bytes:
         length = 12 + len(body)
@@ -249,14 +249,14 @@ def interfaces(path: Path) -> Path:
 
 
 def damaged(path: Path) -> Path:
-    """A section header whose two lengths differ."""
+    """Write a section header whose two lengths differ."""
     body = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
     path.write_bytes(struct.pack("<II", 0x0A0D0D0A, 28) + body + struct.pack("<I", 32))
     return path
 
 
 def places(path: Path) -> Path:
-    """The log of an emulated link with a link of its own for each packet."""
+    """Write the log of an emulated path with a separate link for each packet."""
     with gzip.open(path, "wt", compresslevel=1) as file:
         for number in range(60_000):
             line = {
@@ -269,7 +269,7 @@ def places(path: Path) -> Path:
 
 
 def tables(directory: Path, end: int = 0, name: str = "f") -> Path:
-    """A simulated run's tables; `arrivals.csv` ends with zero bytes up to that size, which take no room on the disk."""
+    """Write a simulated run's tables; `arrivals.csv` is a sparse file that ends with zero bytes up to this size."""
     directory.mkdir()
     (directory / "losses.csv").write_text(
         f"time_s,flow,sequence,where,truth,verdict,verdict_time_s,sent_s\n1.0,{name},1,l,congestion,,,0.5\n"
@@ -282,14 +282,14 @@ def tables(directory: Path, end: int = 0, name: str = "f") -> Path:
 
 
 def parquet(directory: Path, **wrong: int) -> Path:
-    """The log of an emulated link as Parquet, with something wrong in what it states."""
+    """Write the log of an emulated link as Parquet, with one wrong statement in its metadata."""
     directory.mkdir()
     (directory / "packets.parquet").write_bytes(parquet_file.table("packet", 100, **wrong))
     return directory
 
 
 def long_ids(path: Path) -> Path:
-    """Connections with ids of 100 kB."""
+    """Write connections with ids of 100 kB."""
     return qlog(path, [received(0, "x" * 100_000 + str(one), one) for one in range(300)])
 
 
@@ -339,7 +339,7 @@ def main() -> None:
             ("a page of another encoding", {"encoding": 9}),
         ):
             diagnose(f"parquet: {name}", parquet(below / "parquet", **wrong), codes=(2,), says="packets.parquet")
-        # A log whose rows are none of an emulated link's is refused, too, but it was read to its
+        # A log with rows of another kind is refused only after it was read to its
         # end.
         diagnose("parquet: nothing wrong", parquet(below / "parquet"), codes=(2,), says="none of its rows")
 
@@ -349,7 +349,7 @@ def main() -> None:
         result = run([command, "sweep", str(plan), "--out", str(below / "sweep")], seconds=10)
         cases.check("sweep: a scenario without end", result, codes=(1, 2), says="it has more than 16 MiB")
 
-        # One directory for each input, whatever they are called.
+        # Inputs with equal names get separate directories.
         out = below / "out"
         first, second, third = below / "a.qlog-2", below / "a.qlog", below / "b" / "a.qlog"
         third.parent.mkdir()

@@ -20,8 +20,8 @@ from pathlib import Path
 
 MIB = 1 << 20
 
-# Under `nohup` commands would inherit an ignored SIGHUP, and cases that send one would wait for
-# ever.
+# Under `nohup`, commands would inherit an ignored SIGHUP, and cases that send it would never
+# end.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
@@ -106,7 +106,7 @@ class Cases:
         wrong: Sequence[str] = (),
         note: str = "",
     ) -> None:
-        """Prints the row of `result`; `says` must stand in its messages, `never` in neither output nor messages.
+        """Prints the row of `result`; `says` must occur in its messages, `never` in neither output nor messages.
 
         `wrong` is what else the case found wrong; `note` stands at the end of the row.
         """

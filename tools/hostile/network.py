@@ -1,7 +1,7 @@
-"""Peers on the network that do what they like: none ends `recv`, and none makes `send` exceed its limits.
+"""Tests hostile peers on the network: none may end `recv`, and none may make `send` exceed its limits.
 
-Needs root: some cases make network and process namespaces, which are gone afterwards. All traffic stays in them or on
-loopback. `WHYLOSS` names another command than this checkout's release build.
+Needs root: some cases make network and process namespaces, which are removed afterwards. All traffic stays in them
+or on loopback. `WHYLOSS` names a command other than this checkout's release build.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pathlib import Path
 from harness import MIB, Cases, Result, run, whyloss
 
 COMMAND = whyloss()
-# Time that a busy machine may take beyond a limit. Forbidden work takes far longer than this, or
-# never ends.
+# The time in s by which a busy machine may exceed a limit. Work beyond a limit would take far
+# longer, or never end.
 SLACK = 1.0
 HELLO, COOKIE, START, ACCEPT, DATA, FEEDBACK, END = range(1, 8)
 
 
 class Running:
-    """A command that runs until it is told to end, or `seconds` have passed."""
+    """A command that runs until it is stopped, or until `seconds` have passed."""
 
     def __init__(self, *words: str, inside: str | None = None, seconds: float = 20.0) -> None:
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
@@ -48,7 +48,7 @@ class Running:
             os.kill(self.child.pid, number)
 
     def finish(self) -> Result:
-        """Waits for its end."""
+        """Waits until the command has ended."""
         _, status, usage = os.wait4(self.child.pid, 0)
         self.end.cancel()
         self.child.returncode = code = os.waitstatus_to_exitcode(status)
@@ -61,13 +61,13 @@ class Running:
 
 
 def terms(kind: int, session: int, cookie: bytes = bytes(8), packet: int = 1200) -> bytes:
-    """An opening of TFRC."""
+    """Returns the opening packet of a TFRC session."""
     head = b"WL" + bytes([1, kind]) + struct.pack(">I", session) + cookie
     return (head + struct.pack(">BBHHI", 0, 0, packet, packet, 0)).ljust(64, b"\0")
 
 
 def data(session: int, number: int, payload: bytes) -> bytes:
-    """A data packet of TFRC with no time in it."""
+    """Returns a data packet of TFRC without times."""
     check = 0xCBF2_9CE4_8422_2325
     for byte in payload:
         check = (check ^ byte) * 0x100_0000_01B3 % (1 << 64)
@@ -76,7 +76,7 @@ def data(session: int, number: int, payload: bytes) -> bytes:
 
 
 def session(at: tuple[str, int], number: int, packet: int = 1200) -> tuple[socket.socket, int]:
-    """Opens a session as a host that hears its answers; returns its socket and the kind of the last answer."""
+    """Opens a session with a genuine address; returns the socket and the kind of the last answer."""
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     peer.settimeout(1.0)
     peer.connect(at)
@@ -110,7 +110,7 @@ def feedback(p: float, x: float, hold: int = 0, ahead: int = 0) -> Answer:
 
 
 def at_first_honest(answer: Answer) -> Answer:
-    """Tells no lie but X_recv until there is a round-trip time to lie about."""
+    """Returns honest feedback, except for X_recv, until the sender has a round-trip time."""
     answers = iter(range(1 << 62))
 
     def either(*fields: bytes) -> bytes:
@@ -122,7 +122,7 @@ def at_first_honest(answer: Answer) -> Answer:
 def hostile_receiver(
     cases: Cases, name: str, answer: Answer, *words: str, every: int = 1, stop_after: float = math.inf, most: float
 ) -> None:
-    """Lets `send` meet a receiver that never answers its end. Data may last for 1 s, and have `most` megabytes."""
+    """Runs `send` against a receiver that never confirms the end. At most 1 s and `most` MB of data are allowed."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     listener.bind(("127.0.0.1", 0))
@@ -189,7 +189,7 @@ def senders(cases: Cases) -> None:
 
 
 def stop_beside_silence(delay: float) -> tuple[float, Result]:
-    """Lets `send` meet a receiver that accepts and says nothing more; returns the time from SIGINT to its end."""
+    """Runs `send` against a receiver that falls silent after accepting; returns the time from SIGINT to the end."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     listener.bind(("127.0.0.1", 0))
     listener.settimeout(0.1)
@@ -212,7 +212,7 @@ def stop_beside_silence(delay: float) -> tuple[float, Result]:
 
 
 def stops(cases: Cases) -> None:
-    """A stop takes 0.1 s at most, and the end of a process 0.02 s. The least of five counts: a busy machine delays some."""
+    """A stop takes at most 0.1 s plus 0.02 s for the process. The smallest of five times counts, on a busy machine."""
     tries = [stop_beside_silence(0.2 + 0.013 * number) for number in range(5)]
     took, result = min(tries, key=lambda tried: tried[0])
     wrong = [f"exit code {other.code}" for _, other in tries if other.code != 130]
@@ -224,7 +224,7 @@ def stops(cases: Cases) -> None:
 
 @contextlib.contextmanager
 def two_hosts() -> Iterator[tuple[str, str]]:
-    """Two network namespaces with a wire between them: 10.9.9.1 and 10.9.9.2."""
+    """Creates two connected network namespaces: 10.9.9.1 and 10.9.9.2."""
     names = [f"hostile{os.getpid()}{end}" for end in "ab"]
     wires = [f"hz{os.getpid() % 100_000}{end}" for end in "ab"]
 
@@ -284,13 +284,13 @@ def sessions(cases: Cases) -> None:
 
     silent, answer = session(at, 1)
     wrong = [] if answer == ACCEPT else ["the first session was not accepted"]
-    # Many who prove their addresses: each is told that another session is under way.
+    # Many peers prove their addresses: each learns that another session is running.
     for number in range(2, 202):
         other, answer = session(at, number)
         other.close()
         if answer == ACCEPT:
             wrong.append(f"session {number} beside the first")
-    # Many who do not.
+    # Many peers do not prove their addresses.
     flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     for number in range(20_000):
         flood.sendto(terms(START if number % 2 else HELLO, number), at)
@@ -324,7 +324,7 @@ def sparse_file(cases: Cases, scratch: Path) -> None:
 
 
 def init_elsewhere(cases: Cases, scratch: Path) -> None:
-    # In namespaces of its own, as process 2: a command that does not refuse does no harm here.
+    # In separate namespaces, as process 2, so that a command that does not refuse can do no harm.
     words = f"'{COMMAND}' link-init first -- touch '{scratch}/ran'; exit $?"
     result = run(["unshare", "--pid", "--fork", "--mount", "--mount-proc", "sh", "-c", words])
     wrong = ["ran its command"] if (scratch / "ran").exists() else []

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Hostile output cases: names that steer terminals, links in the way, full disks, signals, leftovers.
+"""Tests hostile outputs: names with control characters, symbolic links, full disks, signals, leftover files.
 
     WHYLOSS=target/release/whyloss python3 tools/hostile/output.py
 
-Cases with a file system of their own need root and `unshare`; those of `kernel` need a build with that feature. Both are
-named when they are left out.
+Cases with a separate file system need root and `unshare`; those of `kernel` need a build with that feature. The script
+lists the cases that it omits.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ PRECIOUS = "precious"
 
 
 def steers(text: str) -> bool:
-    """Whether a terminal would act on some character of `text`."""
+    """Returns whether `text` has a control character of terminals."""
     marks = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     return any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 or c in marks for c in text)
 
 
 def hostile_trace(directory: Path) -> Path:
-    """Writes a trace whose names of flow and link steer terminals, and begin as formulas do."""
+    """Writes a trace whose names of flow and link have control characters and begin like formulas."""
     directory.mkdir()
     flow, link = f'"=1+1{STEERING}"', f'"l{STEERING}"'
     (directory / "losses.csv").write_text(
@@ -107,17 +107,17 @@ def when(pid: int, is_ready: Callable[[T], bool], of: T, *signals: int) -> None:
 
 
 def is_waiting(pid: int) -> bool:
-    """Whether a process sleeps: it has opened what it reads, or waits for that."""
+    """Returns whether a process sleeps, which means that it has opened its input or waits for it."""
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
 
 
 def has_begun(directory: Path) -> bool:
-    """Whether a run writes its tables, under whatever name."""
+    """Returns whether a run is writing its tables, also under temporary names."""
     return any("links" in path.name for path in directory.iterdir())
 
 
 def whole(directory: Path) -> str | None:
-    """What is torn among the files of `directory`, if anything is."""
+    """Returns a description of incomplete files in `directory`, or None."""
     for path in directory.rglob("*"):
         if path.name.endswith((".tmp", ".part", ".unfinished")):
             return f"{path.name} is left"
@@ -127,7 +127,7 @@ def whole(directory: Path) -> str | None:
 
 
 class Output:
-    """The cases, on a scratch directory."""
+    """The cases, which share a scratch directory."""
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
@@ -145,11 +145,11 @@ class Output:
         return run([self.whyloss, *map(str, arguments)], cwd=self.scratch, **more)  # type: ignore[arg-type]
 
     def check(self, name: str, result: Result, wrong: str | None = None, **more: object) -> None:
-        """Checks a result; `wrong` says what is wrong beside it, if anything is."""
+        """Checks a result; `wrong` describes an additional fault, if any."""
         self.cases.check(name, result, wrong=[wrong] if wrong else [], **more)  # type: ignore[arg-type]
 
     def names(self) -> None:
-        """What names hold never reaches the terminal, JSON keeps its meaning, and formulas are text."""
+        """Control characters in names never reach the terminal, JSON stays valid, and formulas become text."""
         trace = hostile_trace(self.scratch / "trace")
         for form in ("table", "json", "csv"):
             got = self.run("diagnose", trace, "--format", form)
@@ -170,7 +170,7 @@ class Output:
             self.check(f"names: {name} that steers", got, wrong, codes=(2,))
 
     def names_nothing(self) -> None:
-        """What names nothing is refused at once, with what there is."""
+        """Unknown names are refused at once, with a list of the known ones."""
         arena = ["arena", "biaz", "--networks", "1", "--seeds", "1", "--against", "nope"]
         self.check("nothing: arena --against nope", self.run(*arena), codes=(2,), says="biaz")
         self.check("nothing: arena --against nope --no-harm", self.run(*arena, "--no-harm"), codes=(2,), says="biaz")
@@ -180,7 +180,7 @@ class Output:
         self.check("nothing: reality --out /nope/page.md", reality, codes=(2,), says="/nope/page.md")
 
     def links(self) -> None:
-        """A link in the place of a file is replaced, one in the place of a directory or lock refused."""
+        """A symbolic link in place of a file is replaced; one in place of a directory or lock is refused."""
         kept = self.write("kept", PRECIOUS)
         scan = capture(self.scratch / "scan.pcap")
         elsewhere = self.scratch / "elsewhere"
@@ -213,7 +213,7 @@ class Output:
                 file.unlink()
 
     def limits(self) -> None:
-        """A seed costs what is printed of it, and more than fits is refused."""
+        """Memory per seed is limited to the printed values, and too many seeds are refused."""
         many = self.run("run", "small.toml", "--seeds", "20000")
         self.check("limits: run --seeds 20000", many, seconds=20, memory=100 * MIB)
         wide = self.write("wide.toml", SCENARIO % ("wide", "100 ms", 1000))
@@ -221,7 +221,7 @@ class Output:
         self.check("limits: 1,000 flows under 100,000 seeds", got, codes=(2,), says="sweep")
 
     def streams(self) -> None:
-        """Output without room, threads without end, and controls for a command that there is not."""
+        """A full output, too many threads, and controls for a command that does not exist."""
         full = Path("/dev/full")
         for arguments in (["--help"], ["--version"], ["run", "--help"], ["list"], ["man"], ["run", "small.toml"]):
             got = self.run(*arguments, stdout=full)
@@ -245,7 +245,7 @@ class Output:
         self.check("streams: kernel load --pin veno tibet", got, wrong, codes=(1,), says="wl_tibet")
 
     def signals(self) -> None:
-        """Requests to end have an exit code, and leave whole files."""
+        """Signals to end have an exit code, and leave complete files."""
         long = self.write("long.toml", SCENARIO % ("long", "900000 s", 1))
         for name, signals in {
             "SIGHUP": (signal.SIGHUP,),
@@ -264,7 +264,7 @@ class Output:
                 self.check(f"signals: {name} waits for a pipe, {signal.Signals(number).name}", got, codes=(130,))
 
     def disks(self) -> None:
-        """A full disk and a limit on files are exit 1, with the system's reason and nothing torn."""
+        """A full disk or a limit on file sizes gives exit code 1, the system's reason, and no incomplete file."""
         for option in ("--trace", "--pcap", "--out"):
             with tempfile.TemporaryDirectory(dir=self.scratch) as directory:
                 got = self.run("run", "small.toml", option, directory, file_size=4096)
@@ -287,7 +287,7 @@ class Output:
             "sweep": f"sweep plan.toml --out {disk}",
             "diagnose --out": f"diagnose {scan} --out {disk}",
         }.items():
-            # The disk is full but for some blocks, and is looked at afterwards.
+            # Only some blocks of the disk are free; its files are checked afterwards.
             fill = f"head -c 60000 /dev/zero > {disk}/filler; " if name != "run --out" else ""
             if name in ("sweep", "diagnose --out"):
                 fill = f"head -c 100000 /dev/zero > {disk}/filler 2>/dev/null; "
@@ -298,7 +298,7 @@ class Output:
             self.check(f"disks: {name}, full disk", got, wrong, codes=(1,), says=os.strerror(errno.ENOSPC))
 
     def leftovers(self) -> None:
-        """A second run leaves nothing of the first, and all that is not ours."""
+        """A second run removes all files of the first, and no others."""
         three = self.write("three.toml", SCENARIO % ("three", "2 s", 3))
         parquet = ["--trace-format", "parquet"]
         for option, more in (("--out", []), ("--trace", ["--seeds", "3"]), ("--pcap", []), ("--trace", parquet)):
@@ -318,7 +318,7 @@ class Output:
 
 
 def torn(got: Result, directory: Path) -> str | None:
-    """What is wrong after a write that failed: files that are torn, or a claim that they are not."""
+    """Returns the fault after a failed write: incomplete files, or a message that claims success."""
     return whole(directory) or ("a false claim" if "complete" in got.err else None)
 
 

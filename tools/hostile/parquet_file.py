@@ -1,4 +1,4 @@
-"""The smallest Parquet files: one column of whole numbers, not compressed, with any number of it wrong."""
+"""Writes minimal Parquet files: one uncompressed column of whole numbers, with any wrong values in the metadata."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
 
 
 def number(value: int) -> bytes:
-    """A signed whole number in Thrift's compact protocol: zigzag, seven bits a byte."""
+    """Encodes a signed whole number in Thrift's compact protocol: zigzag, seven bits per byte."""
     value = (value << 1 if value >= 0 else (-value << 1) - 1) & (1 << 64) - 1
     return length(value)
 
 
 def length(value: int) -> bytes:
-    """A length: seven bits a byte."""
+    """Encodes a length, seven bits per byte."""
     out = b""
     while value >= 0x80:
         out += bytes([value & 0x7F | 0x80])
@@ -23,7 +23,7 @@ def length(value: int) -> bytes:
 
 
 def struct_of(*fields: tuple[int, int, object]) -> bytes:
-    """A struct: fields by their id, type and value, in the order of ids."""
+    """Encodes a struct from the id, type and value of each field, in the order of ids."""
     out, before = b"", 0
     for at, kind, value in fields:
         out += bytes([(at - before) << 4 | kind])
@@ -50,7 +50,7 @@ def table(
     unpacked: int | None = None,
     encoding: int = 0,
 ) -> bytes:
-    """A file with `many` numbers; what is given is stated in place of what is true."""
+    """Returns a file with `many` numbers; the arguments replace the true values in its metadata."""
     data = struct.pack(f"<{many}q", *range(many))
     page = struct_of((1, I32, many), (2, I32, encoding), (3, I32, 3), (4, I32, 3))
     head = struct_of((1, I32, 0), (2, I32, len(data) if unpacked is None else unpacked), (3, I32, len(data)), (5, STRUCT, page))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tables of rates out of public recordings, for `whyloss fit --law rate`.
+"""Converts public recordings into tables of rates, for `whyloss fit --law rate`.
 
     rates.py 5g DIRECTORY                  logs of uccmisl/5Gdataset (G-NetTrack Pro)
     rates.py starlink FILE [--column upload]   throughput.csv of Starlink-on-the-Autobahn
@@ -18,7 +18,7 @@ import sys
 
 
 def seconds_of_5g(directory):
-    """Yields seconds in which the phone downloads by 5G, and not by LTE or HSPA."""
+    """Yields the seconds in which the phone downloads over 5G, not over LTE or HSPA."""
     for path in sorted(pathlib.Path(directory).rglob("*.csv")):
         own = collections.defaultdict(list)
         with path.open(newline="") as file:
@@ -39,7 +39,7 @@ def seconds_of_starlink(path, column):
 
 
 def seconds_of_riiser(paths):
-    """Yields whole seconds. The rows of a log are longer, and minutes long in an outage."""
+    """Yields whole seconds. The rows of a log cover more than a second, and minutes in an outage."""
     for path in paths:
         kbits = collections.defaultdict(float)
         at = 0.0

@@ -1,9 +1,9 @@
-//! A row for each gap: the truth, and the signals as exact and as noisy clocks show them, all
-//! beside one run.
+//! Writes a row for each gap: the true cause, and the signals under an exact and under noisy
+//! clocks, all from one run.
 //!
 //! Rows are 16-bit integers, little-endian: network, family, clock, packets lost to queues, packets
-//! lost to channels, flow, then the signals. Of a network there are at most some [`MOST`] gaps.
-//! `FILE.names` has the signals' names.
+//! lost to channels, flow, then the signals. Each network contributes about [`MOST`] gaps at most.
+//! `FILE.names` lists the names of the signals.
 
 use std::error::Error;
 use std::fs::File;
@@ -22,14 +22,14 @@ use whyloss_sim::{Event, Observer, Order, Watch};
 
 use crate::networks::{Drawn, Drivers};
 
-/// Nanoseconds of noise of the clocks that listen.
+/// The noise of the observing clocks, in ns.
 const NOISES: [u64; 3] = [0, 20_000, 200_000];
 const MOST: usize = 4_000;
 const HEAD: usize = 6;
 
 type Row = [i16; HEAD + COUNT];
 
-/// Listens to the judged flows.
+/// Observes the judged flows.
 struct Listener {
     flows: Vec<Option<Ear>>,
     from: Time,
@@ -89,7 +89,7 @@ impl Watch for Listener {
     }
 }
 
-/// Writes the rows of all networks, in no order.
+/// Writes the rows of all networks, in any order.
 pub(crate) fn run(
     drawn: Drawn,
     drivers: &Drivers,
@@ -99,8 +99,8 @@ pub(crate) fn run(
     write(drawn.networks, out, &NAMES, NOISES.len(), rows)
 }
 
-/// Writes the rows of so many networks, of each at most some [`MOST`] times those that stay
-/// `together`, and the signals' names beside them.
+/// Writes the rows of this many networks and a file with the names of the signals. Each network
+/// contributes about [`MOST`] groups of `together` rows at most.
 pub(crate) fn write<const ROW: usize>(
     networks: u64,
     out: &Path,
@@ -131,7 +131,7 @@ fn listen(
     index: u64,
 ) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
     let driver = &drivers.names[(index / 3) as usize % drivers.names.len()];
-    // In its own loop a classifier hears noise in two of three networks.
+    // In closed loop, the classifier's clock has noise in two of three networks.
     let own = driver == "trees" || drivers.model(driver).is_some();
     let noise = NOISES[(index / 6 % 3) as usize];
     let scenario = drawn.scenario(index, drivers, driver, (own && noise > 0).then_some(noise))?;
@@ -156,7 +156,7 @@ fn listen(
         rows: Vec::new(),
     };
     whyloss_sim::Simulation::new(&scenario, 1).observe(&mut listener)?;
-    // With noise an early gap may be told by some clocks only: rows of one gap stay together.
+    // An early gap may have rows from some clocks only, so rows of one gap stay together.
     let whole = listener.rows.len() / NOISES.len() * NOISES.len();
     listener.rows.truncate(whole);
     Ok(listener.rows)

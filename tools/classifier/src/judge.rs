@@ -1,5 +1,4 @@
-//! Drivers in a loop, scored as the arena does: what models have to be compared by before one of
-//! them ships.
+//! Scores drivers in closed loop, as the arena does. A model ships only if it wins this comparison.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -16,13 +15,14 @@ use crate::networks::{Drawn, Drivers};
 struct Tally {
     delivered: f64,
     congestion: f64,
-    /// On lost packets, and on gaps, in which one congestion loss makes the truth congestion.
+    /// The verdicts per lost packet, and per gap. A gap with a congestion loss counts as
+    /// congestion.
     verdicts: [Confusion; 2],
-    /// Packets delivered to a flow without a classifier.
+    /// The packets delivered to a flow without a classifier.
     plain: f64,
 }
 
-/// Over networks, with at least [`LEAST`] losses of the cause each.
+/// The scores of the networks that have at least [`LEAST`] losses of the cause.
 #[derive(Default)]
 struct Scores {
     mc: Vec<f64>,
@@ -31,7 +31,7 @@ struct Scores {
 }
 
 impl Scores {
-    /// Takes the verdicts of a network. Gives Mc and Mw there.
+    /// Adds the verdicts of a network, and returns its Mc and Mw.
     fn add(&mut self, verdicts: &Confusion) -> (Option<f64>, Option<f64>) {
         let share = |of: fn(&Confusion) -> Option<f64>, cause| {
             of(verdicts).filter(|_| verdicts.total(cause) >= LEAST)
@@ -45,8 +45,8 @@ impl Scores {
         (mc, mw)
     }
 
-    /// Mc and Mw; 1 − (Mc + Mw)/2 of these two means, and the mean of the same over the networks
-    /// that have both.
+    /// Formats the means of Mc and Mw, 1 − (Mc + Mw)/2 of these means, and the mean of that
+    /// quantity over the networks that have both.
     fn line(&self) -> String {
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
         let (mc, mw) = (mean(&self.mc), mean(&self.mw));
@@ -123,7 +123,7 @@ pub(crate) fn run(
     );
     for driver in &drivers.names {
         let own = all(driver, noise, Variant::Drawn)?;
-        // A table of parameters has commas and quotes.
+        // Quote the driver, since a table of parameters has commas and quotes.
         let quoted = format!("\"{}\"", driver.replace('"', "\"\""));
         let (mut received, mut excess) = (Vec::new(), Vec::new());
         let mut scores = [Scores::default(), Scores::default()];

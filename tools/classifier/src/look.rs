@@ -1,4 +1,5 @@
-//! A row for each loss event of a flow in a scenario file: the truth, the odds, and the signals.
+//! Prints a row for each loss event of a flow in a scenario file: the true cause, the odds, and the
+//! signals.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -87,8 +88,8 @@ impl Watch for Listener {
     }
 }
 
-/// Rows of a run; the judged flows' classifier becomes `driver`, or one that calls every loss
-/// wireless.
+/// Returns the rows of a run, in which `driver` replaces the classifier of the judged flows. If
+/// `driver` names no classifier, every loss is called wireless.
 pub(crate) fn rows(
     mut scenario: Scenario,
     network: u64,
@@ -136,7 +137,7 @@ pub(crate) fn rows(
     Ok(listener.rows)
 }
 
-/// The names of columns.
+/// Returns the names of the columns.
 pub(crate) fn head() -> String {
     let names: Vec<&str> = NAMES.iter().map(|name| name.0).collect();
     format!(
@@ -145,7 +146,7 @@ pub(crate) fn head() -> String {
     )
 }
 
-/// Prints them for a scenario file.
+/// Prints the rows for a scenario file.
 pub(crate) fn run(
     file: &Path,
     sets: &[String],

@@ -1,5 +1,5 @@
-//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried
-//! in a loop. `docs/evidence/classifier.md` says how to use it.
+//! Generates the training data of the classifiers `trees`, for receivers and senders, and tests
+//! models in closed loop. `docs/evidence/classifier.md` describes the procedure.
 #![forbid(unsafe_code)]
 
 mod dump;
@@ -26,8 +26,9 @@ struct Args {
     /// The number of networks.
     #[arg(long, global = true, default_value_t = 60)]
     networks: u64,
-    /// The deciders in the flows, separated by commas: classifiers in scenario syntax (`spike`, `{
-    /// name = "mbiaz", upper = 1.3 }`), `oracle`, or files of models that train.py wrote (`*.txt`).
+    /// The drivers, which decide in the judged flows, separated by commas: classifiers in scenario
+    /// syntax (`spike`, `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or files of models that
+    /// train.py wrote (`*.txt`).
     #[arg(long, global = true, default_value = "oracle")]
     drivers: String,
     /// The distributions from which networks are drawn: the arena's; long, with round trips uniform
@@ -61,7 +62,7 @@ enum Command {
         /// The length of a run in seconds, of which the first ten do not count.
         #[arg(long, default_value_t = 130)]
         seconds: u32,
-        /// The file; two more lie beside it.
+        /// The output file; two more files are written next to it.
         #[arg(long)]
         out: PathBuf,
     },
@@ -69,73 +70,74 @@ enum Command {
     Run {
         /// The file.
         file: PathBuf,
-        /// Begins the names of the flows in which they do.
+        /// The prefix of the names of the flows in which the drivers decide.
         #[arg(long)]
         flows: String,
-        /// As `whyloss run` takes it.
+        /// An override of a key, as in `whyloss run`.
         #[arg(long = "set", value_name = "KEY=VALUE")]
         sets: Vec<String>,
-        /// How many seeds, from 1 on.
+        /// The number of seeds, from 1 on.
         #[arg(long, default_value_t = 5)]
         seeds: u64,
     },
-    /// Print what each loss event of a scenario's first flow looks like.
+    /// Print the signals of each loss event of a scenario's first flow.
     Look {
         /// The file.
         file: PathBuf,
-        /// As `whyloss run` takes it.
+        /// An override of a key, as in `whyloss run`.
         #[arg(long = "set", value_name = "KEY=VALUE")]
         sets: Vec<String>,
     },
-    /// Compare whole schemes: what each receives, and what it takes from a plain flow where no
-    /// channel loses.
+    /// Compare whole schemes: the packets that each receives, and its harm to a plain flow in
+    /// networks without channel losses.
     Schemes {
-        /// Controllers, or controllers with classifiers (`cubic+trees`), with commas between; the
-        /// first is what the others' goodput is a share of.
+        /// Controllers, or controllers with classifiers (`cubic+trees`), separated by commas;
+        /// goodput is relative to the first.
         contenders: String,
-        /// Judged flows are QUIC's.
+        /// Use QUIC for the judged flows.
         #[arg(long)]
         quic: bool,
-        /// Narrow links have room for 4 to 8 packets.
+        /// Limit the queues of narrow links to 4 to 8 packets.
         #[arg(long)]
         shallow: bool,
-        /// Other queues, as the arena has them.
+        /// The queues that replace the drawn ones, as in the arena.
         #[arg(long, default_value = "drawn", value_parser = queue)]
         queue: Queue,
         /// The length of a run in seconds, of which the first ten do not count.
         #[arg(long, default_value_t = 130)]
         seconds: u32,
-        /// How many seeds of each network.
+        /// The number of seeds of each network.
         #[arg(long, default_value_t = 1)]
         seeds: u64,
-        /// Rows of loss events instead.
+        /// Print rows of loss events instead.
         #[arg(long)]
         rows: bool,
-        /// Of networks whose channels lose nothing.
+        /// Print the rows of networks whose channels lose nothing.
         #[arg(long)]
         clean: bool,
-        /// Only what they take.
+        /// Measure only the harm.
         #[arg(long)]
         only_harm: bool,
-        /// A file for the values of each network.
+        /// Write the values of each network to this file.
         #[arg(long)]
         csv: Option<PathBuf>,
     },
-    /// Let the drivers compete in a loop.
+    /// Compare the drivers in closed loop.
     Judge {
-        /// Nanoseconds of clock noise.
+        /// The clock noise, in ns.
         #[arg(long)]
         noise: Option<u64>,
-        /// A file for the values of each network.
+        /// Write the values of each network to this file.
         #[arg(long)]
         csv: Option<PathBuf>,
-        /// Other queues, as the arena has them: droptail, red, codel, fq-codel or pie.
+        /// The queues that replace the drawn ones, as in the arena: droptail, red, codel, fq-codel
+        /// or pie.
         #[arg(long, default_value = "drawn", value_parser = queue)]
         queue: Queue,
-        /// Noisy links send again, as in the arena.
+        /// Let noisy links retransmit, as in the arena.
         #[arg(long)]
         arq: bool,
-        /// Also what a plain flow loses beside the drivers, which takes three times the runs.
+        /// Also measure the harm to a plain flow, which takes three times as many runs.
         #[arg(long)]
         harm: bool,
     },

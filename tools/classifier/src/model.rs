@@ -1,9 +1,9 @@
-//! A model that train.py wrote, asked in a loop: the signals are those that ship.
+//! Runs a model that train.py wrote in closed loop, with the signals of the released classifiers.
 //!
-//! A line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes,
-//! `signal:bound:left:right` with the numbers of the nodes below; a leaf is `255:0:V:0`, in
-//! thousandths of log-odds. A logistic rule has a line `rule` with `signal:low:high:weight` for
-//! each signal, which is clipped to the bounds first, and its constant in the threshold.
+//! The file has a line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes,
+//! each `signal:bound:left:right` with the numbers of its child nodes. A leaf is `255:0:V:0`, with
+//! V in thousandths of log-odds. A logistic rule has a line `rule` with `signal:low:high:weight`
+//! for each signal, which is first clipped to [low, high]; the threshold includes its constant.
 
 use std::error::Error;
 use std::path::Path;
@@ -88,7 +88,7 @@ impl Node {
     }
 }
 
-/// A model at a receiver.
+/// A model as a receiver classifier.
 pub(crate) struct InLoop {
     signals: Signals,
     past: Past,
@@ -120,7 +120,7 @@ impl ReceiverClassifier for InLoop {
     }
 }
 
-/// A model at a sender.
+/// A model as a sender classifier.
 pub(crate) struct SenderInLoop {
     signals: sender::trees::Signals,
     model: Arc<Model>,

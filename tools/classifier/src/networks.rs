@@ -1,4 +1,4 @@
-//! Networks of the arena, with variations, as scenarios in which a driver decides.
+//! Builds scenarios from networks of the arena, with variations, in which a driver decides.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -13,20 +13,20 @@ use whyloss_study::arena::{Laws, Network, Queue, Radios, Setting, Transport, Tri
 
 use crate::model::{InLoop, Model, SenderInLoop};
 
-/// Which networks.
+/// Selects the networks.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawn {
     pub(crate) seed: u64,
     pub(crate) networks: u64,
-    /// Seconds of a run in which packets have other sizes, too, and a third of the networks ns-2's
-    /// TFRC.
+    /// The length of a run in seconds. If given, packet sizes vary, and a third of the networks use
+    /// ns-2's TFRC.
     pub(crate) varied: Option<u32>,
     pub(crate) queue: Queue,
     pub(crate) arq: bool,
     pub(crate) laws: Laws,
     pub(crate) radios: Radios,
     pub(crate) transport: Transport,
-    /// TCP's further keys, as a scenario has them after a comma.
+    /// Further keys of TCP in scenario syntax, with a leading comma.
     pub(crate) tcp: &'static str,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn replayed(path: &Path, first: usize) -> Result<Radios, Box<dyn Erro
     }))
 }
 
-/// Who may decide.
+/// The drivers that a list names, with the models among them.
 pub(crate) struct Drivers {
     pub(crate) names: Vec<String>,
     models: HashMap<String, Arc<Model>>,
@@ -67,7 +67,7 @@ pub(crate) struct Drivers {
 impl Drivers {
     pub(crate) fn new(list: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut models = HashMap::new();
-        // Commas within a table divide nothing.
+        // Commas within a table do not separate drivers.
         let mut depth = 0;
         let apart = |letter: char| {
             depth += i32::from(letter == '{') - i32::from(letter == '}');
@@ -87,7 +87,7 @@ impl Drivers {
         Ok(Self { names, models })
     }
 
-    /// Lets the driver, if it is a model, decide in the flows whose names begin so.
+    /// Installs the driver, if it is a model, in the flows whose names have this prefix.
     pub(crate) fn put(&self, driver: &str, scenario: &mut Scenario, flows: &str) {
         let Some(model) = self.models.get(driver) else {
             return;
@@ -130,8 +130,8 @@ impl Drawn {
         Network::draw(self.seed, index, &setting)
     }
 
-    /// Network number `index` with `driver` in every judged flow, and so many nanoseconds of clock
-    /// noise.
+    /// Returns network number `index` with `driver` in every judged flow, and with this clock noise
+    /// in ns.
     pub(crate) fn scenario(
         self,
         index: u64,
@@ -142,7 +142,7 @@ impl Drawn {
         self.variant(Variant::Drawn, index, drivers, driver, noise)
     }
 
-    /// The same in another variant of the network.
+    /// Works like the function above for another variant of the network.
     pub(crate) fn variant(
         self,
         variant: Variant,

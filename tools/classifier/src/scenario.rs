@@ -1,4 +1,4 @@
-//! Drivers in a scenario file: what each of its flows got, and how often they were wrong.
+//! Runs drivers in a scenario file, and prints the goodput and the error rates of each.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,7 +8,7 @@ use whyloss_sim::Scenario;
 
 use crate::networks::Drivers;
 
-/// Prints a line for each driver: of the flows that it decides in, all seeds together.
+/// Prints a line for each driver, over the flows that it controls and all seeds.
 pub(crate) fn run(
     file: &Path,
     flows: &str,

@@ -1,5 +1,4 @@
-//! Whole schemes compared: what they receive, what they take from a plain flow, and how evenly they
-//! share.
+//! Compares whole schemes: received packets, harm to a plain flow, and fairness among equal flows.
 //!
 //! A contender is a controller, or a controller and a classifier (`cubic+trees`).
 
@@ -16,17 +15,17 @@ use crate::networks::Drawn;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// How networks are made of those drawn.
+/// The changes to the drawn networks.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) drawn: Drawn,
-    /// Judged flows are QUIC's (quinn), not TCP's.
+    /// Whether judged flows use QUIC (quinn) instead of TCP.
     pub(crate) quic: bool,
-    /// Buffers have 4 to 8 packets, whatever was drawn.
+    /// Whether buffers have 4 to 8 packets instead of the drawn size.
     pub(crate) shallow: bool,
-    /// Seconds of a run, of which the first ten do not count.
+    /// The length of a run in seconds, of which the first ten do not count.
     pub(crate) seconds: u32,
-    /// How many seeds, from 1 on.
+    /// The number of seeds, from 1 on.
     pub(crate) seeds: u64,
 }
 
@@ -41,7 +40,7 @@ impl Tally {
         self.own.iter().sum()
     }
 
-    /// Jain's index.
+    /// Returns Jain's index of fairness, (Σx)²/(n·Σx²).
     fn fairness(&self) -> f64 {
         let squares: f64 = self.own.iter().map(|share| share * share).sum();
         self.received().powi(2) / (self.own.len() as f64 * squares)
@@ -66,7 +65,7 @@ impl Setting {
         let mut overrides = Vec::new();
         for flow in 1..=network.flows {
             if self.quic {
-                // The smallest that QUIC allows.
+                // The smallest packet size that QUIC allows.
                 overrides.push((
                     format!("flow.judged-{flow}.packet"),
                     "\"1228 B\"".to_owned(),
@@ -91,7 +90,7 @@ impl Setting {
     fn tally(self, index: u64, contender: &str, variant: Variant) -> Result<Tally, Failure> {
         let scenario = self.scenario(index, contender, variant)?;
         let mut tally = Tally::default();
-        // `cubic@7` has other seeds: what it "takes" is chance.
+        // `cubic@7` has other seeds, so its "harm" is chance alone.
         let offset: u64 = contender
             .split_once('@')
             .map_or(Ok(0), |(_, seed)| seed.parse())?;
@@ -126,7 +125,7 @@ impl Setting {
     }
 }
 
-/// The links that may be narrow.
+/// Returns the names of the links that may be the bottleneck.
 fn narrow(network: &Network) -> impl Iterator<Item = String> {
     let names = match network.family {
         Family::LastHop => (1..=network.flows)
@@ -142,7 +141,7 @@ fn mean(values: &[f64]) -> f64 {
     statistics::mean(values).unwrap_or(f64::NAN)
 }
 
-/// Prints rows of every loss event, where no channel loses too if `clean`.
+/// Prints the rows of every loss event; if `clean`, in networks without channel losses.
 pub(crate) fn look(setting: Setting, contender: &str, clean: bool) -> Result<(), Failure> {
     let variant = if clean {
         Variant::BesideClean
@@ -168,8 +167,8 @@ pub(crate) fn look(setting: Setting, contender: &str, clean: bool) -> Result<(),
     Ok(())
 }
 
-/// Prints a line for each contender: beside the first one, which should be a controller told the
-/// truth (`cubic+oracle`); harm beside `cubic`.
+/// Prints a line for each contender, relative to the first one, which should know the true causes
+/// (`cubic+oracle`). Harm is relative to `cubic`.
 pub(crate) fn run(
     setting: Setting,
     contenders: &[String],

@@ -1,7 +1,7 @@
-//! A row for each loss event of TCP's senders: the truth, and the signals beside one run.
+//! Writes a row for each loss event of TCP senders: the true cause and the signals.
 //!
-//! Rows are those of `dump.rs`, with the number of what the acknowledgements were like ([`ACKS`])
-//! in the place of the clock.
+//! Rows have the format of `dump.rs`, with the index of the kind of acknowledgements ([`ACKS`]) in
+//! place of the clock.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -36,17 +36,17 @@ const HEAD: usize = 6;
 
 type Row = [i16; HEAD + COUNT];
 
-/// The record of a flow's sender, and the path's truth about it.
+/// The latest signals of a flow's sender, and the true causes of its losses.
 #[derive(Default)]
 struct Ear {
-    /// The last description, for verdicts to come.
+    /// The signals of the latest loss, for the next verdicts.
     described: Option<[i16; COUNT]>,
     truth: [i16; 2],
     /// The losses of the path in the window.
     lost: BTreeMap<u64, Cause>,
 }
 
-/// Describes, and lets another decide.
+/// A classifier that records the signals and returns the verdicts of another classifier.
 struct Describing {
     signals: Signals,
     inner: Inner,
@@ -102,7 +102,7 @@ struct Listener {
 }
 
 impl Listener {
-    /// Writes down what flow `flow` last described, if it has had verdicts.
+    /// Records the latest signals of flow `flow`, if it has had verdicts.
     fn close(&mut self, flow: usize, at: Time) {
         let Some(ear) = &self.flows[flow] else { return };
         let Ok(mut ear) = ear.lock() else { return };
@@ -159,7 +159,7 @@ impl Watch for Listener {
     }
 }
 
-/// Writes the rows of all networks, in no order.
+/// Writes the rows of all networks, in any order.
 pub(crate) fn run(
     drawn: Drawn,
     drivers: &Drivers,
