@@ -1,13 +1,13 @@
 //! Tests an application behind a bad link: fetches a file by TCP while one packet in twenty is
-//! lost, and reads the truth about each packet.
+//! lost, and reads the fate of each packet from the log.
 //!
 //! ```sh
 //! cargo build -p whyloss-emulate --example behind_a_link
 //! sudo target/debug/examples/behind_a_link
 //! ```
 //!
-//! A run starts this program again to play the parts of [`whyloss_emulate::init`], so `main` hands
-//! those on first.
+//! A run starts this program again for the roles of [`whyloss_emulate::init`], so `main` calls that
+//! function first.
 
 use std::error::Error;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn test(log: &Path) -> Result<(), Box<dyn Error>> {
     // Without root, in a user namespace.
     whyloss_emulate::become_root()?;
     let done = whyloss_emulate::run(&plan, &options, &mut |_| {})?;
-    // The run ends the server, perhaps before it ends by itself.
+    // The run stops the server, unless the server has exited before.
     assert_eq!(done.exits[1], ("client".into(), Some(0)));
 
     let records = archive::records(log)?;
