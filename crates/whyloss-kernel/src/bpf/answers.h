@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a control does at each acknowledgement and each loss, whatever its algorithm; CUBIC-LP has the kernel's CUBIC in between. */
+/* Handles each acknowledgement and loss of every control except those on the kernel's CUBIC (cubic.h). */
 #ifndef WHYLOSS_ANSWERS_H
 #define WHYLOSS_ANSWERS_H
 
 #include "ops.h"
 
-/* The algorithm's: the answer when a loss was found, the threshold in segments. */
+/* Returns the new threshold in segments after a loss. Each program defines this function and the next. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
 
-/* The algorithm's: its judge and its estimator learn of an acknowledgement of so many new bytes, and of a round trip. */
+/* Updates the classifier and estimator after an acknowledgement of `acked` new bytes, with its round-trip time in us. */
 INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us);
 
-/* What the predictor says before the first acknowledgement. */
+/* The state of the Vegas predictor before the first acknowledgement. */
 #ifndef CONGESTED_AT_FIRST
 #define CONGESTED_AT_FIRST true
 #endif

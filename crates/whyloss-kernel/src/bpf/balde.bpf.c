@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* BaLDE: Reno that knows the path's bandwidth by the receiver's stamps (SARBE), and whether its queues fill (LDEA).
+/* BaLDE: Reno with a bandwidth estimate from the receiver's timestamps (SARBE) and a test for filling queues (LDEA).
  *
  * Le & Hong, IEICE Trans. Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7). oCwnd = max(eBw*RTT_min, 2) segments.
  *
@@ -8,18 +8,18 @@
  *	loss, wireless		ssthresh = oCwnd, cwnd stays
  *	timeout			ssthresh = oCwnd, cwnd = 1; never called wireless
  *
- * LDEA is the Vegas predictor, at first not congested. Here it is one predictor that every round-trip time moves; the core's
- * controller has one of its own for slow start, which duplicates do not move. Without timestamps (a peer that refuses them)
+ * LDEA is the Vegas predictor, at first not congested. Here, one predictor takes every round-trip time; the core's
+ * controller has a separate one for slow start, which ignores duplicates. Without timestamps (a peer that refuses them)
  * there is no estimate: oCwnd is half of FlightSize then. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
  */
-/* Nobody has seen congestion yet (balde.rs of the core). */
+/* At first, the predictor is not congested (balde.rs of the core). */
 #define CONGESTED_AT_FIRST false
 
 #include "sarbe.h"
 #include "vegas.h"
 #include "westwood_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	return reduce(sk, p, detection, detection == TIMEOUT ? CONGESTION : vegas_cause(&p->judge, detection));

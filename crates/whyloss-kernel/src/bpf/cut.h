@@ -31,7 +31,7 @@ enum {
 	UNPAID = 8,
 };
 
-/* Counts a loss of slow start, and tells whether the delivered rate has grown enough to spare it. */
+/* Counts a loss of slow start, and returns whether the delivered rate has grown enough to spare it. */
 INLINE bool is_paid(struct signals *s, u64 window)
 {
 	if (window * 2 >= s->reached.window * 3)
@@ -39,33 +39,33 @@ INLINE bool is_paid(struct signals *s, u64 window)
 	return s->unpaid <= UNPAID;
 }
 
-/* Moves a mean over losses. The library's division rounds towards zero, and BPF has no signed one. */
+/* Updates a mean over losses. The library's division rounds towards zero; BPF has no signed division. */
 INLINE s32 nearer(s32 mean, s32 value)
 {
 	return value > mean ? mean + (u32)(value - mean) / RANKS : mean - (u32)(mean - value) / RANKS;
 }
 
-/* Counts the rank of a loss, and tells whether losses are blind to the queue. */
+/* Counts the rank of a loss, and returns whether losses are blind to the queue. */
 INLINE bool is_blind(struct signals *s)
 {
 	s->rank = nearer(s->rank, rank_of(s));
 	return s->rank <= BLIND;
 }
 
-/* Counts the odds of a loss, and tells whether a channel explains most losses. */
+/* Counts the odds of a loss, and returns whether a channel explains most losses. */
 INLINE bool is_lossy(struct signals *s, s32 odds)
 {
 	s->odds = nearer(s->odds, odds < -WEIGHT ? -WEIGHT : odds > WEIGHT ? WEIGHT : odds);
 	return s->odds <= LOSSY;
 }
 
-/* Tells whether a channel explains the losses, even if no queue was seen. */
+/* Returns whether a channel explains the losses, even if no queue was seen. */
 INLINE bool is_proven(const struct signals *s)
 {
 	return s->odds <= LOSSY && s->rank <= UNSEEN;
 }
 
-/* Tells whether the last two samples are flat, and half of those of two round trips. */
+/* Returns whether the last two samples are flat, and so are half of the samples of two round trips. */
 INLINE bool stays_flat(const struct signals *s)
 {
 	s64 before = s->rtt > s->rtt_before ? s->rtt : s->rtt_before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What these programs see of the kernel: the few fields they read or write, by name.
+/* Declares the few fields and functions of the kernel that these programs use.
  *
  * The loader finds where each field lies in the running kernel (CO-RE: `preserve_access_index` records names, not
  * offsets), so the order and the size of these structures mean nothing. A bit field needs more than that: see `kernel_state`.
@@ -22,7 +22,7 @@ typedef _Bool bool;
 #define SEC(name) __attribute__((section(name), used))
 #define KSYM __attribute__((section(".ksyms")))
 #define INLINE static inline __attribute__((always_inline))
-/* How the loader reads definitions of maps. */
+/* The notation of map definitions that the loader expects. */
 #define UINT(name, value) int(*name)[value]
 #define TYPE(name, type) typeof(type) *name
 
@@ -42,7 +42,7 @@ static void *(*const bpf_ringbuf_reserve)(void *map, u64 bytes, u64 flags) = (vo
 static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
-/* What happens to a socket apart from acknowledgements; handed on, not looked at. */
+/* Congestion events other than acknowledgements. The programs pass them on to CUBIC without reading them. */
 enum tcp_ca_event { CA_EVENT_TX_START };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -153,14 +153,14 @@ struct bpf_iter__bpf_sk_storage_map {
 enum { OPEN, DISORDER, CWR, RECOVERY, LOSS };
 /* ecn_flags: ECN was negotiated. */
 enum { ECN_OK = 1 };
-/* flags: whoever may set a socket's control may choose this one, and a namespace may make it its default. */
+/* flags: unprivileged processes may choose this control, and a namespace may make it its default. */
 enum { NON_RESTRICTED = 1 };
 enum { AF_INET6 = 10 };
 
-/* What the loader can be asked of a field. */
+/* Properties of a field that the loader fills in (CO-RE). */
 enum { FIELD_OFFSET = 0, FIELD_SHIFT_LEFT = 4, FIELD_SHIFT_RIGHT = 5 };
 
-/* Offered by the kernel to these programs: Reno's growth and Reno's way back after a loss that was none. */
+/* Kernel functions: Reno's growth, and Reno's undo after a spurious loss. */
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) KSYM;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) KSYM;
 

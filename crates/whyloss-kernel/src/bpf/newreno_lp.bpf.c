@@ -15,7 +15,7 @@
 #include "reno.h"
 #include "vegas.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	struct tcp_sock *tp = tcp_of(sk);

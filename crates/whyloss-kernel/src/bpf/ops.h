@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What all programs do alike: states, reductions taken back, ends, and growth as Reno's. */
+/* The functions that all programs share: state changes, undone reductions, the end of a socket, and Reno's growth. */
 #ifndef WHYLOSS_OPS_H
 #define WHYLOSS_OPS_H
 
 #include "socket.h"
 
-/* The kernel's state changes. The threshold that was put off until the end of the recovery takes its place. */
+/* Handles a change of the kernel's state. At the end of a recovery, sets the threshold that was deferred until then. */
 INLINE void on_state(struct sock *sk, struct socket_state *p, u8 state)
 {
 	struct tcp_sock *tp = tcp_of(sk);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Rates in fixed point, and what a path holds at such a rate.
+/* Computes rates in fixed point, and the bandwidth-delay product at a rate.
  *
  *	rate	sixteenths of a byte/s, at most 2^36 bytes/s (550 Gbit/s): below 2^40
  *	time	us
  *
- * A rounded quotient is wrong by half a unit at most: 1/32 byte/s. What becomes of that in a filter stands in the filter's
- * file. The bounds on rates keep every product below 2^64; a path that reaches them has other estimates than the core's.
+ * A rounded quotient is wrong by half a unit at most: 1/32 byte/s. The file of each filter bounds the resulting error
+ * of the filter. The limits on rates keep every product below 2^64; beyond them, estimates differ from the core's.
  */
 #ifndef WHYLOSS_RATE_H
 #define WHYLOSS_RATE_H
@@ -21,7 +21,7 @@ INLINE u64 rounded(u64 number, u64 by)
 	return (number + by / 2) / by;
 }
 
-/* Bytes in so many us, as a rate. */
+/* Returns the rate of `bytes` in `us` microseconds. */
 INLINE u64 rate_of(u64 bytes, u64 us)
 {
 	u64 rate;
@@ -33,7 +33,7 @@ INLINE u64 rate_of(u64 bytes, u64 us)
 	return rate < MOST_RATE ? rate : MOST_RATE;
 }
 
-/* Bytes that an acknowledgement stands for; `at_most` segments, 0: no bound (`bandwidth/acked_count.rs` of the core). */
+/* Returns the bytes that an acknowledgement covers, at most `at_most` segments (0: no limit), as `bandwidth/acked_count.rs`. */
 INLINE u32 acked_count(struct estimator *e, u32 acked, u32 mss, u32 at_most)
 {
 	u32 counted;
@@ -53,8 +53,8 @@ INLINE u32 acked_count(struct estimator *e, u32 acked, u32 mss, u32 at_most)
 	return at_most ? least(counted, mss * at_most) : counted;
 }
 
-/* Bw*RTT_min in whole segments, at least two; 0 while either is unknown. Bw is below 2^36 bytes/s and RTT_min, taken for
- * 134 s at most, below 2^27 us.
+/* Returns Bw*RTT_min in whole segments, at least two; 0 while either is unknown. Bw is below 2^36 bytes/s, and RTT_min,
+ * which counts as 134 s at most, below 2^27 us.
  */
 INLINE u32 pipe(const struct estimator *e, const struct judge *judge, u32 mss)
 {

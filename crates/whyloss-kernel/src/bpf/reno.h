@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Growth as Reno's, which is the kernel's own. */
+/* Grows the window as the kernel's Reno does. */
 #ifndef WHYLOSS_RENO_H
 #define WHYLOSS_RENO_H
 

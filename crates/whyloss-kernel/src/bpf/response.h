@@ -3,7 +3,7 @@
  *
  *	0		keeps cwnd and ssthresh, so that slow start goes on
  *	0, timeout	ssthresh = max(cwnd, ssthresh), cwnd = 1
- *	c		ssthresh = cwnd - c/1000 of what CUBIC takes off, its curve begins anew
+ *	c		ssthresh = cwnd - c/1000 of CUBIC's reduction; its curve restarts
  *	c, timeout	CUBIC's reduction
  *
  * During a recovery ssthresh is cwnd even at a cut of 0, because the kernel sets the window to
@@ -42,7 +42,7 @@ INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detec
 	return keep;
 }
 
-/* Tells whether a recovery is under way that cut nothing, where a channel explains the losses. */
+/* Returns whether a recovery without a cut is in progress, and a channel explains the losses. */
 INLINE bool is_spared(struct tcp_sock *tp, const struct socket_state *p, const struct signals *s)
 {
 	return p->state == RECOVERY && kernel_state(tp) == RECOVERY && !p->judge.cut && !p->judge.starting &&

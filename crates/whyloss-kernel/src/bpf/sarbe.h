@@ -6,8 +6,8 @@
  *	a    = U_k/max(U_(k-8), ..., U_k)
  *	Bw_k = b_k + a*(Bw_(k-1) - b_k)
  *
- * Timestamps are milliseconds, as Linux sends them. Acknowledgements of one millisecond are one sample, and a sample is as
- * coarse as that: L bytes in t ms may have taken from t - 1 to t + 1. At 10 Mbit/s with an acknowledgement for two segments
+ * Timestamps are milliseconds, as Linux sends them. Acknowledgements in the same millisecond form one sample, so
+ * L bytes in t ms may have taken from t - 1 to t + 1 ms. At 10 Mbit/s with an acknowledgement for two segments
  * (2.4 ms) the samples jump between 2 and 3 ms, 11.6 and 7.7 Mbit/s, which keeps U up and a near one: the filter follows
  * slowly, where a fine clock would let it follow at once. Above some 25 Mbit/s samples are of many segments and the clock
  * counts for less.
@@ -28,7 +28,7 @@
 
 enum { MILLI = 1000 /* us */, INSTABILITIES = 9 };
 
-/* more[0..9): U_k, U_(k-1), ... The first stamp only starts the clock. */
+/* more[0..9) holds U_k, U_(k-1), ... The first stamp gives no sample. */
 INLINE void sarbe_sample(struct estimator *e, u32 stamp, u32 acked)
 {
 	u64 sample, change, largest = 0, own, share;

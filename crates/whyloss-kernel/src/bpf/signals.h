@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Describes a loss in sixteen numbers, from what acknowledgements said before it.
+/* Computes the sixteen signals of a loss from the acknowledgements before it.
  *
  * `sender/trees/signals.rs` of the library has the formulas. This file computes them in the same
  * order with the same reals (real.h), so each signal is the same number. Delays are in nanoseconds
@@ -14,7 +14,7 @@
 enum {
 	SIGNALS = 16,
 	CLASSES = 16,
-	/* Acknowledgements that move the edge before signals are worth anything. */
+	/* The number of acknowledgements that move the edge before signals are meaningful. */
 	WARM_UP = 8,
 	/* Samples in a round trip before its smallest shows a queue. */
 	SAMPLES = 8,
@@ -197,7 +197,7 @@ INLINE void count_loss(struct signals *s)
 
 INLINE void begin_signals(struct signals *s)
 {
-	/* `kept` tells how much of `recent` counts, so it need not be cleared. */
+	/* `kept` is the number of valid entries of `recent`, so the array need not be cleared. */
 	__builtin_memset(s, 0, __builtin_offsetof(struct signals, recent));
 	forget(&s->shorter);
 	forget(&s->longer);
@@ -242,13 +242,13 @@ INLINE bool is_empty_at(const struct signals *s, s64 rtt)
 	return waits * 8 <= largest_of(s)->rtt - s->longer.both.min && waits <= EMPTY_NS;
 }
 
-/* Tells whether a round-trip time is the least but for a thirty-second. */
+/* Returns whether a round-trip time exceeds the smallest by at most 1/32 of it. */
 INLINE bool is_flat_at(const struct signals *s, s64 rtt)
 {
 	return (rtt - s->longer.both.min) * 32 <= s->longer.both.min;
 }
 
-/* Keeps a sample for each 32 segments of the window, and all below 64. */
+/* Keeps one sample per 32 segments of the window, and every sample of windows below 64 segments. */
 INLINE void keep(struct signals *s, u32 rtt_us, u32 cwnd)
 {
 	s->skipped++;
@@ -261,8 +261,8 @@ INLINE void keep(struct signals *s, u32 rtt_us, u32 cwnd)
 		s->kept++;
 }
 
-/* Returns the share of recent samples below the last one, with half of those equal, 65536ths. As a
- * function of its own, its loop is verified once, not for each state of the caller.
+/* Returns the share of recent samples below the last one, and half of those equal, in 65536ths. In a
+ * separate function, the loop is verified once, not for each state of the caller.
  */
 __attribute__((noinline)) int rank_of(const struct signals *s)
 {
@@ -281,7 +281,7 @@ __attribute__((noinline)) int rank_of(const struct signals *s)
 	return below * 32768 / s->kept;
 }
 
-/* Ends a round trip of `reached`. */
+/* Updates `reached` at the end of a round trip. */
 INLINE void reach(struct tcp_sock *tp, struct signals *s)
 {
 	struct reached *r = &s->reached;
@@ -297,7 +297,7 @@ INLINE void reach(struct tcp_sock *tp, struct signals *s)
 	r->from = s->acknowledged;
 }
 
-/* Takes the time per segment between two acknowledgements that move the edge. */
+/* Records the time per segment between two acknowledgements that move the edge. */
 INLINE void pace(struct signals *s, real each)
 {
 	real off, apart;
@@ -320,7 +320,7 @@ INLINE void weigh_anew(struct density *density, real weight)
 	}
 }
 
-/* Adds to a class. Densities have single precision in the library. */
+/* Adds to the density of a class. Densities have single precision in the library. */
 INLINE void count_in(real *counts, u32 class, real weight)
 {
 	real *count = &counts[class & (CLASSES - 1)];
@@ -363,14 +363,14 @@ INLINE void sample(struct signals *s, s64 rtt, u32 cwnd)
 	add(&s->backlogs, real_whole(real_mul(REAL(100.0), backlog(s, real_of(cwnd)))));
 }
 
-/* Forgets this share of a rate. The library flushes what is below 1e-30. */
+/* Reduces a rate by this share. The library rounds values below 1e-30 to zero. */
 INLINE real decayed(real rate, real share)
 {
 	rate = real_mul(rate, real_sub(REAL(1.0), real_smaller(share, REAL(0.5))));
 	return real_less(rate, REAL(1e-30)) ? 0 : rate;
 }
 
-/* Takes an acknowledgement of new bytes. */
+/* Handles an acknowledgement of new bytes. */
 INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_us, u32 in_flight, bool in_recovery)
 {
 	u64 now = tp->tcp_mstamp;
@@ -400,7 +400,7 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		if (is_empty_at(s, s->rtt))
 			s->met[0].empty += bytes < 2 * tp->mss_cache ? bytes : 2 * tp->mss_cache;
 		if (!in_recovery) {
-			/* A receiver may hold back what it acknowledges during a recovery. */
+			/* A receiver may delay acknowledgements during a recovery. */
 			if ((s64)rtt_us * NANOS < s->round_min)
 				s->round_min = (s64)rtt_us * NANOS;
 			s->round_samples++;
@@ -429,7 +429,7 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		s->acks++;
 }
 
-/* Takes any acknowledgement, with the kernel's state before it. */
+/* Handles any acknowledgement, with the kernel's state before it. */
 INLINE void hear(struct tcp_sock *tp, struct signals *s, u8 state, u32 bytes, s32 rtt_us)
 {
 	u32 in_flight = tp->snd_nxt - tp->snd_una;
@@ -482,7 +482,7 @@ INLINE s16 hundredths(real value)
 	return whole > 32767 ? 32767 : whole < -32768 ? -32768 : whole;
 }
 
-/* Describes a loss found now. Returns false before the warm-up is over. */
+/* Computes the signals of a loss that was detected now. Returns false before the warm-up is over. */
 INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 {
 	u32 cwnd = tp->snd_cwnd;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What every program keeps of a socket, what it tells of it, and how a loss is recognised.
+/* Keeps the state of a socket, reports its events to observers, and recognises losses.
  *
- * `src/event.rs` reads both structures byte by byte: whoever changes one changes the other.
+ * `src/event.rs` reads both structures byte by byte: change them together.
  */
 #ifndef WHYLOSS_SOCKET_H
 #define WHYLOSS_SOCKET_H
 
 #include "kernel.h"
 
-/* Why the kernel asks for a new threshold. */
+/* The reason for which the kernel requests a new threshold. */
 enum detection {
 	DUPLICATES, /* acknowledgements of later segments (SACK with RACK, or duplicates): a recovery begins */
 	PROBE,	    /* a tail loss probe, sent again, filled the hole: no recovery is needed */
 	TIMEOUT,    /* the retransmission timer expired */
-	MARK,	    /* ECN, or the host's own queue refused a packet: congestion, whatever a classifier thinks */
+	MARK,	    /* ECN, or the host's own queue refused a packet: congestion, without a classifier */
 };
 
 enum cause { CONGESTION, WIRELESS };
@@ -25,8 +25,8 @@ struct judge {
 	u32 round_min_us;
 	u32 round_end; /* sequence number */
 	u64 smoothed;  /* eighths of us */
-	u64 random[2]; /* enhanced Veno: when the last random loss was; congestion losses since the one before */
-	u64 span[2];   /* and what both were between the two before */
+	u64 random[2]; /* enhanced Veno: time of the last random loss; congestion losses since the one before */
+	u64 span[2];   /* time and congestion losses between the two random losses before */
 	u8 congested;
 	u8 has_round;
 	u8 randoms;
@@ -56,32 +56,32 @@ struct estimator {
 struct socket_state {
 	u64 id;		 /* counts sockets of this control */
 	u64 acks;	 /* acknowledgements seen */
-	u32 events;	 /* told, of this watch, or lost for want of room */
-	u32 session;	 /* the watch that has been told of this socket */
+	u32 events;	 /* reported in this watch, or lost because the ring was full */
+	u32 session;	 /* the watch to which this socket was reported */
 	u32 una;	 /* snd_una before the acknowledgement at hand */
 	u32 ssthresh;	 /* what snd_ssthresh becomes when the recovery ends; 0: as it is */
 	u32 wireless;	 /* verdicts */
 	u32 congestion;	 /* verdicts */
-	u32 timeouts;	 /* those of both that a timeout asked for */
+	u32 timeouts;	 /* verdicts of either kind after a timeout */
 	u32 marks;	 /* reductions without a lost segment */
 	u64 probe_stamp; /* acknowledgement that came while a tail loss probe was out */
 	u8 state;	 /* icsk_ca_state */
-	u8 odd;		 /* Veno: a segment that waits for another */
+	u8 odd;		 /* Veno: an acknowledged segment that is not counted yet */
 	u8 answering_late;
 	u8 spare;
-	u32 late;	 /* answers that the kernel did not wait for */
+	u32 late;	 /* reductions that the kernel began without the program */
 	struct judge judge;
 	struct estimator estimator;
 };
 
 enum kind { SOCKET, ACK, ASKED, STATE, UNDO, CLOSED };
 
-/* One event, as whoever watches reads it. */
+/* One event, in the layout that observers read. */
 struct event {
 	u64 id;
 	u64 now_us;
 	u64 estimate;
-	u32 serial; /* counts the socket's events of this watch: a gap is one that found no room */
+	u32 serial; /* counts the socket's events of this watch: a gap is an event for which the ring was full */
 	u8 kind;
 	u8 detection;
 	u8 cause;
@@ -101,8 +101,8 @@ struct event {
 	u32 stamp; /* the receiver's, 0: none */
 	u8 congested;
 	u8 ecn;
-	u8 fresh; /* SOCKET: nothing of the connection was missed */
-	u8 late;  /* ASKED: the kernel had asked before, and the program was not run */
+	u8 fresh; /* SOCKET: observed since the connection began */
+	u8 late;  /* ASKED: the kernel reduced the window before, without running the program */
 	s32 odds;
 	u32 digest;
 	u16 cut; /* ASKED: thousandths of the reduction */
@@ -125,7 +125,7 @@ struct introduction {
 
 /* One per loaded control. */
 struct control {
-	u64 watched_until_us; /* events are told until then: whoever watches moves it on */
+	u64 watched_until_us; /* events are reported until then; an observer keeps extending this time */
 	u32 session;
 	u32 spare;
 	u32 watcher; /* process */
@@ -137,10 +137,10 @@ struct control {
 	char name[16];
 };
 
-/* What the programs count, apart from what processes write. */
+/* Counters of the programs, separate from the fields that processes write. */
 struct counts {
 	u64 sockets;
-	u64 untold; /* events that found no room */
+	u64 untold; /* events for which the ring was full */
 };
 
 _Static_assert(sizeof(struct event) == 104, "src/event.rs has it");
@@ -252,7 +252,7 @@ INLINE void fill(struct event *event, struct tcp_sock *tp, struct socket_state *
 	event->starting = p->judge.starting;
 }
 
-/* Who a socket is. */
+/* Fills in the addresses and ports of a socket. */
 INLINE void name_ends(struct introduction *said, struct sock *sk)
 {
 	said->family = sk->__sk_common.skc_family;
@@ -278,7 +278,7 @@ INLINE void name_ends(struct introduction *said, struct sock *sk)
 	}
 }
 
-/* Tells whoever watches who this socket is. */
+/* Reports the addresses and ports of this socket to the observer. */
 INLINE void introduce(struct sock *sk, struct socket_state *p, struct control *control, u8 kind)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -289,12 +289,12 @@ INLINE void introduce(struct sock *sk, struct socket_state *p, struct control *c
 	said = bpf_ringbuf_reserve(&wl_events, sizeof(*said), 0);
 	if (!said) {
 		count_untold();
-		/* With the next event, then, which must not look like the connection's first. */
+		/* Retry with the next event, which must not look like the connection's first. */
 		p->session = 0;
 		return;
 	}
 	fill(&said->event, tp, p, SOCKET);
-	/* The acknowledgement that is told next has been counted. */
+	/* The acknowledgement that is reported next has been counted already. */
 	said->event.fresh = p->acks == (kind == ACK);
 	name_ends(said, sk);
 	bpf_ringbuf_submit(said, 0);
@@ -307,7 +307,7 @@ INLINE bool is_watched(struct tcp_sock *tp)
 	return control && tp->tcp_mstamp < control->watched_until_us;
 }
 
-/* Room for an event of this socket; NULL if nobody watches, or there is none. */
+/* Reserves an event of this socket in the ring; returns NULL without an observer, or if the ring is full. */
 INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -328,7 +328,7 @@ INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
 	return event;
 }
 
-/* icsk_ca_state, wherever in its word this kernel keeps it. */
+/* Reads icsk_ca_state, a bit field whose position depends on the kernel. */
 INLINE u8 kernel_state(struct tcp_sock *tp)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)tp;
@@ -339,7 +339,7 @@ INLINE u8 kernel_state(struct tcp_sock *tp)
 	return word >> __builtin_preserve_field_info(icsk->icsk_ca_state, FIELD_SHIFT_RIGHT);
 }
 
-/* A socket comes under this control: at its start, or in the middle. */
+/* Initialises a socket that starts with this control or switches to it. */
 INLINE struct socket_state *begin(struct sock *sk)
 {
 	struct socket_state *p = bpf_sk_storage_get(&wl_states, sk, NULL, SK_STORAGE_CREATE);
@@ -356,26 +356,26 @@ INLINE struct socket_state *begin(struct sock *sk)
 	return p;
 }
 
-/* Bytes that the acknowledgement at hand acknowledges cumulatively. */
+/* Returns the bytes that the current acknowledgement acknowledges cumulatively. */
 INLINE u32 newly_acked(struct tcp_sock *tp, struct socket_state *p)
 {
 	u32 acked = tp->snd_una - p->una;
 
 	p->una = tp->snd_una;
 	p->acks++;
-	/* A tail loss probe is out: if it turns out to have filled a hole, that is with this acknowledgement. */
+	/* A tail loss probe is in flight: if it repaired a loss, this acknowledgement shows it. */
 	if (tp->tlp_high_seq)
 		p->probe_stamp = tp->tcp_mstamp;
 	return acked;
 }
 
-/* Why the kernel asks, by what it has written before it does: a recovery sets high_seq to snd_nxt and undo_marker to
- * snd_una, a timeout has marked segments as lost and does neither yet, the rest has lost nothing (any more).
+/* Returns the reason for the kernel's request, which shows in its state: a recovery has set high_seq to snd_nxt and
+ * undo_marker to snd_una; a timeout has set neither yet, but has marked segments as lost; otherwise no segment is lost.
  */
 INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
 {
 	if (!tp->lost_out) {
-		/* With ECN, a mark on the same acknowledgement looks the same: taken for the mark. */
+		/* With ECN, a mark on the same acknowledgement looks the same, and is assumed. */
 		bool probe = p->probe_stamp && p->probe_stamp == tp->tcp_mstamp;
 		return probe && !(tp->ecn_flags & ECN_OK) ? PROBE : MARK;
 	}
@@ -384,12 +384,12 @@ INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
 	return TIMEOUT;
 }
 
-/* Whether a reduction began that this control knows nothing of: the kernel asked, and the program was not run.
+/* Returns whether the kernel began a reduction without running this program.
  *
- * That happens (Linux 6.18: of some hundred recoveries that begin in RACK's timer one, on a busy machine), and nothing tells
- * of it: the kernel takes for a threshold whatever the answer's place on its stack held, and the window has no bound when the
- * recovery ends. So every acknowledgement compares the kernel's state with what this control was told, before the threshold
- * has done any harm, and gives the answer then.
+ * That happens on a busy machine (Linux 6.18: in about one of a hundred recoveries that begin in RACK's timer), without
+ * notice: the kernel uses an uninitialised value of its stack as the threshold, and the window is unbounded when the recovery
+ * ends. So at every acknowledgement, this control compares the kernel's state with its own record, and sets the threshold
+ * before it takes effect.
  */
 INLINE bool was_passed_over(struct tcp_sock *tp, struct socket_state *p, enum detection *detection)
 {
@@ -406,15 +406,15 @@ INLINE bool was_passed_over(struct tcp_sock *tp, struct socket_state *p, enum de
 	return true;
 }
 
-/* FlightSize in segments: without what duplicates released (RFC 5681, section 3.2), and at a timeout without what is known
- * to have arrived.
+/* Returns FlightSize in segments, without segments sent on duplicates (RFC 5681, section 3.2), and at a timeout without those
+ * known to have arrived.
  */
 INLINE u32 flight(struct tcp_sock *tp, enum detection detection)
 {
 	return detection == TIMEOUT ? tp->packets_out - tp->sacked_out : least(tp->packets_out, tp->snd_cwnd);
 }
 
-/* Counts a verdict and tells of it. `ssthresh` is the answer. */
+/* Counts a verdict and reports it. `ssthresh` is the new threshold. */
 INLINE u32 answer(struct sock *sk, struct socket_state *p, enum detection detection, enum cause cause, u32 ssthresh)
 {
 	struct event *event;
@@ -439,7 +439,7 @@ INLINE u32 answer(struct sock *sk, struct socket_state *p, enum detection detect
 	return ssthresh;
 }
 
-/* Tells of an acknowledgement, once everything has learned from it. `cwnd` is the window before. */
+/* Reports an acknowledgement after all state is updated. `cwnd` is the window before it. */
 INLINE void tell_ack(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)
 {
 	struct event *event = tell(sk, p, ACK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Changes of the kernel's state, for controls that do nothing else about them. */
+/* Reports changes of the kernel's state, for controls that do nothing else at such a change. */
 #ifndef WHYLOSS_STATE_H
 #define WHYLOSS_STATE_H
 

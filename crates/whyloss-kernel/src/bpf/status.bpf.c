@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Walks the sockets under a control, whatever network they are in: who each is, and its state. */
+/* Lists the sockets under a control in all network namespaces: addresses, ports and state of each. */
 #include "socket.h"
 
 struct walked {

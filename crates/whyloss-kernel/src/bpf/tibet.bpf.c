@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* TIBET: Westwood's reaction to an estimate that averages sizes and intervals apart.
+/* TIBET: Westwood's reaction, with an estimate that averages sizes and intervals separately.
  *
  * Capone, Fratta, Martignon, IEEE TMC 3(2), 2004, as the core has it (its constants are from memory there). Formulas and errors:
- * tibet.h, westwood_ops.h. Every loss is congestion; the Vegas predictor runs beside it, for whoever watches.
+ * tibet.h, westwood_ops.h. Every loss is congestion; the Vegas predictor runs for observers only.
  */
 #include "tibet.h"
 #include "vegas.h"
 #include "westwood_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	return reduce(sk, p, detection, CONGESTION);

@@ -32,7 +32,7 @@ INLINE u64 decay(u64 t)
 {
 	u64 result = ONE, n = t / SIXTEENTH, y = rounded((t % SIXTEENTH) * ONE, 16 * SIXTEENTH), term;
 
-	/* exp(-31) is nothing. */
+	/* exp(-31) rounds to zero. */
 	if (n >= 496)
 		return 0;
 	/* Horner's way, from the inside: 1 - y*(1 - y/2*(1 - y/3*(1 - y/4*(1 - y/5)))) */
@@ -63,7 +63,7 @@ INLINE u64 decay(u64 t)
 	return share_of(result, term);
 }
 
-/* An acknowledgement of so many bytes. more[0]: L, more[1]: T. */
+/* Handles an acknowledgement of `acked` bytes at `now`, in us. more[0] holds L, more[1] holds T. */
 INLINE void tibet_sample(struct estimator *e, u64 now, u32 acked, u32 mss)
 {
 	u64 counted = acked_count(e, acked, mss, 0), bytes, span, ratio;

@@ -11,7 +11,7 @@
 
 enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
 
-/* Question k lies between leaves k and k + 1. The search asks the middle one of those left. */
+/* Question k lies between leaves k and k + 1. Each step of the binary search evaluates the middle question of those left. */
 struct tree {
 	s16 bounds[QUESTIONS];
 	s16 leaves[LEAVES];
@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct forest) == 8 + MOST_TREES * 80, "src/load.rs fills 
 
 const volatile struct forest wl_forest SEC(".rodata.wl_forest");
 
-/* Asks one question, with `half` leaves on either side of it. */
+/* Evaluates one question, with `half` leaves on either side of it. */
 INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at, u32 half)
 {
 	u32 question = at + half - 1;
@@ -39,8 +39,8 @@ INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at
 	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
 }
 
-/* Returns the leaf of one tree. As a function of its own it is verified once for any tree; inlined,
- * the verifier follows each path through all trees and gives up.
+/* Returns the leaf of one tree. As a separate function it is verified once for any tree; inlined,
+ * it would make the verifier follow each path through all trees and give up.
  */
 __attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
 {

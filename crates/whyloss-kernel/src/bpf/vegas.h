@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The Vegas predictor: how many segments of the window wait in queues? (`sender/vegas.rs` of the core; MAR-1, MAR-2)
+/* The Vegas predictor: estimates the segments of the window that wait in queues (`sender/vegas.rs` of the core; MAR-1, MAR-2).
  *
  *	V_P = cwnd*(RTT - RTT_min)/RTT		segments
  *	V_P >= 3: congested;  V_P <= 1: not;  between: as before;  at first: congested
@@ -17,13 +17,13 @@
 
 enum { ALPHA = 1, BETA = 3 };
 
-/* Whether V_P of this window is at least so many segments. */
+/* Returns whether V_P of this window is at least this number of segments. */
 INLINE bool queued(u32 cwnd, u32 rtt, u32 min_rtt, u32 segments)
 {
 	return (u64)cwnd * (rtt - min_rtt) >= (u64)segments * rtt;
 }
 
-/* A round-trip time, of an acknowledgement that found this window. */
+/* Updates the predictor with a round-trip time, and the window before its acknowledgement. */
 INLINE void vegas_sample(struct judge *judge, u32 cwnd, s32 rtt_us)
 {
 	u32 rtt = rtt_us;

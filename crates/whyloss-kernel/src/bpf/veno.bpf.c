@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Veno: Reno that gives way less while it keeps little queued.
+/* Veno: Reno with a smaller reduction while few of its segments are queued.
  *
  * Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003. B: see veno.h.
  *
@@ -10,7 +10,7 @@
  */
 #include "veno_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	struct tcp_sock *tp = tcp_of(sk);

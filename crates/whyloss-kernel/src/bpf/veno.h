@@ -18,7 +18,7 @@
 
 enum { MOST_WINDOW = 1 << 20, EIGHTHS_OF_NS = 8000 };
 
-/* A round trip is over when what was under way at its beginning has been acknowledged. */
+/* A round trip ends when all data in flight at its start is acknowledged. */
 INLINE void veno_ack(struct judge *judge, struct tcp_sock *tp, s32 rtt_us)
 {
 	bool over = !judge->has_end || (s32)(tp->snd_una - judge->round_end) >= 0;
@@ -68,8 +68,8 @@ INLINE bool enhanced_queued(const struct judge *judge, u32 cwnd)
 
 enum judgement { RANDOM, RANDOM_WHILE_CONGESTIVE, QUEUED };
 
-/* Judges a loss, and counts it. random[0]: when the last random loss was, random[1]: congestion losses since; span[0], span[1]:
- * time and congestion losses between the two before.
+/* Judges a loss, and counts it. random[0]: time of the last random loss; random[1]: congestion losses since; span[0], span[1]:
+ * time and congestion losses between the two random losses before.
  */
 INLINE enum judgement enhanced_judge(struct judge *judge, u64 now, u32 cwnd, bool timeout)
 {

@@ -7,11 +7,11 @@
  *	random			ssthresh = max(cwnd, 2); while congestion losses get more frequent max(4*cwnd/5, 2)	segments
  *	congestion, timeout	ssthresh = max(cwnd/2, 2)
  *
- * The middle one of the three is told as congestion. Growth and fractions: veno_ops.h. The verdict has no error.
+ * RANDOM_WHILE_CONGESTIVE is reported as congestion. Growth and fractions: veno_ops.h. The verdict has no error.
  */
 #include "veno_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	struct tcp_sock *tp = tcp_of(sk);

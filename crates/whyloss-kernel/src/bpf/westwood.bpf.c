@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can hold.
+/* Westwood: Reno's growth; after a loss, the window becomes the estimated bandwidth-delay product.
  *
- * Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; the filter by time as in Le & Hong 2006, which is what the simulation
- * of Martignon & Fratta's test bed runs. The formulas and their errors stand in westwood.h and westwood_ops.h. It asks no
- * classifier: every loss is congestion. The predictor runs beside it, for whoever watches.
+ * Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; the filter by time as in Le & Hong 2006, as in the simulation of
+ * Martignon & Fratta's test bed. Formulas and errors: westwood.h, westwood_ops.h. It uses no classifier: every loss is
+ * congestion. The predictor runs for observers only.
  */
 #include "vegas.h"
 #include "westwood.h"
 #include "westwood_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	return reduce(sk, p, detection, CONGESTION);

@@ -54,7 +54,7 @@ INLINE u64 idle(struct estimator *e, u64 before, u64 *span)
 	return before;
 }
 
-/* An acknowledgement of so many bytes. */
+/* Handles an acknowledgement of `acked` bytes at `now`, in us. */
 INLINE void westwood_sample(struct estimator *e, u64 now, u32 acked, u32 mss)
 {
 	u32 counted = acked_count(e, acked, mss, 2);

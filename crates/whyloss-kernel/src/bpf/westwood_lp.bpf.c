@@ -8,7 +8,7 @@
 #include "westwood.h"
 #include "westwood_ops.h"
 
-/* The answer when a loss was found. */
+/* Returns the new threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
 	return reduce(sk, p, detection, vegas_cause(&p->judge, detection));

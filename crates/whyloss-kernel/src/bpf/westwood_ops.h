@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a loss does with an estimate (`congestion/westwood.rs` of the core).
+/* Sets the threshold from the bandwidth estimate after a loss (`congestion/westwood.rs` of the core).
  *
  *	loss, congestion	ssthresh = max(Bw*RTT_min, 2), cwnd = min(cwnd, ssthresh)		segments
  *	loss, wireless		ssthresh likewise, cwnd stays (MIL-8)
  *	timeout			ssthresh likewise, cwnd = 1
  *
- * The kernel makes cwnd the threshold when a recovery ends, also upwards. So it is told of cwnd's share of the two, and the
- * threshold takes its place at the end (`on_state`): slow start brings the window there. RTT_min includes the sample of the
+ * When a recovery ends, the kernel sets cwnd to the threshold, even if that is larger. So the answer is the new cwnd, and the
+ * real threshold follows at the end (`on_state`): slow start then grows the window to it. RTT_min includes the sample of the
  * acknowledgement at hand. Before there is an estimate, half of FlightSize.
  */
 #ifndef WHYLOSS_WESTWOOD_OPS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Whyloss: asks the library's trees why a segment was lost, over the kernel's own CUBIC.
+/* Whyloss: classifies each loss with the library's trees, on top of the kernel's own CUBIC.
  *
  * Signals (signals.h), odds (trees.h) and the answer (response.h) are the same numbers as in the
  * library.
@@ -73,7 +73,7 @@ INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us
 		weigh(tp, p, s, false);
 }
 
-/* Fills the window: the kernel asks this before it sends, after it has set the window. */
+/* Fills the window. The kernel calls this function after it has set the window and before it sends. */
 SEC("struct_ops")
 u32 whyloss_min_tso_segs(u64 *ctx)
 {
