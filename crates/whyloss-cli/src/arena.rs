@@ -227,7 +227,7 @@ pub(crate) fn run(
     } else {
         args.classifiers.iter().cloned().map(Contender).collect()
     };
-    // Refuse names that are no classifier before anything runs.
+    // Refuse unknown classifiers before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         contender.scenario(&first, setting.transport, Variant::Drawn, registry)?;

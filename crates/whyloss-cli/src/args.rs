@@ -1,4 +1,4 @@
-//! The command line.
+//! Defines the command line: the subcommands, with their help texts.
 
 use clap::{Parser, Subcommand};
 

@@ -1,4 +1,4 @@
-//! The directory for scripts for other simulators and for the program compiled for ns-3.
+//! Finds the directory for the scripts of ns-2 and the compiled program of ns-3.
 
 use std::path::PathBuf;
 

@@ -89,7 +89,7 @@ enum Format {
 
 pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let anonymiser = Anonymiser::default();
-    // All are looked at before the first is read: a name that is wrong is found at once.
+    // All inputs are checked before the first is read, so that a wrong name is reported at once.
     for path in args.files.iter().filter(|path| !is_standard_input(path)) {
         fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
     }
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         }
         if let Some(out) = &args.out {
             let anonymiser = args.anonymise.then_some(&anonymiser);
-            // A first input that cannot be read leaves all as it was.
+            // If the first input cannot be read, the files of earlier runs remain.
             if index == 0 {
                 study::renew(out).map_err(CliError::Out)?;
             }
@@ -163,11 +163,11 @@ fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     }
     let mut taken = HashSet::new();
     let mut number = |path: &PathBuf| {
-        // A list of names has one a line, and none that is a path anywhere.
+        // The list has one name per line; a name must not be a path.
         let name = name(path).replace(|c: char| c.is_control() || c == '\\', "_");
         let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
-        // There are more numbers than files.
+        // The range has more numbers than there are files.
         names.find(|name| taken.insert(name.to_lowercase()))
     };
     files.iter().map(&mut number).collect()

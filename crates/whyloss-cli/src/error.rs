@@ -1,4 +1,5 @@
-//! Errors of the command, in sentences that say what to do next, and the exit code of each.
+//! Defines the errors of the command, with messages that suggest the next step, and their exit
+//! codes.
 
 use std::error::Error;
 use std::io;
@@ -21,7 +22,7 @@ use whyloss_validate::peers::PeerError;
 use crate::bench::error::BenchError;
 use crate::threads::MOST_JOBS;
 
-/// Explains why the command did not do all that it was asked to do.
+/// Explains why the command failed or did only part of its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     /// The names of the program's own algorithms are invalid.
@@ -116,7 +117,7 @@ pub(crate) enum CliError {
         /// The number of seeds with missing files.
         seeds: usize,
     },
-    /// An environment variable asks for too many threads.
+    /// An environment variable sets too many threads.
     #[error(
         "{variable} is {asked}: at most {} threads are possible; --jobs overrides it",
         MOST_JOBS
@@ -415,7 +416,7 @@ impl CliError {
             | Self::Arena(_)
             | Self::Paper(_)
             | Self::Jobs(_) => 2,
-            // The input was right; the disk is full.
+            // The input was valid; the disk is full.
             Self::Out(error) | Self::Directory { source: error, .. } => {
                 if is_out_of_room(error.reason()) { 1 } else { 2 }
             }
@@ -439,7 +440,7 @@ impl CliError {
             Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,
             #[cfg(not(all(feature = "kernel", target_os = "linux")))]
             Self::NoKernel => 1,
-            // As shells have it.
+            // By the convention of shells.
             Self::Start(_) => 127,
             #[cfg(target_os = "linux")]
             Self::NoEstimator(_) | Self::NoTruth | Self::Packet(_) | Self::NotInCalls(_) => 2,

@@ -231,7 +231,7 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
         let none = "no recorded link loses between nothing and 30 %";
         all.push(replayed.ok_or_else(|| refuse(none.to_owned()))?);
     }
-    // Over QUIC as well: what decides whether one would switch it on.
+    // Over QUIC, only the criteria that decide whether to enable a scheme.
     if cfg!(feature = "quic") && args.transport == Transport::Tcp {
         let again: Vec<Criterion> = all
             .iter()

@@ -1,9 +1,9 @@
-//! Requests to end: Ctrl-C (SIGINT), SIGTERM, and SIGHUP from a terminal that closes.
+//! Handles requests to stop: Ctrl-C (SIGINT), SIGTERM, and SIGHUP from a closing terminal.
 //!
-//! | when | what the first request does |
+//! | when | effect of the first request |
 //! |---|---|
 //! | before there are results, including while input is read | ends the process, exit code 130 |
-//! | after [`stop_on_interrupt`] | asks to finish; the second ends the process, exit code 130 |
+//! | after [`stop_on_interrupt`] | sets the flag to finish; the second ends the process, exit code 130 |
 //!
 //! A write beyond the limit on the size of files fails instead of killing the process (SIGXFSZ).
 
@@ -27,7 +27,7 @@ pub(crate) fn end_on_interrupt() -> io::Result<()> {
     for signal in requests() {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;
     }
-    // Handled is enough: the write fails, and says why.
+    // An empty handler suffices: the write then fails with an error.
     register(SIGXFSZ, Arc::default()).map(drop)
 }
 

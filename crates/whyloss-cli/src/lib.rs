@@ -1,8 +1,8 @@
-//! The `whyloss` command: parses, calls, prints.
+//! Implements the `whyloss` command, as a library.
 //!
-//! As a library, it lets another program run the same command with algorithms of its own. Scenario
-//! files, sweeps and the arena then accept their names, and `list` shows them.
-//! `examples/own_classifier.rs` is such a program.
+//! Another program can run the same command with additional algorithms. Scenario files, sweeps and
+//! the arena then accept their names, and `list` shows them. `examples/own_classifier.rs` is such a
+//! program.
 //!
 //! ```no_run
 //! use whyloss_cli::Registry;
@@ -12,12 +12,12 @@
 //! }
 //! ```
 //!
-//! | exit code | means |
+//! | exit code | meaning |
 //! |---|---|
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
 //! | 1 | a run failed, its result could not be written, or `--require` is not met |
 //! | 2 | the input was invalid; nothing was run |
-//! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before everything had run: what had finished was printed and written |
+//! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before all runs had finished; finished results were printed and written |
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -67,7 +67,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    // A child of `link` has its own ways with signals.
+    // A child process of `link` handles signals differently.
     #[cfg(target_os = "linux")]
     let has_own_signals = matches!(args.command, Command::LinkInit(_));
     #[cfg(not(target_os = "linux"))]

@@ -279,7 +279,7 @@ fn report(args: &LinkArgs, links: &Links, summary: &Summary) -> Result<(), CliEr
         page::write(directory, links, summary)?;
     }
     if !args.quiet || summary.is_faulty() {
-        // Standard output is the command's.
+        // Standard output belongs to the command.
         let _ = write!(std::io::stderr(), "{}", printable(&summary.render()));
     }
     Ok(())
@@ -339,7 +339,7 @@ fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
 fn links(args: &LinkArgs) -> Result<Links, CliError> {
     let Some(path) = &args.file else {
         let profile = args.profile.as_deref().map(profile).transpose()?;
-        // The option of one way, then that of both, then the profile, then the default.
+        // The option for one direction precedes that for both, the profile and the default.
         let first = |values: [Option<&String>; 3], default: &str| {
             let value = values.into_iter().flatten().next();
             value.cloned().unwrap_or_else(|| default.to_owned())

@@ -71,7 +71,8 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     connections: AtomicUsize,
-    /// The host names that a request may have, so that another site's name cannot lead here.
+    /// The host names that a request may have. Others are refused, so that no other site can read
+    /// the page by DNS rebinding.
     hosts: [String; 2],
 }
 
@@ -152,7 +153,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.connections.fetch_add(1, Ordering::SeqCst) < MOST_CONNECTIONS {
             let serving = Arc::clone(shared);
             let serve = move || {
-                // A reader that left is no error of the command.
+                // A reader that disconnected is not an error of the command.
                 let _ = answer(&stream, &serving);
                 serving.connections.fetch_sub(1, Ordering::SeqCst);
             };
@@ -300,7 +301,7 @@ mod tests {
         live.show("<body>secret</body>");
         let host = live.address.to_string();
         assert!(live.address.ip().is_loopback());
-        // Another site's name that leads to this machine.
+        // A name of another site that resolves to this machine.
         let answers = [
             get(&live, "/", "attacker.example"),
             get(&live, "/etc/passwd", &host),

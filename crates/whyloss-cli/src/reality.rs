@@ -1,4 +1,4 @@
-//! `whyloss reality`: makes every table of docs/evidence/data/reality.txt.
+//! `whyloss reality`: measures every table of docs/evidence/data/reality.txt.
 
 use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     };
     let mut tables = Vec::new();
     if args.quick {
-        // Side by side: what counts here does not depend on the load.
+        // These run in parallel, because their results do not depend on the load.
         let all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = chosen
                 .map(|&(id, make)| scope.spawn(move || made(id, make)))
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {
-        // A page among other files: no run has this directory for itself.
+        // The page lies among other files, so this directory is not cleared.
         let path = directory.join(name);
         output::write(&path, page(&tables).as_bytes())
             .map_err(|source| CliError::Report(ReportError::Write { path, source }))?;
@@ -153,7 +153,8 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
 /// Creates a temporary directory, and returns its path.
 fn own_scratch() -> Result<PathBuf, CliError> {
     let path = std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()));
-    // Made here: in a directory for all, one of this name may be a trap.
+    // Create the directory, never reuse one: in a shared place, an existing one may belong to an
+    // attacker.
     match std::fs::create_dir(&path) {
         Ok(()) => Ok(path),
         Err(source) => Err(CliError::Directory {

@@ -217,14 +217,14 @@ fn reproduce(
             };
             let printed = bar.aside(|| printer.print(&outcome));
             outcomes.push(outcome);
-            // Each as soon as it is there: whatever ends the command, nothing that has finished is
-            // lost.
+            // Print each outcome at once, so that no finished outcome is lost if the command ends
+            // early.
             if let (Some(dir), [.., outcome]) = (&args.out, &outcomes[..]) {
                 report::write_outcome(dir, outcome)?;
                 report::write_page(dir, &outcomes, whyloss_papers::citation)?;
             }
             match printed {
-                // No reader is left, but the report is still wanted.
+                // The reader closed the pipe, but the report is still wanted.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
                 printed => printed?,
             }

@@ -1,4 +1,4 @@
-//! The command on experiments that simulate nothing.
+//! Tests `whyloss reproduce` with experiments that simulate nothing.
 
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores and stores one row per run as
 //! Parquet.
 //!
-//! After any end, the same command continues. The first Ctrl-C stops the running runs and writes
-//! the finished ones. The second, or a kill, loses only the runs that finished since the last
-//! write.
+//! After an interruption, the same command resumes the sweep. The first Ctrl-C stops the running
+//! runs and writes the finished ones. The second, or a kill, loses only the runs that finished
+//! since the last write.
 
 mod page;
 mod watch;
@@ -84,7 +84,7 @@ pub(crate) fn run(
     bar.clear();
     ran.map_err(CliError::Sweep)?;
     let (finished, asked) = sweep.count();
-    // Pages and pictures of an earlier plan go; parts and rows stay.
+    // Pages and pictures of an earlier plan are removed; parts and rows stay.
     report::renew(&args.out).map_err(CliError::Out)?;
     let state = page::State {
         rows: sweep.rows(),

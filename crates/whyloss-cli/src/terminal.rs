@@ -49,7 +49,7 @@ pub(crate) fn conclude(result: Result<(), CliError>) -> ExitCode {
     let result = result.and_then(|()| Ok(io::stdout().flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of our output has seen enough.
+        // The reader closed the pipe on purpose.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is closed as well, the exit code is all that is left.

@@ -1,4 +1,4 @@
-//! The threads that run replications.
+//! Creates the pool of threads that run replications.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -14,11 +14,12 @@ const VARIABLE: &str = "RAYON_NUM_THREADS";
 /// thread per core.
 ///
 /// # Errors
-/// Returns an error if the environment asks for more than [`MOST_JOBS`] threads, or if they cannot
+/// Returns an error if the environment requests more than [`MOST_JOBS`] threads, or if they cannot
 /// be started.
 pub(crate) fn pool(jobs: Option<u16>) -> Result<ThreadPool, CliError> {
     let asked = std::env::var(VARIABLE).unwrap_or_default();
-    // Text that is no number is none to rayon either; digits without end are a number.
+    // As in rayon, a text that is not a number counts as unset. Digits that overflow count as a
+    // number.
     let is_number = !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit());
     let is_too_many = is_number && asked.parse().map_or(true, |asked: i64| asked > MOST_JOBS);
     if jobs.is_none() && is_too_many {

@@ -1,4 +1,4 @@
-//! The command as a process: exit codes, and what goes to which stream.
+//! Tests the command as a process: exit codes, standard output and standard error.
 
 use std::io::Read;
 use std::process::{Command, Output, Stdio};

@@ -1,4 +1,4 @@
-//! `whyloss diagnose` as a process: what it takes, what it writes, and what it keeps to itself.
+//! Tests `whyloss diagnose` as a process: inputs, written files, and hidden addresses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A directory that goes with the test.
+/// A temporary directory, removed at the end of the test.
 struct Here(PathBuf);
 
 impl Here {
-    /// One in which a run of the two-hop scenario is traced and captured.
+    /// Returns a directory with a trace and captures of the two-hop scenario.
     fn of_run(name: &str) -> Self {
         let here = std::env::temp_dir().join(format!("whyloss-{name}-{}", std::process::id()));
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -137,7 +137,7 @@ fn a_trace_is_an_input_of_its_own_whatever_its_format() {
     assert!(said.contains("give the directory that it is in"), "{said}");
 }
 
-/// The names in a directory, without the list of them.
+/// Returns the file names in a directory, except the list of written files.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("a directory");
     let names = entries.map(|entry| entry.expect("an entry").file_name());

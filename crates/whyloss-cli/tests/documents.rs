@@ -1,8 +1,8 @@
-//! Documents that cannot fall behind: the examples in the README and in `docs/` run as they stand
-//! (with refusals too long for them), and the list of dependencies is complete.
+//! Keeps documents up to date: runs the examples in the README and in `docs/` (and longer error
+//! messages), and checks that the list of dependencies is complete.
 //!
-//! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes what is printed now into
-//! the documents.
+//! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes the current output into the
+//! documents.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn the_plan_of_the_page_is_a_plan() {
     let page = std::fs::read_to_string(page).expect("a file of the repository");
     let (_, plan) = page.split_once("```toml\n").expect("a plan");
     let (plan, _) = plan.split_once("```").expect("its end");
-    // Its scenarios lie where those of a plan in this folder would.
+    // Its scenarios have paths relative to this folder.
     let file = root.join("docs/plans/page.toml");
     let plan = whyloss_study::Plan::parse(plan, &file.to_string_lossy());
     let plan = plan.unwrap_or_else(|error| panic!("{error}"));
@@ -59,7 +59,7 @@ fn packages_for_the_kernel_are_one_list() {
     assert_eq!(list("crates/whyloss-kernel/build.rs"), page);
 }
 
-/// Every dependency of every manifest has a row, and every row a dependency.
+/// Every dependency of every manifest has a row, and every row names a dependency.
 #[test]
 fn dependencies_are_named_with_their_reason() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,5 +1,5 @@
-//! `whyloss fit` as a process: what it prints is a channel, and what says too little is refused in
-//! words.
+//! Tests `whyloss fit` as a process: it prints a valid channel, and explains why a recording is too
+//! short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ fn a_scenario_takes_what_is_printed() {
     );
 }
 
-/// A simulated link that retransmits: the fit to its trace gives the link's parameters, and a
+/// A simulated link that retransmits: the fit to its trace recovers the link's parameters, and a
 /// scenario accepts them. The fit to a link with jitter alone finds no retransmission.
 #[test]
 fn retransmission_makes_a_round_trip() {
@@ -150,7 +150,7 @@ fn a_pattern_takes_the_table_itself() {
     );
     let run = whyloss(&["run", &scenario]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
-    // One trial loses its own share, and beyond the last there is none.
+    // A single trial has its own loss rate; a number beyond the last trial is an error.
     let one = whyloss(&["run", &scenario, "--set", "link.radio.channel.trial=7"]);
     assert_eq!(one.status.code(), Some(0), "{}", said(&one));
     assert_ne!(one.stdout, run.stdout);
@@ -185,7 +185,7 @@ fn too_little_is_said() {
         &format!("received\n{}{}\n", "0".repeat(4), "1".repeat(996)),
     );
     let dead = here.file("dead.csv", &format!("received\n{}\n", "0".repeat(200)));
-    // A log whose link lost packets in its queue alone.
+    // A log of a link that lost packets only in its queue.
     fs::create_dir_all(here.0.join("log")).expect("a directory");
     let line =
         r#"{"link":"up","fate":"delivered","offer":1,"enqueued":1,"waiting":0,"scheduled":2}"#;
@@ -204,7 +204,7 @@ fn too_little_is_said() {
         ),
         (&jump, "line 4: the numbers jump from 2 to 900000"),
         (&wrong, "line 2: found `2`"),
-        // Copies and a wrap are no losses.
+        // Duplicates and a wrap of the sequence number are not losses.
         (&copies, "none of its 1500 packets was lost"),
         (&few, "only 4 of its 1000 packets were lost"),
         (&dead, "all of its 200 packets were lost"),

@@ -1,5 +1,5 @@
-//! The part of `--format json` that programs may rely on: every key and its type, as
-//! `docs/reference/command.md` and `docs/reference/scenarios.md` have them.
+//! Checks the stable part of `--format json`: every key and its type, as documented in
+//! `docs/reference/command.md` and `docs/reference/scenarios.md`.
 
 use std::path::Path;
 use std::process::Command;
@@ -210,7 +210,8 @@ fn by_cause(lost: &Value) {
 
 #[test]
 fn bench_prints_one_object() {
-    // Where the documents' examples look, too: the program for ns-3 takes eight seconds to compile.
+    // The documents' examples use the same cache, because the program for ns-3 takes eight seconds
+    // to compile.
     let cache = concat!(env!("CARGO_TARGET_TMPDIR"), "/whyloss");
     let objects = objects(&[
         "bench",
@@ -245,8 +246,7 @@ fn bench_prints_one_object() {
     assert_eq!(keys(row), ["flows", "name", "ns2", "ns3", "whyloss"]);
     assert_eq!(row["name"], "one flow");
     assert!(row["flows"].is_null());
-    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with one event
-    // for each packet.
+    // Checks no speed, only the deliveries of 10 Mbit/s in 20 s, with one event per packet.
     let ours = row["whyloss"].as_object().expect("an object");
     assert_eq!(
         keys(ours),
@@ -270,8 +270,7 @@ fn bench_prints_one_object() {
         .expect("a spread");
     assert_eq!(keys(rate), ["max", "median", "min"]);
     assert!(rate["median"].as_f64().is_some_and(|rate| rate > 0.0));
-    // Peers may be missing. Those that are there do the same work: a packet arrives for each of
-    // ours, or nearly.
+    // Peers may be missing. Those present do the same work: they deliver nearly as many packets.
     for peer in ["ns2", "ns3"] {
         let Some(side) = row[peer].as_object() else {
             continue;

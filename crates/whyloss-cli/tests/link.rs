@@ -24,7 +24,7 @@ fn link(arguments: &[&str]) -> Command {
     command
 }
 
-/// Panics with all that the program said unless it succeeded.
+/// Panics with the output of the program unless it succeeded.
 fn succeed(output: &Output) {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {text}", output.status);
@@ -181,9 +181,9 @@ fn links_with_events_run_in_real_time() {
     assert!(whole, "the emulator was late");
 }
 
-/// Runs a shell command on a machine of its own with a stand-in for the internet behind it
-/// (`link/world.sh`). Its `$1` is the
-/// `whyloss` command, `$2` the directory of the scripts.
+/// Runs a shell command in separate namespaces, with a substitute for the Internet
+/// (`link/world.sh`). In the command, `$1` is the `whyloss` command and `$2` the directory of the
+/// scripts.
 fn world(command: &str) -> Output {
     world_command(command).output().unwrap()
 }
@@ -219,7 +219,7 @@ fn the_internet_is_behind_the_link() {
         "192.0.2.2\n2001:db8:1::2\n"
     );
     let records = archive::records(&log).unwrap();
-    // The names were asked for behind the link, too.
+    // DNS queries went through the link, too.
     for (protocol, port) in [(17, 53), (6, 80)] {
         let crossed = |record: &&Record| {
             let headers = &record.headers;
@@ -332,7 +332,7 @@ fn a_link_changes_at_its_time() {
     for record in records.iter().filter(|record| record.link == "up") {
         let left = record.scheduled;
         let part = match record.enqueued {
-            // A packet that is in transmission as the link changes is of neither part.
+            // A packet in transmission during the change counts in neither part.
             0..1_999_000_000 => 0,
             2_000_000_000..2_999_000_000 => 1,
             3_000_000_000.. => 2,

@@ -1,8 +1,8 @@
-//! The example `own_classifier`, run as a command: its classifier stands in scenario files, sweeps
-//! and the arena.
+//! Tests the example `own_classifier` as a command: scenario files, sweeps and the arena accept its
+//! classifier.
 //!
-//! This test has no harness: with `CHILD` in its environment it is the example, so that the program
-//! itself is tested, with its arguments and exit codes.
+//! This test has no harness: with `CHILD` in its environment, this process becomes the example, so
+//! that the program is tested with its arguments and exit codes.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode, Output};
 #[expect(unreachable_pub, reason = "it is a program of its own, too")]
 mod program;
 
-/// Makes this process the example.
+/// The environment variable that turns this process into the example.
 const CHILD: &str = "WHYLOSS_OWN_CLASSIFIER";
 
 /// A flow from one host to another, which the example's classifier judges.
@@ -97,7 +97,7 @@ fn runs(scenario: &Path, page: &Path) {
     let own = once("seed=1");
     assert_eq!(own, once("seed=1"));
     assert!(!own.contains("\"wireless_called_wireless\":0}"), "{own}");
-    // Its parameter is at work: with nothing in the lower part, every loss is congestion.
+    // The parameter has an effect: with an empty lower part, every loss is congestion.
     let none = once("flow.video.classifier.share=0.0");
     assert!(none.contains("\"wireless_called_wireless\":0}"), "{none}");
     printed(&["run", word(scenario), "--out", word(page)]);
@@ -124,7 +124,7 @@ fn refuses(scenario: &Path) {
     }
 }
 
-/// Each value of the axis has rows of its own, and none is run twice.
+/// Each value of the axis has separate rows, and no run is repeated.
 #[cfg(feature = "parquet")]
 fn sweeps(plan: &Path, out: &Path) {
     let arguments = ["sweep", word(plan), "--out", word(out)];

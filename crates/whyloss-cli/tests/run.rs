@@ -1,5 +1,5 @@
-//! `whyloss run` as a process: what it prints in each format, what it refuses, and with which exit
-//! code.
+//! Tests `whyloss run` as a process: the output in each format, the refused inputs, and the exit
+//! codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn json_of_one_seed_has_plain_numbers() {
             .as_u64()
             .expect("a count")
     };
-    // Ten seconds lose some packets to the radio; the share is what the counts say.
+    // The channel loses packets within ten seconds; the printed share agrees with the counts.
     assert!(flow["lost"]["wireless"].as_u64().expect("a count") > 0);
     let wrong = count("wireless", "congestion");
     let all = wrong + count("wireless", "wireless");
@@ -81,7 +81,7 @@ fn several_seeds_have_mean_interval_and_values() {
     let mean = values.iter().sum::<f64>() / 3.0;
     assert!((sent["mean"].as_f64().expect("a mean") - mean).abs() < 1e-9);
     assert!(sent["ci95"].as_f64().expect("an interval") >= 0.0);
-    // The middle seed by itself gives the middle value.
+    // Run alone, the middle seed has the middle value.
     let alone = stdout(&short(&["--seed", "6", "--seeds", "1", "--format", "json"]));
     let alone: Value = serde_json::from_str(&alone).expect("JSON");
     assert_eq!(alone["flows"][0]["sent"].as_f64(), Some(values[1]));
@@ -135,7 +135,7 @@ fn damage_is_shown_where_there_is_some() {
     let object: Value = serde_json::from_str(&stdout(&short(&json))).expect("JSON");
     let damaged = object["flows"][0]["damaged"].as_u64().expect("a count");
     assert!(damaged > 0 && Some(damaged) <= object["flows"][0]["received"].as_u64());
-    // The radio damages what the sink drops, too.
+    // The radio's count includes damaged packets that the sink drops.
     let by_radio = object["links"][4]["damaged"].as_u64().expect("a count");
     assert!(by_radio >= damaged);
     assert_eq!(object["links"][4]["lost"]["wireless"], 0);
@@ -198,7 +198,7 @@ fn wrong_input_is_exit_two_and_says_where() {
     }
 }
 
-/// A directory of its own under the system's, removed at the end.
+/// A separate temporary directory, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -227,7 +227,7 @@ fn traces_and_captures_are_written_below_each_seed() {
     let arguments = [
         "--seeds", "2", "--format", "json", "--trace", &trace, "--pcap", &pcap,
     ];
-    // Watching changes nothing.
+    // A trace does not change the results.
     assert_eq!(stdout(&short(&arguments)), plain);
     for seed in ["seed-1", "seed-2"] {
         let rows = |table: &str| {
@@ -471,7 +471,7 @@ fn a_single_run_stops_when_asked() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("the command starts");
-    // It catches signals before it opens its files.
+    // The command handles signals before it opens its files.
     while !Path::new(&trace).join(".whyloss-files").is_file() {
         std::thread::yield_now();
     }
@@ -564,7 +564,7 @@ fn an_unusable_directory_is_said_before_anything_runs() {
     }
 }
 
-/// A build without QUIC says how to get one with it.
+/// The error of a build without QUIC explains how to build with it.
 #[test]
 #[cfg(not(feature = "quic"))]
 fn a_flow_of_quic_needs_its_engines() {

@@ -1,5 +1,5 @@
-//! Runs each measurement in a process of its own, which has its own CPU time and peak memory and
-//! can be ended.
+//! Runs each measurement in a separate process, whose CPU time and peak memory are its own and
+//! which can be killed.
 //!
 //! `whyloss bench-child` (not shown in the help) runs one load and prints one line: `done PACKETS
 //! CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. The script for ns-2 prints the first three values,
@@ -161,7 +161,7 @@ fn read(line: &str) -> Option<Measured> {
         [events, wall] => (*events, *wall),
         _ => return None,
     };
-    // Nothing delivered leaves nothing to divide by.
+    // Without deliveries, a cost per packet is undefined.
     (*packets > 0.0 && *cpu_seconds > 0.0).then_some(Measured {
         packets: *packets as u64,
         cpu_seconds: *cpu_seconds,

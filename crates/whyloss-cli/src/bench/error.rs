@@ -1,4 +1,4 @@
-//! Errors of a measurement.
+//! The errors of `whyloss bench`.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! `whyloss bench`: measures the cost of a delivered packet here, in ns-2 and in ns-3, in the same
 //! minutes on the same machine.
 //!
-//! Each run is a process of its own ([`child`]). Repetitions alternate between the simulators, and
+//! Each run is a separate process ([`child`]). Repetitions alternate between the simulators, and
 //! ratios are taken between neighbours, so that other load on the machine affects all alike. A peer
 //! that fails on a network is skipped for that network only.
 

@@ -2,8 +2,8 @@
 //! ns-3.
 //!
 //! ns-3 uses selective acknowledgements, because without them its NewReno (3.37) delivers a third
-//! of what one flow can have. Work that only this comparison would need is left out: links are not
-//! counted, and routes are given.
+//! of the packets that one flow could. Work that only this comparison would need is left out: links
+//! are not counted, and routes are given.
 
 use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +14,8 @@ use whyloss_validate::peers::{PeerError, links};
 
 use super::ways::ways;
 
-/// Packets in the buffers of all senders, and of one at least and at most: sources fill them when
-/// they start, and their memory is to be that of the flows.
+/// The total packets in the buffers of all senders, and the limits for one sender. Sources fill the
+/// buffers when they start, so their memory counts as that of the flows.
 const BUFFERS: usize = 16_384;
 const LEAST_BUFFER: usize = 64;
 const MOST_BUFFER: usize = 1_024;

@@ -1,4 +1,4 @@
-//! Measurements and their ratios.
+//! Holds the measurements of `whyloss bench`, and computes their ratios.
 
 use super::child::Measured;
 

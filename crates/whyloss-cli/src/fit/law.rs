@@ -198,7 +198,7 @@ fn millis((value, [least, most]): (f64, [f64; 2])) -> String {
     format!("{value} ms ({least} to {most})")
 }
 
-/// Returns the delay without jitter as a line of a scenario, or says why it has none.
+/// Returns the delay without jitter as a line of a scenario, or the reason why it has none.
 fn base(delay: f64) -> String {
     if delay > 0.0 {
         return format!("delay = {}", words::time(delay));

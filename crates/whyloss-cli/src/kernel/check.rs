@@ -1,4 +1,4 @@
-//! `whyloss kernel check`.
+//! `whyloss kernel check`: compares the decisions of loaded controls with those of the library.
 
 use std::io::Write;
 
@@ -61,7 +61,7 @@ pub(super) fn check(
             wrong.push(format!("{} was not gone afterwards", control.id));
         }
     }
-    // The scratch files are of no further use.
+    // The scratch files are no longer needed.
     let _ = std::fs::remove_dir_all(scratch);
     writeln!(out, "{compared} events compared")?;
     if compared < args.events {

@@ -1,4 +1,4 @@
-//! `whyloss kernel load` and `unload`.
+//! `whyloss kernel load` and `unload`: keep congestion controls in the kernel, and remove them.
 
 use std::io::Write;
 use std::process::Command;

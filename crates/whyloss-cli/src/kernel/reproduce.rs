@@ -49,7 +49,7 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
 fn simulation(context: &Context<'_>, id: &str) -> Result<Outcome, ExperimentError> {
     whyloss_kernel::may_load().map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     match whyloss_papers::find(id) {
-        // It is far longer than a transfer: one replication will do.
+        // The simulation is far longer than a transfer, so one replication suffices.
         Some(experiment) => (experiment.run)(&context.with_seeds(1)),
         None => Ok(Outcome::new(id, id, 0)),
     }

@@ -1,4 +1,4 @@
-//! `whyloss kernel status`.
+//! `whyloss kernel status`: prints the state of each socket of the loaded controls.
 
 use std::io::Write;
 

@@ -101,7 +101,7 @@ impl Truth {
             return;
         };
         let queue = matches!(record.fate, Fate::Overflow | Fate::Aqm);
-        // A loss by the emulator itself is not the channel's, and makes the run invalid.
+        // A loss by the emulator itself does not count as the channel's, and makes the run invalid.
         if headers.protocol == TCP && (queue || record.fate == Fate::Channel) {
             let connection = (
                 SocketAddr::new(headers.source, source),
@@ -114,8 +114,8 @@ impl Truth {
         }
     }
 
-    /// Takes the losses in the window of a loss event. Each lost segment is counted for one event
-    /// only.
+    /// Removes the losses in the window of a loss event, and returns their number by cause. Each
+    /// lost segment is counted for one event only.
     pub(super) fn take(&mut self, ends: &Ends, event: &Event, detection: Detection) -> Fates {
         let mut fates = Fates::default();
         let Some(lost) = self.lost.get_mut(&(ends.local, ends.remote)) else {
@@ -130,9 +130,9 @@ impl Truth {
                 Detection::Probe => (1..BEHIND).contains(&behind),
                 _ => outstanding,
             };
-            // A segment that was lost a second time is another event's.
+            // A segment that was lost again belongs to another event.
             if !meant || told.contains(&sequence) {
-                // A later segment was repaired without an event of its own, as part of the recovery
+                // A later segment was repaired without a separate event, as part of the recovery
                 // before.
                 return meant || behind == 0 || behind >= BEHIND;
             }

@@ -27,7 +27,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// How long a loss waits for the emulator to log it, in µs; it writes at least every 100 ms.
 const LOG_DELAY_US: u64 = 400_000;
 
-/// A control that is watched.
+/// A watched control.
 struct Watched {
     watch: Watch,
     judge: Judge,

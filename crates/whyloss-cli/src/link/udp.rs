@@ -31,7 +31,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
     begin_log(args, links)?;
     let address = proxy.address();
     if !args.quiet {
-        // Standard output is the command's.
+        // Standard output belongs to the command.
         let _ = writeln!(
             std::io::stderr(),
             "forwarding UDP from {address} to {target}"
@@ -56,7 +56,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
     if summary.is_faulty() {
         return Err(CliError::Faulty);
     }
-    // A run that had its time leaves its command alone.
+    // After `--time`, the command may still run, so there is no status to wait for.
     let status = command.filter(thread::JoinHandle::is_finished);
     match status.and_then(|command| command.join().ok()).flatten() {
         Some(status) if !status.success() => Err(CliError::Command {

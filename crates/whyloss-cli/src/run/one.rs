@@ -134,7 +134,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         &mut unwritten,
     );
     keep(pcap.map_or(Ok(()), Capture::finish), &mut unwritten);
-    // Memory does not fail.
+    // Writes to memory cannot fail.
     let timeline = timeline.and_then(|trace| trace.finish().ok());
     let timeline = timeline.map(|shared| shared.so_far());
     Ok(Done {

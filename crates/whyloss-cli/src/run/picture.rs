@@ -392,7 +392,7 @@ impl Timeline {
             series.push(Series::new("received", Look::Dashed, received));
             ("rate and losses", "kbit/s", series)
         } else {
-            // A threshold far above the window would flatten all else.
+            // A threshold far above the window would flatten all other lines.
             let top = flow
                 .window
                 .0
@@ -424,7 +424,7 @@ impl Timeline {
         let mut panels = vec![Panel::new(title, (TIME, axis), series)];
         for (name, bins) in [("round trip", &flow.rtt), ("one way", &flow.rott)] {
             if !bins.is_empty() {
-                // Of one name, and so of one colour.
+                // An equal name gives an equal colour.
                 let series = vec![
                     Series::new(name, Look::Line, bins.means(end, MS)).broken(end * GAP),
                     Series::band(name, bins.range(end, MS)).broken(end * GAP),

@@ -111,7 +111,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
     text
 }
 
-/// Returns a sentence on the seeds, the simulated time, and the meaning of `±`.
+/// Returns the note on the seeds, the simulated time, and the meaning of `±`.
 pub(super) fn what(results: &Results<'_>) -> String {
     let window = results.window.as_secs_f64();
     match results.seeds[..] {
@@ -295,7 +295,7 @@ fn cell(item: &Item, &(_, key, scale, decimals): &Column, marks: &mut Marks) -> 
     let Some(mean) = metric.mean() else {
         return shown("-".to_owned());
     };
-    // A mean of counts is no count.
+    // A mean of counts need not be a whole number.
     let decimals = decimals.max(usize::from(metric.varies()));
     let number = format!("{:.decimals$}", mean * scale);
     if metric.values.len() == 1 {

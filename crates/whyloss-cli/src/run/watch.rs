@@ -25,7 +25,7 @@ fn show(live: &Live, job: &Job<'_>) {
     let simulated_s = job.bar.simulated().as_secs_f64();
     let file = &job.args.scenario;
     let timeline = timeline.so_far();
-    // Nothing is written, so that nothing fails.
+    // The page is in memory only, so no write can fail.
     if let Ok(html) = page::render_so_far(job.scenario, seed, &timeline, simulated_s, asked_s, file)
     {
         live.show(&html);

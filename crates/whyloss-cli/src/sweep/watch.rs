@@ -46,7 +46,7 @@ impl Watch {
         }
         let state = {
             let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-            // Where a mean must be precise, the runs so far may ask for more.
+            // Under a rule of precision, the runs so far may require further seeds.
             sweep.missing(usize::MAX);
             State {
                 rows: sweep.rows(),
