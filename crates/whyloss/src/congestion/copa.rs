@@ -118,7 +118,7 @@ pub enum CopaModes {
 }
 
 impl Copa {
-    /// Creates the controller in slow start. `modes` can rule out competitive mode.
+    /// Creates the controller in slow start. [`CopaModes::Default`] disables the competitive mode.
     pub fn new(start: &Start, modes: CopaModes) -> Self {
         let segment_size = start.segment_size.max(1);
         let cwnd = start.initial_window.max(u64::from(segment_size)) as f64;

@@ -389,7 +389,7 @@ mod tests {
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
             assert_eq!(sizes(&westwood), (30_000, 15_000));
-            // Only the last acknowledgement: there is nothing more to undo.
+            // Only the effect of the last acknowledgement can be undone, and it already is.
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
         }
@@ -452,7 +452,7 @@ mod tests {
             assert_eq!(sizes(&westwood), (8000, 8000));
             assert_eq!(westwood.quarters, quarters);
         }
-        // A wholly spared loss changes nothing, not even a.
+        // A wholly spared loss changes neither the window nor a.
         westwood.set_window(12_000, 20_000);
         westwood.on_spared_loss(&loss(12_000, 12_000), Spared::Wholly);
         assert_eq!((sizes(&westwood), westwood.quarters), ((12_000, 20_000), 2));

@@ -233,7 +233,7 @@ mod tests {
         window.grow(&ack(1000));
         assert_eq!((window.cwnd(), window.credit), (7282, 6120));
         // A window of a million segments grows too: a byte per 1000 acknowledgements, where 10⁶/10⁹
-        // alone is nothing. Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
+        // alone would round to zero. Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
         window.set(1_000_000_000, 0);
         for _ in 0..10_000 {
             window.grow(&ack(1000));
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_more_than_a_window_is_worth_a_segment() {
-        // After a timeout a filled hole acknowledges what a larger window had sent.
+        // After a timeout, a filled hole acknowledges data that a larger window had sent.
         let mut window = Window::new(&START);
         window.set(2000, 2000);
         window.grow(&ack(50_000));

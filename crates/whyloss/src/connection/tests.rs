@@ -443,7 +443,7 @@ proptest! {
             now += Duration::from_nanos(measured);
             if told {
                 connection.on_rtt(Duration::from_nanos(path));
-                // An acknowledgement of nothing new uses it up.
+                // An acknowledgement without new packets also consumes the round-trip time.
                 if queue % 5 == 0 {
                     connection.on_packets_acked([], now);
                 }

@@ -209,7 +209,7 @@ proptest! {
                 other => prop_assert!(false, "{other:?}"),
             }
         }
-        // Up to the highest, all but what still waits has come or is gone.
+        // Every packet up to the highest has arrived, is lost, or is still awaited.
         let waits: u64 = tracker.holes[..tracker.waiting].iter().map(|hole| hole.loss.count).sum();
         let (first, last) = (*came.first().expect("one came"), *came.last().expect("one came"));
         prop_assert_eq!(came.len() as u64 + gone.len() as u64 + waits, last - first + 1);

@@ -219,7 +219,7 @@ mod tests {
     fn no_evidence_is_congestion() {
         for update_first in [true, false] {
             let mut classifier = Biaz::new(2.0).update_first(update_first);
-            // Nothing arrived before; then nothing but the gap's own inter-arrival time.
+            // There is no inter-arrival time yet; then only that of the gap itself.
             for received in [0, 20] {
                 assert_eq!(
                     classifier.on_arrival(&arrival(received, 0), 1),

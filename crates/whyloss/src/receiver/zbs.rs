@@ -404,7 +404,7 @@ mod tests {
         // A gap of 1 in the time of one packet: 0.75·1000 + 0.25·1000/2 = 875, below T_min.
         bases(&mut zbs, [(2000, 0, 1)]);
         assert_eq!(zbs.t_narr(), Some(0.875));
-        // A repeated stamp: 0.75·875 = 656.25. A clock set back by 500: nothing.
+        // A repeated timestamp: 0.75·875 = 656.25. A clock set back by 500 gives no sample.
         bases(&mut zbs, [(2000, 0, 0), (1500, 0, 0)]);
         assert_eq!(zbs.t_narr(), Some(0.65625));
         // The gain of 2003: 0.875·1000 + 0.125·3000 = 1250.

@@ -65,7 +65,7 @@ mod tests {
             control.on_loss(&loss(Detection::Duplicates));
             assert_eq!(control.window(), window);
         }
-        // A timeout starts the window anew, whatever the estimate.
+        // A timeout resets the window, independent of the estimate.
         let mut control = begun(&ucla());
         control.on_loss(&loss(Detection::Timeout));
         assert_eq!(control.window(), 1000);

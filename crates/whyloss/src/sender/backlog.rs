@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn the_smoothed_round_trip_time() {
-        // 100; 87.5 + 25 = 112.5; 98.4375 + 14 = 112.4375 and 98.3828125 + 10 = 108.3828125, less
-        // what eighths lose.
+        // 100; 87.5 + 25 = 112.5; 98.4375 + 14 = 112.4375; and 98.3828125 + 10 = 108.3828125; each
+        // rounded down to eighths.
         let rtts = rtts(RttOf::Smoothed, [100, 200, 112, 80]);
         assert_eq!(rtts, [800, 900, 900, 868]);
     }

@@ -247,20 +247,20 @@ mod tests {
             (10, RANDOM, Judgement::Random),
             (11, QUEUED, Judgement::Congestion),
             (12, QUEUED, Judgement::Congestion),
-            // 2 in 20 is the same rate,
+            // The rate 2/20 equals 1/10.
             (30, RANDOM, Judgement::Random),
             (31, QUEUED, Judgement::Congestion),
-            // 1 in 9 is more than 2 in 20,
+            // The rate 1/9 exceeds 2/20.
             (39, RANDOM, Judgement::RandomWhileCongestive),
             (40, QUEUED, Judgement::Congestion),
-            // 1 in 10 less than 1 in 9,
+            // The rate 1/10 is below 1/9.
             (49, RANDOM, Judgement::Random),
-            // none less than any,
+            // A rate of 0 is below any other.
             (50, RANDOM, Judgement::Random),
             (51, QUEUED, Judgement::Congestion),
-            // any more than none,
+            // Any rate exceeds 0.
             (99, RANDOM, Judgement::RandomWhileCongestive),
-            // and nothing more than what came at once.
+            // No rate exceeds that of losses at the same time.
             (99, RANDOM, Judgement::Random),
             (100, QUEUED, Judgement::Congestion),
             (101, RANDOM, Judgement::Random),

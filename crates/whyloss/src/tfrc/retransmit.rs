@@ -22,7 +22,7 @@ impl RetransmitEstimator {
     /// Updates the timeout with a round-trip time, counted in ticks of `tick`.
     pub(super) fn update(&mut self, sample: Duration, tick: Duration) {
         let tick = tick.as_nanos().max(1);
-        // A day of ticks of 0.1 s bounds what a hostile echo can do.
+        // Limit samples to a day (2²⁰ ticks of 0.1 s), in case of a hostile echo.
         let sample = ((sample.as_nanos().saturating_add(tick / 2)) / tick).clamp(1, 1 << 20) as i32;
         if self.srtt_eighths == 0 {
             self.srtt_eighths = sample << 3;

@@ -498,8 +498,8 @@ mod tests {
             let place = NAMES.iter().position(|(known, _)| *known == name);
             assert_eq!(described[place.expect("a signal")], expected, "{name}");
         }
-        // The event, and what a partial acknowledgement shows: 1/20, and 1/20 of the rest after a
-        // segment that forgets 1/20 of it.
+        // The loss rate after the loss event and a partial acknowledgement: 1/20 for the event,
+        // which decays by 1/20 over one segment, and 1/20 of the remainder for the acknowledgement.
         signals.on_ack(&at(
             350,
             ack(0, 10_000).acknowledged(25_000).in_recovery(true),
@@ -541,8 +541,8 @@ mod tests {
         density.lost = [2.0; CLASSES];
         assert!((density.at(15, 1.0) - 1.0).abs() < 0.1);
         density.lost[15] += 100.0;
-        // 102 of 164.5 there, 132 of 1132 at all: 0.62 and 0.117, both a little nearer to each
-        // other by what is added.
+        // In class 15, 102 of 164.5 segments are lost, and in all classes 132 of 1132: 0.62 and
+        // 0.117. The added constants move both slightly towards each other.
         assert!((density.at(15, 1.0) - 5.1).abs() < 0.1);
         assert!(density.at(3, 1.0) < 0.5);
     }

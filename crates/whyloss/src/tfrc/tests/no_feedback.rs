@@ -174,7 +174,7 @@ fn feedback_restores_the_rate() {
     rates(&mut sender, [(1801, 50e3), (2201, 25e3)]);
     report(&mut sender, 2300, 45e3, 0.01);
     close(sender.rate(), 90e3, 1e-12);
-    // The timer starts anew: 2300 + 400.
+    // The timer restarts: 2300 + 400.
     rates(&mut sender, [(2699, 90e3), (2700, 45e3)]);
 
     let mut sender = fast();

@@ -85,7 +85,8 @@ fn marks_are_loss_events_and_no_losses() {
     }
     let at: Vec<u64> = events.iter().map(|event| event.0).collect();
     assert_eq!(at, [50, 70]);
-    // Intervals: 20 packets, and before it what the equation answers to X_recv.
+    // The intervals are 20 packets and, before them, the synthetic first interval from the equation
+    // for X_recv.
     let mut history = LossHistory::new(&Options::rfc5348());
     history.record(50, millis(550), RTT, 1);
     history.set_first_interval(1.0 / events[0].1);
