@@ -370,7 +370,8 @@ pub fn replace_file(path: &Path) -> io::Result<File> {
         Ok(found) if found.is_symlink() => return Err(link()),
         Ok(found) if !found.is_file() => {
             let file = File::options().write(true).open(path)?;
-            // A link to a file may have taken the place since; nothing is cut or written then.
+            // A symbolic link to a file may have replaced the path meanwhile. The file is neither
+            // truncated nor written.
             return if file.metadata()?.is_file() {
                 Err(link())
             } else {

@@ -279,7 +279,7 @@ fn udp_lite_packets() {
     let covered = [rest, &[0; 80 - 24]].concat();
     let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 136, 742);
     assert!(pseudo.with(&covered).is_valid());
-    // An answer is covered completely, and stays UDP.
+    // The checksum covers feedback completely, so it stays UDP.
     let feedback = Payload::TfrcFeedback(tfrc::Feedback {
         echo: Time::ZERO,
         hold: Duration::ZERO,

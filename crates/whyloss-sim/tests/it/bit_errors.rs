@@ -116,8 +116,8 @@ fn a_sink_drops_by_the_closed_form() {
         };
         let dropped = share(coverage.unwrap_or(1_024));
         within(flow.lost.wireless, dropped, reached);
-        // Bits are independent, so what is taken is damaged beyond the coverage as often as the
-        // rest is.
+        // Bit errors are independent, so accepted packets have damage beyond the coverage as often
+        // as other packets.
         let beyond = coverage.map_or(0.0, |covered| share(1_024 - covered));
         within(flow.damaged, beyond, flow.received as f64);
         within(measured.links[1].damaged, share(1_024), reached);
@@ -143,8 +143,8 @@ fn the_oracle_knows_what_a_sink_drops() {
         }
     }
     let measured = measure(&scenario);
-    // A loss event of TCP counts as congestion when any of its packets was; so its events are what
-    // can be right.
+    // A TCP loss event counts as congestion if any of its losses was, so only the verdicts on
+    // events can be exact.
     for flow in [0, 1, 3].map(|index| &measured.flows[index]) {
         assert!(
             flow.gaps.count(Cause::Wireless, Cause::Wireless) > 20,
@@ -159,12 +159,12 @@ fn the_oracle_knows_what_a_sink_drops() {
     }
 }
 
-/// Answers are covered completely, so errors on the return path cost acknowledgements, whatever the
-/// flow's coverage.
+/// Checksums cover acknowledgements completely, so bit errors on the return path drop them,
+/// independent of the flow's coverage.
 #[test]
 fn damaged_answers_are_dropped() {
     let mut scenario = scenario(0.0, 20);
-    // One answer of 40 bytes in three: 1 − e^−0.4.
+    // Bit errors damage one in three acknowledgements of 40 bytes: 1 − e^−0.4.
     scenario.links[2].link.channel = ChannelSpec::BitErrors { rate: 1.25e-3 };
     scenario.flows.truncate(1);
     scenario.flows[0].coverage = Some(40);

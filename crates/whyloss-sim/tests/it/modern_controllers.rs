@@ -41,8 +41,8 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         },
     };
     let (wired, radio) = (Duration::from_millis(50), Duration::from_micros(10));
-    // An oracle that remembers: what was corrupted and has left again was lost to the radio,
-    // whatever becomes of it.
+    // The oracle remembers corrupted segments: if their retransmission is lost too, the cause is
+    // still the radio.
     let remembers = [("remembers", 1.0)];
     let parameters = &remembers[..usize::from(classifier == "oracle")];
     let classifier = SENDERS.build(classifier, parameters).expect("registered");

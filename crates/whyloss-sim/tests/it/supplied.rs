@@ -99,7 +99,7 @@ fn the_window_grows_with_what_the_application_needs() {
         .map(|row| row.split(',').nth(2).unwrap().parse().unwrap())
         .collect();
     let most = windows.iter().copied().fold(0.0, f64::max) / 960.0;
-    // 400 kbit/s over a round trip of some 0.2 s are 10 segments; what waited while the window was
-    // small, as many again.
+    // 400 kbit/s over a round trip of 0.2 s are 10 segments; the data that waited while the window
+    // was small add about as many.
     assert!((8.0..=40.0).contains(&most), "{most} segments");
 }

@@ -274,8 +274,9 @@ fn throughput_agrees_with_ns2() {
         (Wb, Sack, true, 0.078, 0.25, 0.243_23, 0.0142),
         (Wb, Sack, true, 0.01, 0.01, 0.822_648, 0.00489),
         (Wb, Sack, true, 0.0, 0.0, 0.998_906, 0.0),
-        // In WLH with bursts ns-2's Vegas often waits with a window of nothing, which no window
-        // here falls to: 0.673 and with delayed acknowledgements 0.611 there, 0.700 and 0.628 here.
+        // In WLH with bursts ns-2's Vegas often stops with a window of zero, which windows here
+        // never reach. The goodput is 0.673 and with delayed acknowledgements 0.611 there, 0.700
+        // and 0.628 here.
         (Wlh, Vegas, false, 0.01, 0.01, 0.983_041, 0.00235),
         (Wlh, Vegas, false, 0.0, 0.0, 0.998_728, 0.0),
         (Wlh, Vegas, true, 0.01, 0.01, 0.967_191, 0.00599),
@@ -320,7 +321,8 @@ fn replayed_losses_give_the_run_of_ns2() {
         let channel = Channel::Replay(numbers.collect(), 0);
         let start = Time::from_nanos(micros * 1000) + phase;
         let options = Options {
-            // ns-2's window is real: let the unit that stands for a byte be small.
+            // ns-2's window is a real number, so a large segment size makes our rounding to bytes
+            // small.
             segment_size: 1_000_000,
             ..options(recovery, delayed)
         };

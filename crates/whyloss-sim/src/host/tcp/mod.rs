@@ -367,7 +367,7 @@ mod tests {
             echo: Time::ZERO,
             sack: SackBlocks::new(next, blocks.iter().cloned()).with_duplicate(next, sequence),
         };
-        // Below what is expected, and within a block beyond it.
+        // The duplicate lies below the next expected segment, then within a block beyond it.
         let below = ack(10, 7, &[20..25, 12..13, 30..31]);
         assert_eq!(below.sacked().collect::<Vec<_>>(), [7..8, 20..25, 12..13]);
         assert_eq!(below.duplicate(), Some(7..8));

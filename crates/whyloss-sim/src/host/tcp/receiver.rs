@@ -304,13 +304,14 @@ mod tests {
             assert_eq!(receiver.next_timeout(), ms(110));
         }
         let ack = arrive(&mut receiver, 13, 3, 3).expect("the fourth");
-        // The earliest stamp.
+        // The acknowledgement echoes the earliest timestamp.
         assert_eq!((ack.next, ack.echo), (4, ms(0)));
-        // Two more, and then nothing until the first of them has waited for 100 ms.
+        // After two more segments, the acknowledgement leaves when the first of them has waited for
+        // 100 ms.
         assert_eq!(arrive(&mut receiver, 20, 4, 9), None);
         assert_eq!(arrive(&mut receiver, 50, 5, 9), None);
         assert_eq!(next(receiver.on_timeout(ms(120))), Some(6));
-        // A segment out of order is answered at once, and the next four count anew.
+        // A segment out of order is acknowledged at once, and the count of four restarts.
         assert_eq!(next(arrive(&mut receiver, 130, 7, 9)), Some(6));
         assert_eq!(next(arrive(&mut receiver, 131, 6, 9)), Some(8));
         for k in 8..11 {
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!(arrive(&mut receiver, 10, 0, 0), None);
         assert_eq!(receiver.next_timeout(), ms(110));
         let ack = arrive(&mut receiver, 20, 1, 5);
-        // The echo is that of the segment whose acknowledgement waited.
+        // The acknowledgement echoes the timestamp of the delayed segment.
         assert_eq!(ack.map(|ack| (ack.next, ack.echo)), Some((2, ms(0))));
         assert_eq!(receiver.next_timeout(), Time::MAX);
         assert_eq!(arrive(&mut receiver, 30, 2, 15), None);

@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn the_first_loss_is_repaired_at_once() {
-        // The reordering timer begins a recovery: nothing is delivered, then or as it finds another
-        // loss, whose place is free.
+        // The reordering timer begins a recovery and later detects another loss, both without a
+        // delivery. The second loss leaves room for its retransmission.
         let mut prr = Prr::begin(20);
         assert_eq!(sent(&mut prr, 10, &[(0, false, 19)]), [1]);
         prr.on_ack(0, false, 18, 10);
