@@ -327,8 +327,8 @@ mod tests {
         assert_eq!(round(0.0, 1e6), 2e6);
         // 20 ms + 5 ms of 200: an eighth below the capacity.
         assert_eq!(round(0.020, 2e6), 1.75e6);
-        // The target goes half the way back each round, until the step is less than a 64th of half
-        // the target.
+        // The target recovers half of the remaining distance per round, until the step is below
+        // 1/64 of half the target.
         assert_eq!(round(0.0, 2e6), 1.875e6);
         assert_eq!(round(0.0, 2e6), 1.9375e6);
         assert_eq!(round(0.0, 2e6), 1.96875e6);
@@ -345,11 +345,11 @@ mod tests {
             refused: 0.5,
             ..seen(delay, 2e6)
         };
-        // The path has taken nothing yet: a policer may refuse.
+        // No rate is known to pass yet, so a policer may be dropping packets.
         control.on_round(Time::from_nanos(1), &lossy(0.0));
         assert_eq!(control.target, 5e5);
-        // The path took 1 Mbit/s, at which a packet takes 9.6 ms. An empty queue then refuses
-        // nothing, but a short one does.
+        // The path is known to carry 1 Mbit/s, at which a packet takes 9.6 ms. Losses then do not
+        // count at an empty queue, but count at a short one.
         control.known = 5e5;
         control.on_round(Time::from_nanos(2), &lossy(0.0));
         assert_eq!(control.target, 5e5 * (1.0 + CAUTION));

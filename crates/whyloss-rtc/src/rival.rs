@@ -82,7 +82,7 @@ mod tests {
             rounds(&[0.0, 0.04, 0.04, 0.04, 0.09, 0.1]),
             [0, 0, 0, 1, 1, 0]
         );
-        // The queue may be our own, so it must stand again.
+        // The queue may be our own, so it must persist for another period.
         assert_eq!(rounds(&[0.1, 0.05, 0.05, 0.05, 0.05]), [0, 0, 0, 0, 1]);
         assert_eq!(rounds(&[0.0; 40]), [0; 40]);
         assert_eq!(rounds(&[0.1, 0.1, 0.1, 0.1]), [0; 4]);

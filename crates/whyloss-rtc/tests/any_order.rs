@@ -144,8 +144,8 @@ fn lost_feedback_is_no_loss() {
 
 #[test]
 fn the_radio_does_not_lower_the_target() {
-    // The start rises to twice what is sent, 1.92 Mbit/s, and one in five lost takes none of it
-    // back.
+    // The target rises to twice the sent rate, 1.92 Mbit/s, and a loss of one packet in five does
+    // not lower it.
     let last = targets(|round| vec![reports(round, 5, 0)]).pop();
     assert!(last.is_some_and(|last| last > 1.9e6), "{last:?}");
 }
