@@ -220,7 +220,8 @@ mod tests {
             process.departure(start, 10) - start == Duration::from_micros(40)
         });
         let share = slow.count() as f64 / f64::from(n);
-        // 5 s apart is 33 times the time after which a state is forgotten; the packet takes next to nothing.
+        // Samples 5 s apart are independent: this is 33 times the correlation time. The
+        // transmission time is negligible.
         let sigma = libm::sqrt(0.25 * 0.75 / f64::from(n));
         assert!((share - 0.25).abs() < 4.0 * sigma + 0.001, "{share}");
     }

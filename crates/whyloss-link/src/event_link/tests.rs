@@ -562,7 +562,7 @@ fn a_bunch_is_copied_by_hand() {
         )
     };
     let full = |ticket, at| (ticket, Fate::Lost(Cause::Congestion, micros(at)), None);
-    // 2 ms for each 1000 bytes from 50 ms on.
+    // From 50 ms on, 1000 bytes take 2 ms.
     let mut expected = vec![
         departs(0, 19_700, false),
         departs(1, 20_700, false),

@@ -520,7 +520,7 @@ mod tests {
         let mut refuses = |length, room| red.judges(now, busy, length, 1000, room) == Verdict::Drop;
         assert!(!refuses(1, true));
         assert!(refuses(1, false));
-        // The first above the threshold is let in, the next is not.
+        // The first packet above the threshold enters; the next one is dropped.
         assert!(!refuses(50, true));
         assert!(refuses(50, true));
     }
