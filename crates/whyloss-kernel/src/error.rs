@@ -100,7 +100,8 @@ impl KernelError {
     }
 }
 
-/// Returns the messages of libbpf since [`check_machine`], including the verifier's log.
+/// Returns the messages of libbpf since the last check of the machine, including the verifier's
+/// log.
 pub fn said() -> String {
     SAID.lock().map_or(String::new(), |lines| lines.concat())
 }

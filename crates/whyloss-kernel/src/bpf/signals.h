@@ -62,9 +62,9 @@ struct flat {
 	u32 all;
 };
 
-/* The delivered rate that a round trip last raised by a quarter. */
+/* The delivered rate at its last increase by a quarter within a round trip, and the round trip in progress. */
 struct reached {
-	u64 began; /* us, when the round trip under way began */
+	u64 began; /* us, start of the round trip in progress */
 	u64 from;  /* bytes acknowledged by then */
 	u64 rate;  /* bytes/s */
 	u64 window; /* bytes, at the end of that round trip */

@@ -155,7 +155,7 @@ fn a_program_that_cuts_otherwise_is_found() {
         });
         judge.tally().verdicts_differ
     });
-    // Before the first cut a loss costs nothing or everything.
+    // Before the first cut, a loss causes no reduction or the full one.
     assert!(matches!(differing, [0, 1, 1] | [1, 1, 0]), "{differing:?}");
 }
 
