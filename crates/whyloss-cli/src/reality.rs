@@ -83,7 +83,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     let made = &|id: &'static str, make: Maker| {
         let before = load();
         let bench = Bench {
-            // The clocks read what the classifiers wrote.
+            // The table of clocks reads the files that the table of classifiers wrote.
             scratch: if args.quick {
                 scratch.join(id)
             } else {

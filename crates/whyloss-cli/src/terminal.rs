@@ -19,7 +19,7 @@ pub(crate) fn output() -> Printable<Stdout> {
 pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
     read::<T>().map_err(|error| {
         if error.use_stderr() {
-            // Arguments may be names of files, which may hold anything.
+            // Arguments may be file names, which may contain control characters.
             let text = error.render().to_string();
             let _ = write!(io::stderr(), "{}", printable(&text));
             return ExitCode::from(2);
