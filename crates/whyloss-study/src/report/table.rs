@@ -59,7 +59,7 @@ pub fn render(outcome: &Outcome) -> String {
     }
     let score = Score::of([outcome]);
     if score == Score::default() {
-        // There is nothing to compare with.
+        // Without comparable cells, there is no score.
         return text;
     }
     let mut parts = vec![
