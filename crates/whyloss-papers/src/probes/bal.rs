@@ -2,9 +2,9 @@
 //! timeouts and drops.
 //!
 //! ```text
-//! available      the first link's rate less that of a CBR source that shares it
-//! settling       from each change of the source, until the mean of a second is within 20 % of what is available; the whole
-//!                interval to the next change if it never is; the mean of these                                    [s]
+//! available      rate of the first link minus the rate of the CBR source that shares it                           [Mbit/s]
+//! settling       mean over all changes of the source: time until the mean rate of a second is within 20 % of
+//!                `available`; the whole interval to the next change if it never is                                [s]
 //! error          mean of |estimate − available| / available from 5 s on                                           [%]
 //! estimate.A-B   mean estimate from A to B s                                                                      [Mbit/s]
 //! timeouts       in the first 10 s        drops      before cwnd first reached ssthresh, after `left` s at `ssthresh` packets

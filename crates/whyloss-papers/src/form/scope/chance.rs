@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn tails_by_hand() {
-        // Of two coins none shows heads with 1/4, at least one with 3/4, both with 1/4.
+        // With two fair coins, P(no heads) = 1/4, P(at least one) = 3/4, and P(both) = 1/4.
         for (hits, expected) in [(0, 0.5), (1, 1.0), (2, 0.5)] {
             let found = significance(hits, 2, 0.5).expect("trials");
             assert!((found - expected).abs() < 1e-12, "{found}");
