@@ -194,7 +194,7 @@ fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usi
         .watch(&mut log)
         .run()
         .expect("a run");
-    // One megabit a second in packets of 1500 bytes.
+    // The link has 1 Mbit/s, and packets have 1500 bytes.
     let last = log.arrived[log.arrived.len() - 1].0;
     let times: std::collections::HashMap<u64, u64> = log
         .arrived
