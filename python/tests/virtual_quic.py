@@ -33,7 +33,7 @@ import whyloss.aioquic  # noqa: F401
 RATE_BPS, DELAY_S, QUEUE = 10e6, 0.05, 83
 HEADERS = 28
 ROOM = 1 << 30
-# More than the link carries in 30 s.
+# More bytes than the link carries in 30 s.
 BYTES = 50_000_000
 
 
