@@ -21,7 +21,7 @@ for file in files:
     # The schema must refuse an unknown key and a quantity without its unit.
     assert not check.is_valid({**scenario, "colour": 1}), file
     assert not check.is_valid({**scenario, "duration": 10}), file
-    # A channel with two ways to write it, written in neither.
+    # A channel has two notations; neither of these tables is complete in one.
     for channel in ("gilbert-elliott", {"kind": "gilbert-elliott", "loss": 0.1}):
         link = {**scenario["link"][0], "channel": channel}
         assert not check.is_valid({**scenario, "link": [link]}), file
