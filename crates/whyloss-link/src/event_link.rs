@@ -526,7 +526,7 @@ impl EventLink {
             self.server.delay = delay.max(Duration::ZERO);
         }
         if let Some(channel) = &handover.channel {
-            // Each later handover has a stream of its own.
+            // Each later handover has a separate random stream.
             let (streams, index) = &self.streams;
             let name = format!("channel, {} to come", self.handovers.len());
             self.server.channel = channel.build(streams.stream(&name, *index));

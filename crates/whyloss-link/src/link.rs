@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_longer_path_by_hand() {
-        // The last bit of the third leaves at 20 ms, just when the delay changes.
+        // The last bit of the third packet leaves at 20 ms, exactly when the delay changes.
         let mut link = link(&[(20, 30)]);
         let times = arrivals(&mut link, &[0, 0, 19, 30]);
         assert_eq!(times, [11, 12, 50, 61].map(millis));

@@ -171,7 +171,7 @@ mod tests {
     fn the_ends_of_the_range() {
         let mut none = errors(0.0, 1);
         assert!((0..1_000).all(|_| none.damages(65_535).is_none()));
-        // Each bit with 1 − 1/e = 0.632, of 524 280; σ is 349.
+        // Each of 524 280 bits is damaged with probability 1 − 1/e = 0.632; σ is 349.
         let mut all = errors(1.0, 1);
         all.damages(65_535);
         assert!((all.damaged().len() as f64 - 331_405.0).abs() < 1_400.0);

@@ -305,8 +305,8 @@ mod tests {
             };
             spec.check().unwrap_err()
         };
-        // A coefficient below that of a geometric distribution, NaN, and runs too short for a
-        // mixture.
+        // Refused: a coefficient of variation below that of a geometric distribution, NaN, and runs
+        // too short for a mixture.
         for (loss, cv) in [(0.078, 0.9), (0.078, f64::NAN), (0.4, 2.0)] {
             let spec = BurstRenewal {
                 good_run_cv: Some(cv),

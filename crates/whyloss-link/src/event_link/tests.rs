@@ -493,7 +493,8 @@ fn a_channel_and_a_limit_change_by_hand() {
         handovers: vec![change(20_000, 1.0, 1), change(30_000, 0.0, 9)],
         ..plain()
     };
-    // The second is in transmission at 20 ms; the last of three at 25 ms finds no room.
+    // The second packet is in transmission at 20 ms; of the three at 25 ms, the queue refuses the
+    // last.
     let offers = [0, 19_500, 25_000, 25_000, 25_000, 40_000, 40_000, 40_000];
     let expected = [
         (true, 11_000),

@@ -328,7 +328,7 @@ mod tests {
         drops(&mut codel, 1_000, 1_480, 20);
         drops(&mut codel, 1_480, 1_500, 0);
         assert_eq!(drops(&mut codel, 1_500, 1_650, 20), [1_600, 1_641]);
-        // A spell long after begins with 1.
+        // A drop state long after the last one starts with count 1.
         drops(&mut codel, 1_650, 1_660, 0);
         assert_eq!(drops(&mut codel, 9_000, 9_201, 20), [9_100, 9_200]);
     }
