@@ -53,7 +53,7 @@ impl Screen {
         let least = self.least.map_or(delay, |least| least.min(delay));
         self.least = Some(least);
         let still = self.last.map_or(Duration::ZERO, |last| {
-            // The encoder's own pause freezes nothing.
+            // A pause of the encoder does not count as a freeze.
             let paused = self.pause.is_some_and(|(from, to)| last < to && from < now);
             if paused {
                 Duration::ZERO
