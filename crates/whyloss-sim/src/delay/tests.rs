@@ -56,7 +56,7 @@ fn a_growing_queue_by_hand() {
     assert_eq!(delay.max_ms(), Some(18.0 + 4.0 * 1247.0));
     let mean = delay.mean_ms().expect("packets");
     assert!((mean - (18.0 + 4.0 * 685.0)).abs() < 1e-9, "{mean}");
-    // Of a uniform sequence: 4²·(n² − 1)/12.
+    // The variance of a uniform sequence with steps of 4: 4²·(n² − 1)/12.
     let variance = delay.variance_ms2().expect("packets");
     let expected = 16.0 * (1125.0 * 1125.0 - 1.0) / 12.0;
     assert!((variance / expected - 1.0).abs() < 1e-12, "{variance}");

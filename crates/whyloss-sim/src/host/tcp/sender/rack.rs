@@ -476,8 +476,8 @@ mod tests {
 
     #[test]
     fn a_timeout_spares_what_left_lately() {
-        // Segment 4 took 100 ms, and the window was 25: at 160, departures up to 35 are lost, and
-        // the first in any case.
+        // Segment 4 took 100 ms, and the window was 25: at 160, segments sent up to 35 are lost,
+        // and the first segment in any case.
         let mut rack = ten();
         sack(&mut rack, 140, 4);
         rack.leave(0, ms(145));
