@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn a_coarse_clock_counts_its_ticks() {
         let mut rto = rto(0, ms(10));
-        // From 5 to 16 ms one tick passes, though it is 11 ms: SRTT 10, RTTVAR 5, timeout 30.
+        // Between 5 and 16 ms lies one tick of the clock, although 11 ms pass: SRTT 10, RTTVAR 5,
+        // timeout 30.
         sample(&mut rto, 5, 16);
         assert_eq!(rto.timeout(), ms(30));
         // Two ticks in 12 ms: 8·SRTT = 8 + (2 − 1) = 9, 4·RTTVAR = 2 + 1 − 0 = 3: (9 + 24)/8 = 4

@@ -389,7 +389,7 @@ mod tests {
         }
         // The first of these ends the slow start's last round trip, which went up.
         assert_eq!(velocities, [1, 1, 2, 4, 8, 16]);
-        // 1000 segments and 100 ms waiting: it goes down, which the round trip after this one
+        // With 1000 segments and 100 ms of queueing, the window falls, which the next round trip
         // shows.
         script.ack(100, 1000, 200, true);
         script.ack(100, 1000, 200, true);

@@ -162,7 +162,7 @@ impl Sender {
         if first {
             self.receive_rates = ReceiveRates::new(now);
         }
-        // By the X before this report, as both the RFC's order of steps and ns-2 have it.
+        // This uses the X before this report, as in the order of steps of the RFC and in ns-2.
         self.no_feedback_at = now + self.no_feedback_time();
         self.sent_since_timer = false;
         let data_limited = self.limits.on_feedback(now, feedback.echo, rtt);
