@@ -12,7 +12,7 @@
 #include <whyloss.h>
 
 #define MOST_PACKETS 65536 /* in flight on a path; with more, the oldest are forgotten */
-#define MOST_MISSING 256   /* numbers that one call tells */
+#define MOST_MISSING 256   /* missing packet numbers per call */
 
 typedef picoquic_packet_context_t numbering;
 static const int ours = picoquic_packet_context_application;

@@ -10,7 +10,7 @@
 #include <whyloss.h>
 
 #define MOST_PACKETS 65536 /* in flight; with more, the oldest are forgotten */
-#define MOST_MISSING 256   /* numbers that one call tells */
+#define MOST_MISSING 256   /* missing packet numbers per call */
 
 typedef struct {
     whyloss_scheme *scheme;
