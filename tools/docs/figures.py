@@ -51,7 +51,7 @@ def scored() -> tuple[dict[str, Score], dict[str, set[str]]]:
     for row in map(cells, SCORES.read_text().splitlines()):
         if len(row) == 6 and re.fullmatch(r"[a-z]{3}-[a-z0-9-]+", row[0]):
             scores[row[0]] = share(row[2]) + share(row[4])
-        # In MAR-39a3, the 3 is the number of a test of the claim MAR-39a.
+        # In MAR-39a3, the 3 is the number of a test, not of a claim.
         elif len(row) == 4 and (claim := re.match(r"([A-Z]{3}-A?\d+(?:[a-z](?!\d))?)\w*\b.*:", row[1])):
             failing.setdefault(row[0], set()).add(claim[1])
     return scores, failing
