@@ -8,7 +8,8 @@
 )]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom, Write};
+use std::iter;
 use std::mem;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -18,7 +19,9 @@ use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::addresses::{LENGTH6, with_ipv4};
+use crate::segments::{DESCRIPTION, Joined};
 
+nix::ioctl_write_int_bad!(set_offload, libc::TUNSETOFFLOAD);
 nix::ioctl_read_bad!(get_index, libc::SIOCGIFINDEX, libc::ifreq);
 nix::ioctl_write_ptr_bad!(set_address, libc::SIOCSIFADDR, libc::ifreq);
 nix::ioctl_write_ptr_bad!(set_address6, libc::SIOCSIFADDR, libc::in6_ifreq);
@@ -78,6 +81,8 @@ pub(crate) struct Shape<'a> {
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
+    /// Whether the kernel takes segments of UDP.
+    has_udp: bool,
     name: String,
     /// The counters of the devices in its namespace.
     counters: File,
@@ -86,8 +91,8 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
-    /// Creates the device, with IPv6 if the namespace has IPv6. Without IFF_VNET_HDR, the kernel
-    /// splits segments of offloads (GSO), so that each read returns one packet as on a wire.
+    /// Creates the device, with IPv6 if the namespace has IPv6. With IFF_VNET_HDR, the kernel does
+    /// not split [segments](crate::segments) of offloads.
     pub(crate) fn create(shape: Shape<'_>) -> io::Result<Self> {
         let Shape {
             name,
@@ -99,10 +104,22 @@ impl Tun {
         let file = open()?;
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags =
-            (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
+            (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL | libc::IFF_VNET_HDR)
+                as libc::c_short;
         // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the
         // call.
         unsafe { make_tun(file.as_raw_fd(), &raw const request) }?;
+        let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        let with_udp = offloads | libc::TUN_F_USO4 | libc::TUN_F_USO6;
+        let set = |offloads: u32| {
+            // SAFETY: the descriptor is open, and the argument is a number.
+            unsafe { set_offload(file.as_raw_fd(), offloads as libc::c_int) }
+        };
+        // Linux before 6.2 splits segments of UDP, and takes none.
+        let has_udp = set(with_udp).is_ok();
+        if !has_udp {
+            set(offloads)?;
+        }
         quiet(name);
         let socket = control()?;
         let change = |set: unsafe fn(i32, *const libc::ifreq) -> nix::Result<i32>,
@@ -140,6 +157,7 @@ impl Tun {
         let _ = ipv6(shape);
         let mut tun = Self {
             file,
+            has_udp,
             name: name.to_owned(),
             counters: File::open("/proc/thread-self/net/dev")?,
             dropped: 0,
@@ -148,7 +166,7 @@ impl Tun {
         Ok(tun)
     }
 
-    /// Reads a packet that the host sent; `None` if there is none.
+    /// Reads a segment that the host sent, with its description; `None` if there is none.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -160,7 +178,24 @@ impl Tun {
 
     /// Writes a packet to the host. Returns whether the kernel accepted it.
     pub(crate) fn write(&self, packet: &[u8]) -> bool {
-        matches!((&self.file).write(packet), Ok(length) if length == packet.len())
+        self.write_parts(&[IoSlice::new(&[0; DESCRIPTION]), IoSlice::new(packet)])
+    }
+
+    /// Writes packets to the host at once. Returns whether the kernel accepted them.
+    pub(crate) fn write_joined<'a>(
+        &self,
+        joined: &Joined,
+        packets: impl Iterator<Item = &'a [u8]>,
+    ) -> bool {
+        let payloads = packets.map(|packet| IoSlice::new(&packet[joined.headers..]));
+        let head = IoSlice::new(&joined.head);
+        (self.has_udp || !joined.is_udp())
+            && self.write_parts(&iter::once(head).chain(payloads).collect::<Vec<_>>())
+    }
+
+    fn write_parts(&self, parts: &[IoSlice<'_>]) -> bool {
+        let size: usize = parts.iter().map(|part| part.len()).sum();
+        matches!((&self.file).write_vectored(parts), Ok(length) if length == size)
     }
 
     /// Returns the number of packets that the device has dropped since it was made, because it was

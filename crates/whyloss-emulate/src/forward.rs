@@ -5,7 +5,7 @@ use whyloss::{Duration, Time};
 
 use crate::clock::Clock;
 use crate::header::{Headers, flip};
-use crate::log::{Ended, Entry, Log, SNAP_LENGTH, WriteError};
+use crate::log::{Ended, Entry, Log, WriteError};
 use crate::network::{Hop, Network, Outcome, Sent, Transit, Watch};
 use crate::record::{Fate, Fault};
 use crate::rests::Rests;
@@ -17,12 +17,26 @@ pub(crate) struct Packet {
     pub(crate) data: Vec<u8>,
     /// The time at which the packet was taken from its host.
     read: Time,
-    /// The packet's headers and first bytes as sent, for the log.
-    logged: Option<(Headers, Box<[u8]>)>,
+    /// The packet's headers as sent, for the log.
+    headers: Option<Headers>,
     from: usize,
     to: usize,
     /// A number for the caller's own use.
     pub(crate) tag: u32,
+    /// The packet as sent, if a link has flipped bits since.
+    intact: Option<Vec<u8>>,
+}
+
+impl Packet {
+    fn damage(&mut self, bits: &[u32]) {
+        self.intact.get_or_insert_with(|| self.data.clone());
+        flip(&mut self.data, bits);
+    }
+
+    /// Returns whether a link has flipped bits of the packet.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.intact.is_some()
+    }
 }
 
 /// A packet that must leave now.
@@ -32,6 +46,13 @@ pub(crate) struct Due {
     pub(crate) transit: Transit<Packet>,
     /// Whether the kernel accepted the packet.
     pub(crate) taken: bool,
+}
+
+impl Due {
+    /// Returns the IP packet.
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.transit.payload.data
+    }
 }
 
 /// Carries packets between hosts over the links, and records their fates.
@@ -64,21 +85,20 @@ impl Forwarder {
             size: data.len() as u32,
             flow: headers.as_ref().map_or(0, Headers::flow),
         };
-        let logged = self.recorder.log.as_ref().and_then(|_| {
-            let start = data.len().min(SNAP_LENGTH);
-            Some((headers?, data[..start].into()))
-        });
         let packet = Packet {
             data,
             read: now,
-            logged,
+            headers,
             from,
             to,
             tag,
+            intact: None,
         };
-        let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
         let recorder = &mut self.recorder;
-        if let Err(packet) = self.network.send(now, sent, packet, flip, recorder) {
+        if let Err(packet) = self
+            .network
+            .send(now, sent, packet, Packet::damage, recorder)
+        {
             self.recorder.counter.strays += 1;
             self.buffers.push(packet.data);
         }
@@ -89,10 +109,10 @@ impl Forwarder {
     pub(crate) fn deliver(&mut self, at_once: usize, write: &mut dyn FnMut(&mut [Due])) -> Time {
         loop {
             let now = self.clock.now();
-            let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
             while self.due.len() < at_once
                 && let Some((scheduled, transit)) =
-                    self.network.take_due(now, flip, &mut self.recorder)
+                    self.network
+                        .take_due(now, Packet::damage, &mut self.recorder)
             {
                 self.due.push(Due {
                     scheduled,
@@ -123,8 +143,7 @@ impl Forwarder {
 
     /// Counts all packets that are still in flight, and closes the log.
     pub(crate) fn finish(mut self) -> Result<Counter, WriteError> {
-        let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
-        let left = self.network.drain(flip, &mut self.recorder);
+        let left = self.network.drain(Packet::damage, &mut self.recorder);
         for Transit { hop, payload, .. } in left {
             self.recorder
                 .ended(hop, payload, None, Fate::Unfinished, None);
@@ -172,26 +191,23 @@ impl Recorder {
         let bytes = packet.data.len() as u32;
         self.counter
             .count(hop.link, bytes, hop.waiting, fate, fault);
-        if let (Some(log), Some((headers, sent))) = (&mut self.log, packet.logged) {
-            let start = packet.data.len().min(SNAP_LENGTH);
-            let received = departed.map(|_| packet.data[..start].into());
-            let end = Some(Ended {
+        if let (Some(log), Some(headers)) = (&mut self.log, packet.headers) {
+            let end = Ended {
                 read: packet.read,
-                sent,
-                received,
-            });
-            let (from, to) = (packet.from, packet.to);
-            log.write(Entry {
+                sent: packet.intact.as_ref().unwrap_or(&packet.data).as_slice(),
+                received: departed.map(|_| packet.data.as_slice()),
+            };
+            let entry = Entry {
                 hop,
                 headers,
-                from,
-                to,
+                from: packet.from,
+                to: packet.to,
                 bytes,
                 departed,
                 fate,
                 fault,
-                end,
-            });
+            };
+            log.write(entry, Some(end));
         }
         packet.data
     }
@@ -205,8 +221,8 @@ impl Watch<Packet> for Recorder {
             _ => Fate::Delivered,
         };
         self.counter.count(hop.link, bytes, hop.waiting, fate, None);
-        if let (Some(log), Some((headers, _))) = (&mut self.log, &packet.logged) {
-            log.write(Entry {
+        if let (Some(log), Some(headers)) = (&mut self.log, &packet.headers) {
+            let entry = Entry {
                 departed: Some(hop.outcome.at()),
                 hop: hop.clone(),
                 headers: headers.clone(),
@@ -215,8 +231,8 @@ impl Watch<Packet> for Recorder {
                 bytes,
                 fate,
                 fault: None,
-                end: None,
-            });
+            };
+            log.write(entry, None);
         }
     }
 

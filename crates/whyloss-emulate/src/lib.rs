@@ -62,6 +62,8 @@ pub mod reality;
 mod rests;
 #[cfg(target_os = "linux")]
 pub mod run;
+#[cfg(target_os = "linux")]
+mod segments;
 
 pub use summary::Snapshot;
 

@@ -11,18 +11,17 @@ use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::mem;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time;
 
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
 };
-use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 use whyloss::{Duration, Time};
 use whyloss_sim::replace_file;
@@ -33,7 +32,7 @@ use crate::network::{Hop, Outcome};
 use crate::record::{Fate, Fault, Record, State};
 
 /// The number of bytes of a packet that a capture keeps.
-pub(crate) const SNAP_LENGTH: usize = 160;
+const SNAP_LENGTH: usize = 160;
 
 /// The number of records passed to the writer at once, because waking it costs more than writing a
 /// record.
@@ -82,17 +81,35 @@ pub(crate) struct Entry {
     pub(crate) departed: Option<Time>,
     pub(crate) fate: Fate,
     pub(crate) fault: Option<Fault>,
-    /// The end of the packet's way, if this link was its last: when it was taken from its host, and
-    /// its first bytes as sent and as received.
-    pub(crate) end: Option<Ended>,
 }
 
-/// A packet whose way has ended.
+/// The end of a packet's way.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Ended<T> {
+    /// The time at which the packet was taken from its host.
     pub(crate) read: Time,
-    pub(crate) sent: Box<[u8]>,
-    pub(crate) received: Option<Box<[u8]>>,
+    /// The first bytes of the packet as its host sent it.
+    pub(crate) sent: T,
+    /// The first bytes of the packet as it left; `None` if it did not.
+    pub(crate) received: Option<T>,
+}
+
+/// Entries on their way to the writer.
+#[derive(Debug, Default)]
+struct Batch {
+    /// The entries; those at a packet's last link with the end of its way, as places in `bytes`.
+    entries: Vec<(Entry, Option<Ended<Range<usize>>>)>,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    /// Copies the first bytes of a packet. Returns their place.
+    fn keep(&mut self, packet: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes
+            .extend_from_slice(&packet[..packet.len().min(SNAP_LENGTH)]);
+        start..self.bytes.len()
+    }
 }
 
 /// The names in a log.
@@ -105,8 +122,11 @@ pub(crate) struct Names {
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Log {
-    sender: SyncSender<Vec<Entry>>,
-    batch: Vec<Entry>,
+    sender: SyncSender<Batch>,
+    /// Batches that were written. Their memory is used again, because memory that one thread
+    /// allocates and another frees makes both wait.
+    written: Receiver<Batch>,
+    batch: Batch,
     /// The time at which the batch must be written.
     due: Time,
     thread: JoinHandle<Result<(), WriteError>>,
@@ -129,22 +149,39 @@ impl Log {
         };
         for host in &writer.names.hosts {
             let path = directory.join(format!("{host}.pcapng"));
-            writer.sides.push(Side::create(path, host)?);
+            writer.sides.push(Whole::capture(path, host)?);
         }
         let (sender, receiver) = sync_channel(BACKLOG);
-        let thread = thread::spawn(move || writer.run(&receiver));
+        let (returned, written) = channel();
+        let thread = thread::spawn(move || writer.run(&receiver, &returned));
         Ok(Self {
             sender,
-            batch: Vec::with_capacity(BATCH),
+            written,
+            batch: Batch::default(),
             due: Time::ZERO,
             thread,
         })
     }
 
-    /// Writes an entry. After a failed write, does nothing.
-    pub(crate) fn write(&mut self, entry: Entry) {
-        self.batch.push(entry);
-        if self.batch.len() >= BATCH {
+    /// Writes an entry, with the end of the packet's way if it has ended. After a failed write,
+    /// does nothing.
+    pub(crate) fn write(&mut self, entry: Entry, end: Option<Ended<&[u8]>>) {
+        let end = end.map(|end| {
+            let sent = self.batch.keep(end.sent);
+            Ended {
+                read: end.read,
+                received: end.received.map(|received| {
+                    if std::ptr::eq(received, end.sent) {
+                        sent.clone()
+                    } else {
+                        self.batch.keep(received)
+                    }
+                }),
+                sent,
+            }
+        });
+        self.batch.entries.push((entry, end));
+        if self.batch.entries.len() >= BATCH {
             self.hand_over();
         }
     }
@@ -158,8 +195,9 @@ impl Log {
     }
 
     fn hand_over(&mut self) {
-        if !self.batch.is_empty() {
-            let batch = mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        if !self.batch.entries.is_empty() {
+            let next = self.written.try_recv().unwrap_or_default();
+            let batch = mem::replace(&mut self.batch, next);
             // The writer has gone only after an error, which `finish` answers.
             let _ = self.sender.send(batch);
         }
@@ -224,35 +262,33 @@ impl Whole {
     }
 }
 
-/// The capture of one host.
-struct Side {
-    writer: PcapNgWriter<Vec<u8>>,
-    file: Whole,
-}
-
-/// The record of a packet in a capture.
-#[derive(Debug)]
-struct Block {
-    data: Box<[u8]>,
-    bytes: u32,
-    comment: Option<String>,
-}
-
 struct Writer {
     records: Whole,
-    sides: Vec<Side>,
+    /// The captures of the hosts.
+    sides: Vec<Whole>,
     names: Names,
     epoch: time::Duration,
 }
 
 impl Writer {
-    fn run(mut self, receiver: &Receiver<Vec<Entry>>) -> Result<(), WriteError> {
+    fn run(
+        mut self,
+        receiver: &Receiver<Batch>,
+        returned: &Sender<Batch>,
+    ) -> Result<(), WriteError> {
         // However steadily entries come, none waits longer than `FLUSH` for its file.
         let mut flushed = monotonic();
         loop {
             let since = time::Duration::from_nanos(monotonic().saturating_sub(flushed));
             match receiver.recv_timeout(FLUSH.saturating_sub(since)) {
-                Ok(batch) => batch.into_iter().try_for_each(|entry| self.entry(entry))?,
+                Ok(mut batch) => {
+                    for (entry, end) in batch.entries.drain(..) {
+                        self.entry(entry, end, &batch.bytes)?;
+                    }
+                    batch.bytes.clear();
+                    // The forwarder has gone after the last batch.
+                    let _ = returned.send(batch);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
             }
@@ -265,47 +301,47 @@ impl Writer {
 
     fn flush(&mut self) -> Result<(), WriteError> {
         self.records.flush()?;
-        self.sides.iter_mut().try_for_each(|side| side.file.flush())
+        self.sides.iter_mut().try_for_each(Whole::flush)
     }
 
-    fn entry(&mut self, entry: Entry) -> Result<(), WriteError> {
+    /// Writes an entry, whose packet's bytes are at their places in `bytes`.
+    fn entry(
+        &mut self,
+        entry: Entry,
+        end: Option<Ended<Range<usize>>>,
+        bytes: &[u8],
+    ) -> Result<(), WriteError> {
         let Entry {
             hop,
             headers,
             from,
             to,
-            bytes,
+            bytes: size,
             departed,
             fate,
             fault,
-            end,
         } = entry;
-        let comment = comment(&hop, fate, fault, &self.names.links[hop.link]);
         if let Some(end) = end {
-            let sent = Block {
-                data: end.sent,
-                bytes,
-                comment,
-            };
-            self.sides[from].block(end.read, self.epoch, &sent)?;
-            if let (Some(data), Some(at)) = (end.received, departed) {
-                let received = Block {
-                    data,
-                    bytes,
-                    comment: None,
+            let comment = comment(&hop, fate, fault, &self.names.links[hop.link]);
+            let mut block =
+                |host: usize, at: Time, place: Range<usize>, comment: Option<String>| {
+                    let at = self.epoch.as_nanos() as u64 + at.as_nanos();
+                    self.sides[host].block(at, size, &bytes[place], comment)
                 };
-                self.sides[to].block(at, self.epoch, &received)?;
+            block(from, end.read, end.sent, comment)?;
+            if let (Some(received), Some(at)) = (end.received, departed) {
+                block(to, at, received, None)?;
             }
         }
         let scheduled = hop.outcome.at().as_nanos();
         let record = Record {
             offer: hop.offer,
             packet: hop.packet,
-            link: self.names.links[hop.link].clone(),
-            from: self.names.hosts[from].clone(),
-            to: self.names.hosts[to].clone(),
+            link: self.names.links[hop.link].as_str(),
+            from: &self.names.hosts[from],
+            to: &self.names.hosts[to],
             headers,
-            bytes,
+            bytes: size,
             enqueued: hop.enqueued.as_nanos(),
             waiting: hop.waiting as u32,
             scheduled,
@@ -327,10 +363,10 @@ impl Writer {
     }
 }
 
-impl Side {
-    fn create(path: PathBuf, host: &str) -> Result<Self, WriteError> {
-        let file = Whole::create(path)?;
-        let refuse = |error: PcapNgWriteError| WriteError::new(&file.path, io::Error::other(error));
+impl Whole {
+    /// Begins the capture of a host.
+    fn capture(path: PathBuf, host: &str) -> Result<Self, WriteError> {
+        let mut file = Self::create(path)?;
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
@@ -346,34 +382,53 @@ impl Side {
                 InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
             ],
         };
-        let mut writer = PcapNgWriter::with_section_header(Vec::new(), section).map_err(refuse)?;
-        writer.write_pcapng_block(interface).map_err(refuse)?;
-        let mut side = Self { writer, file };
-        side.take()?;
-        Ok(side)
+        let begun = PcapNgWriter::with_section_header(&mut file.waiting, section)
+            .and_then(|mut writer| writer.write_pcapng_block(interface));
+        match begun {
+            Ok(_) => Ok(file),
+            Err(error) => Err(WriteError::new(&file.path, io::Error::other(error))),
+        }
     }
 
-    /// Writes a full block to the file.
-    fn take(&mut self) -> Result<(), WriteError> {
-        self.file.waiting.append(self.writer.get_mut());
-        self.file.record_done()
-    }
-
-    fn block(&mut self, at: Time, epoch: time::Duration, block: &Block) -> Result<(), WriteError> {
-        let comment = block
-            .comment
-            .as_deref()
-            .map(|text| EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(text))));
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: epoch + time::Duration::from_nanos(at.as_nanos()),
-            original_len: block.bytes,
-            data: Cow::Borrowed(&block.data),
-            options: comment.into_iter().collect(),
-        };
-        let written = self.writer.write_pcapng_block(block);
-        written.map_err(|error| WriteError::new(&self.file.path, io::Error::other(error)))?;
-        self.take()
+    /// Writes the first bytes of a packet of this size, at this time of day in nanoseconds, as an
+    /// Enhanced Packet Block (draft-ietf-opsawg-pcapng-03, section 4.3).
+    fn block(
+        &mut self,
+        at: u64,
+        size: u32,
+        data: &[u8],
+        comment: Option<String>,
+    ) -> Result<(), WriteError> {
+        let block = &mut self.waiting;
+        let start = block.len();
+        let words = [
+            6,
+            0,
+            0,
+            (at >> 32) as u32,
+            at as u32,
+            data.len() as u32,
+            size,
+        ];
+        block.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        // Each part and each block is as long as a multiple of four.
+        let pad = |block: &mut Vec<u8>| block.resize(block.len().next_multiple_of(4), 0);
+        block.extend_from_slice(data);
+        pad(block);
+        if let Some(text) = comment {
+            block.extend(
+                [1, text.len() as u16]
+                    .iter()
+                    .flat_map(|half| half.to_le_bytes()),
+            );
+            block.extend_from_slice(text.as_bytes());
+            pad(block);
+            block.extend_from_slice(&[0; 4]);
+        }
+        let length = ((block.len() - start + 4) as u32).to_le_bytes();
+        block.extend_from_slice(&length);
+        block[start + 4..start + 8].copy_from_slice(&length);
+        self.record_done()
     }
 }
 

@@ -32,7 +32,7 @@ use whyloss::{Duration, Time};
 use crate::clock::{Clock, time_of_day};
 use crate::forward::{Due, Forwarder, Recorder};
 use crate::log::{Log, Names, WriteError};
-use crate::network::{Network, Outcome};
+use crate::network::Network;
 use crate::rests::Rests;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
@@ -381,10 +381,10 @@ impl Proxy {
     /// once.
     fn write(&self, clients: &Clients, packets: &mut [Due]) {
         let run = |due: &Due| {
-            let (packet, outcome) = (&due.transit.payload, &due.transit.hop.outcome);
-            // The checksum of its receiver would refuse it.
-            let is_damaged = matches!(outcome, Outcome::Damaged(..));
-            (packet.data.len(), due.transit.to, packet.tag, is_damaged)
+            let packet = &due.transit.payload;
+            // The checksum of its receiver would refuse a damaged packet.
+            let size = packet.data.len();
+            (size, due.transit.to, packet.tag, packet.is_damaged())
         };
         for packets in packets.chunk_by_mut(|a, b| run(a) == run(b)) {
             let (_, to, number, is_damaged) = run(&packets[0]);
@@ -511,7 +511,7 @@ mod tests {
     use super::*;
     use crate::spec::{Direction, HostPlan, Links};
 
-    /// The plan of a fast link between two hosts, with this channel away from the client.
+    /// Returns the plan of a fast link between two hosts, with this channel away from the client.
     fn plan(loss: &str) -> Plan {
         let direction = |loss: &str| Direction {
             rate: "1gbit".into(),
@@ -520,7 +520,10 @@ mod tests {
             loss: loss.into(),
             ..Direction::default()
         };
-        let links = Links::pair(&direction("none"), &direction(loss)).unwrap();
+        between(&Links::pair(&direction("none"), &direction(loss)).unwrap())
+    }
+
+    fn between(links: &Links) -> Plan {
         let (near, far) = links.ends();
         let host = |(name, node): (&str, usize)| HostPlan {
             name: name.into(),
@@ -533,7 +536,7 @@ mod tests {
 
     /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how
     /// many came back, and the proxy's counts.
-    fn echo(loss: &str, bursts: usize) -> (usize, Summary) {
+    fn echo(plan: Plan, bursts: usize) -> (usize, Summary) {
         let target = UdpSocket::bind("127.0.0.1:0").unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let proxy = Proxy::bind(ProxyOptions {
@@ -547,7 +550,6 @@ mod tests {
         })
         .unwrap();
         let address = proxy.address();
-        let plan = plan(loss);
         let running = thread::spawn(move || proxy.run(&plan, &mut |_| true).unwrap());
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         for socket in [&client, &target] {
@@ -584,7 +586,7 @@ mod tests {
 
     #[test]
     fn all_datagrams_come_back() {
-        let (back, summary) = echo("none", 5);
+        let (back, summary) = echo(plan("none"), 5);
         assert_eq!(back, 5 * BURST_SENT);
         for link in &summary.links {
             assert_eq!(
@@ -598,12 +600,26 @@ mod tests {
 
     #[test]
     fn damaged_datagrams_arrive_nowhere() {
-        let (back, summary) = echo("bits:1", 1);
+        let (back, summary) = echo(plan("bits:1"), 1);
         assert_eq!(back, 0);
         assert_eq!(
             (summary.links[1].damaged, summary.links[0].offered),
             (BURST_SENT as u64, 0)
         );
+    }
+
+    /// A later link does not mend a datagram.
+    #[test]
+    fn datagrams_damaged_on_the_way_arrive_nowhere() {
+        let link = |from: &str, to: &str, channel: &str| {
+            format!(
+                "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\nqueue = {{ packets = 1000 }}\n{channel}"
+            )
+        };
+        let channel = "reverse_channel = { kind = \"bit-errors\", rate = 1.0 }\n";
+        let text = link("server", "air", "") + &link("air", "client", channel);
+        let links = Links::from_toml(&text, "x.toml", &[]).unwrap();
+        assert_eq!(echo(between(&links), 1).0, 0);
     }
 
     #[test]

@@ -22,19 +22,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::header::Headers;
 
-/// One packet at one link, as a line of the log.
+/// One packet at one link, as a line of the log, with names of type `N`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct Record<N = String> {
     /// The line's number, in the order in which packets were offered to links.
     pub offer: u64,
     /// The packet's number, in the order in which hosts sent packets.
     pub packet: u64,
     /// The name of the link.
-    pub link: String,
+    pub link: N,
     /// The name of the host that sent the packet.
-    pub from: String,
+    pub from: N,
     /// The name of the destination host.
-    pub to: String,
+    pub to: N,
     /// The fields of the packet's headers.
     #[serde(flatten)]
     pub headers: Headers,

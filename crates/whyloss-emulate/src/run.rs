@@ -26,6 +26,7 @@ use crate::network::Network;
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
 use crate::rests::Rests;
+use crate::segments::{Joined, LARGEST, Segments};
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Snapshot, Summary};
 
@@ -153,7 +154,9 @@ pub enum RunError {
     Poll(#[source] io::Error),
 }
 
-/// The number of packets taken from a device before others have their turn.
+/// The number of packets that may leave at once.
+const AT_ONCE: usize = 64;
+/// The number of segments taken from a device before others have their turn.
 const BURST: usize = 32;
 /// The longest sleep, after which commands and signals are checked.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
@@ -207,9 +210,10 @@ pub fn run(
     let real_time = options.real_time.then(RealTime::ask);
     // Fails only for numbers that are none.
     let _ = set_timerslack(1);
+    let mut room = vec![0; LARGEST];
     let mut next_live = Time::ZERO + LIVE;
     let cut_short = loop {
-        turn(&mut forwarder, &places, &names, options.mtu)?;
+        turn(&mut forwarder, &places, &names, &mut room)?;
         let now = clock.now();
         if now >= next_live {
             let waiting = forwarder.waiting(now, plan.links.len());
@@ -247,7 +251,7 @@ pub fn run(
         .collect();
     let mut failed = None;
     end_all(&mut places, |places| {
-        failed = turn(&mut forwarder, places, &names, options.mtu).err();
+        failed = turn(&mut forwarder, places, &names, &mut room).err();
     });
     let had_priority = real_time.as_ref().is_some_and(RealTime::has_priority);
     drop(real_time);
@@ -350,7 +354,7 @@ fn turn(
     forwarder: &mut Forwarder,
     places: &[Place],
     names: &Names,
-    mtu: u16,
+    room: &mut [u8],
 ) -> Result<(), RunError> {
     forwarder.rests.begin_turn();
     let now = forwarder.clock.now();
@@ -369,10 +373,10 @@ fn turn(
         }
         fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
     };
-    forwarder.deliver(1, &mut write(places));
+    forwarder.deliver(AT_ONCE, &mut write(places));
     for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
         for _ in 0..BURST {
-            if !take(forwarder, from, places, mtu).map_err(|source| RunError::Device {
+            if !take(forwarder, from, places, room).map_err(|source| RunError::Device {
                 host: names.hosts[from].clone(),
                 source,
             })? {
@@ -383,37 +387,66 @@ fn turn(
     Ok(())
 }
 
-/// Reads a packet from a host and forwards it; returns false if the host sent none.
-fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> io::Result<bool> {
-    let mut data = forwarder.buffers.pop().unwrap_or_default();
-    data.resize(mtu.into(), 0);
-    let Some(length) = places[from].tun.read(&mut data)? else {
-        forwarder.buffers.push(data);
+/// Reads packets of a host and forwards them; returns false if the host sent none.
+fn take(
+    forwarder: &mut Forwarder,
+    from: usize,
+    places: &[Place],
+    room: &mut [u8],
+) -> io::Result<bool> {
+    let Some(length) = places[from].tun.read(room)? else {
         return Ok(false);
     };
-    data.truncate(length);
-    let address = destination(&data);
-    if address.is_some_and(|address| !is_forwarded(address)) {
-        // The kernel's announcements to its neighbours (MLD): no router forwards them.
-        forwarder.buffers.push(data);
-        return Ok(true);
-    }
-    let to = address.and_then(|address| host_of(places, address));
-    let Some(to) = to.filter(|&to| to != from) else {
+    let mut now = forwarder.deliver(AT_ONCE, &mut write(places));
+    let Some(mut segments) = Segments::read(&room[..length]) else {
         forwarder.recorder.counter.strays += 1;
-        forwarder.buffers.push(data);
         return Ok(true);
     };
-    let now = forwarder.deliver(1, &mut write(places));
-    forwarder.offer(now, (from, to), data, 0);
-    Ok(true)
+    loop {
+        let mut data = forwarder.buffers.pop().unwrap_or_default();
+        if !segments.next_into(&mut data) {
+            forwarder.buffers.push(data);
+            return Ok(true);
+        }
+        let address = destination(&data);
+        if address.is_some_and(|address| !is_forwarded(address)) {
+            // The kernel's announcements to its neighbours (MLD): no router forwards them.
+            forwarder.buffers.push(data);
+            continue;
+        }
+        let to = address.and_then(|address| host_of(places, address));
+        let Some(to) = to.filter(|&to| to != from) else {
+            forwarder.recorder.counter.strays += 1;
+            forwarder.buffers.push(data);
+            continue;
+        };
+        if forwarder.network.next_due() <= now {
+            now = forwarder.deliver(AT_ONCE, &mut write(places));
+        }
+        forwarder.offer(now, (from, to), data, segments.start() as u32);
+    }
 }
 
 /// Returns a function that writes packets to the devices of their hosts.
 fn write(places: &[Place]) -> impl FnMut(&mut [Due]) {
-    |packets| {
-        for Due { transit, taken, .. } in packets {
-            *taken = places[transit.to].tun.write(&transit.payload.data);
+    |mut due| {
+        due.sort_by_key(|due| due.transit.to);
+        while let Some(first) = due.first() {
+            let (to, start) = (first.transit.to, first.transit.payload.tag);
+            let same = due.iter().take_while(|due| {
+                let packet = &due.transit.payload;
+                (due.transit.to, packet.tag, packet.is_damaged()) == (to, start, false)
+            });
+            let tun = &places[to].tun;
+            let joined = Joined::of(same.map(Due::data), start as usize);
+            let count = joined.as_ref().map_or(1, |joined| joined.packets);
+            let (now, later) = due.split_at_mut(count);
+            let at_once =
+                joined.is_some_and(|joined| tun.write_joined(&joined, now.iter().map(Due::data)));
+            for due in now {
+                due.taken = at_once || tun.write(due.data());
+            }
+            due = later;
         }
     }
 }
