@@ -128,6 +128,7 @@ impl Forwarder {
             }
             write(&mut self.due);
             let departed = self.clock.now();
+            self.rests.left += self.due.len();
             let buffers = &mut self.buffers;
             for due in self.due.drain(..) {
                 buffers.push(self.recorder.left(due, departed, self.late_bound));

@@ -2,8 +2,9 @@
 //!
 //! Sleeping until the next packet and waking up costs many times more than moving a packet.
 //! Therefore a thread with frequent turns rests for a moment between them and then takes all
-//! packets that have arrived, as network cards moderate interrupts. Turns that are further apart
-//! have no rests, and packets leave at their times.
+//! packets that have arrived, as network cards moderate interrupts. When many packets leave in a
+//! turn, the next rest is longer. Turns that are further apart have no rests, and packets leave at
+//! their times.
 
 use std::thread;
 use std::time::Duration;
@@ -12,6 +13,10 @@ use crate::clock::monotonic;
 
 /// The length of a rest in nanoseconds, by which a packet may leave or be taken later.
 const REST: u64 = 100_000;
+/// The length of a rest after a turn in which many packets left, in nanoseconds.
+const LONG: u64 = 300_000;
+/// The number of packets that are many.
+const MANY: usize = 8;
 /// Minimum number of closely spaced turns that count as crowded.
 const CROWD: u32 = 16;
 
@@ -22,6 +27,8 @@ pub(crate) struct Rests {
     /// The measure of crowding. It grows with each turn that follows closely, and shrinks faster
     /// with each that does not.
     crowd: u32,
+    /// The number of packets that have left in the turn, as far as the caller counts them.
+    pub(crate) left: usize,
 }
 
 impl Rests {
@@ -34,6 +41,7 @@ impl Rests {
             now = monotonic();
         }
         self.last = now;
+        self.left = 0;
     }
 
     /// Returns how long to rest at this time before the next turn.
@@ -44,13 +52,24 @@ impl Rests {
         } else {
             self.crowd.saturating_sub(CROWD / 2)
         };
-        (self.crowd >= CROWD && since < REST).then(|| REST - since)
+        let rest = if self.left < MANY { REST } else { LONG };
+        (self.crowd >= CROWD && since < rest).then(|| rest - since)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_packets_make_rests_longer() {
+        let mut turns = Rests::default();
+        rests(&mut turns, 10_000, CROWD);
+        for (left, rest) in [(MANY - 1, REST), (MANY, LONG)] {
+            turns.left = left;
+            assert_eq!(turns.rest(turns.last + 10_000), Some(rest - 10_000));
+        }
+    }
 
     /// Runs `turns` turns `gap` ns apart, and returns the number of turns that rested.
     fn rests(rests: &mut Rests, gap: u64, turns: u32) -> u32 {
