@@ -44,6 +44,11 @@ impl Rests {
         self.left = 0;
     }
 
+    /// Returns whether turns crowd.
+    pub(crate) fn crowd(&self) -> bool {
+        self.crowd >= CROWD
+    }
+
     /// Returns how long to rest at this time before the next turn.
     fn rest(&mut self, now: u64) -> Option<u64> {
         let since = now.saturating_sub(self.last);
@@ -53,7 +58,7 @@ impl Rests {
             self.crowd.saturating_sub(CROWD / 2)
         };
         let rest = if self.left < MANY { REST } else { LONG };
-        (self.crowd >= CROWD && since < rest).then(|| rest - since)
+        (self.crowd() && since < rest).then(|| rest - since)
     }
 }
 

@@ -154,7 +154,7 @@ pub enum RunError {
     Poll(#[source] io::Error),
 }
 
-/// The number of packets that may leave at once.
+/// The number of packets that may leave at once while turns crowd.
 const AT_ONCE: usize = 64;
 /// The number of segments taken from a device before others have their turn.
 const BURST: usize = 32;
@@ -373,7 +373,7 @@ fn turn(
         }
         fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
     };
-    forwarder.deliver(AT_ONCE, &mut write(places));
+    deliver(forwarder, places);
     for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
         for _ in 0..BURST {
             if !take(forwarder, from, places, room).map_err(|source| RunError::Device {
@@ -397,7 +397,7 @@ fn take(
     let Some(length) = places[from].tun.read(room)? else {
         return Ok(false);
     };
-    let mut now = forwarder.deliver(AT_ONCE, &mut write(places));
+    let mut now = deliver(forwarder, places);
     let Some(mut segments) = Segments::read(&room[..length]) else {
         forwarder.recorder.counter.strays += 1;
         return Ok(true);
@@ -421,10 +421,17 @@ fn take(
             continue;
         };
         if forwarder.network.next_due() <= now {
-            now = forwarder.deliver(AT_ONCE, &mut write(places));
+            now = deliver(forwarder, places);
         }
         forwarder.offer(now, (from, to), data, segments.start() as u32);
     }
+}
+
+/// Delivers all packets that are due, and returns the present time. Packets leave one by one unless
+/// turns crowd, so that slow flows arrive as on a wire.
+fn deliver(forwarder: &mut Forwarder, places: &[Place]) -> Time {
+    let at_once = if forwarder.rests.crowd() { AT_ONCE } else { 1 };
+    forwarder.deliver(at_once, &mut write(places))
 }
 
 /// Returns a function that writes packets to the devices of their hosts.
