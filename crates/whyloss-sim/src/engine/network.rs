@@ -17,7 +17,7 @@ use super::busy::{self, Busy};
 use super::event_queue::EventQueue;
 use super::hops::{Hop, Table};
 use super::parcel::{Aside, Kind, Parcel};
-use super::shortcuts::{Gate, Map, Shortcut, Shortcuts};
+use super::shortcuts::{Gate, Map, Shortcuts};
 use super::stop::RunError;
 use super::transit::Transit;
 use super::truths::Truths;
@@ -59,9 +59,8 @@ pub(crate) enum Arrived {
     AtSink,
 }
 
-/// The data of a link that each packet needs: 64 adjacent bytes.
+/// A link and the counts of its deliveries.
 #[derive(Debug)]
-#[repr(align(64))]
 pub(super) struct Wire {
     pub(super) link: Link,
     delivered: u64,
@@ -129,20 +128,15 @@ impl Network {
             delivered: 0,
             delivered_bytes: 0,
         };
-        let mut wires: Vec<_> = links.iter().enumerate().map(wire).collect();
+        let wires: Vec<_> = links.iter().enumerate().map(wire).collect();
         let mut busy = busy::of(links, streams);
-        let map = Map::new(scenario, |link| wires[link].link.is_steady());
+        let map = Map::new(scenario);
         let licences = shortcuts.licences(&map);
         for (link, busy) in busy.iter_mut().enumerate() {
             if let Some(busy) = busy
                 && licences.prompt[link]
             {
                 busy.make_prompt();
-            }
-        }
-        if !shortcuts.has(Shortcut::Idle) {
-            for wire in &mut wires {
-                wire.link.close_short_cut();
             }
         }
         let mut gate_of = vec![None; links.len()];
@@ -188,7 +182,7 @@ impl Network {
         events: &mut EventQueue,
         observer: &mut O,
     ) -> Sent {
-        let (mut at, size) = (parcel.due, parcel.size);
+        let mut at = parcel.due;
         let mut place = parcel.hop as usize;
         let mut hop = self.table.hops[place];
         loop {
@@ -203,12 +197,6 @@ impl Network {
                     self.count_each(link, entered);
                 }
                 link = last;
-            } else if !O::LINKS
-                && let wire = &mut self.wires[link]
-                && let Some(arrival) = wire.link.pass(at, size)
-            {
-                wire.count_at(arrival, size, self.window);
-                at = arrival;
             } else {
                 match self.offer(at, link, parcel, observer) {
                     Ok(arrival) => at = arrival,
@@ -280,7 +268,7 @@ impl Network {
             }
             fate
         } else {
-            let fate = wire.link.offer_in_full(now, size);
+            let fate = wire.link.offer(now, size);
             if let Fate::Delivered(arrival) = fate {
                 wire.count_at(arrival, size, self.window);
                 return Ok(arrival);
@@ -582,10 +570,5 @@ mod tests {
             panic!("a full queue");
         };
         assert_eq!((when, hop, due), (at(2), first + 1, at(2)));
-    }
-
-    #[test]
-    fn a_wire_is_one_cache_line() {
-        assert_eq!(size_of::<Wire>(), 64);
     }
 }

@@ -247,8 +247,7 @@ impl<'a> Plain<'a> {
             return self.hold(now, entity, packet);
         }
         let waiting = wire.link.queue_len(now);
-        // Without the shortcut of an idle link.
-        let mut fate = wire.link.offer_in_full(now, packet.size);
+        let mut fate = wire.link.offer(now, packet.size);
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()

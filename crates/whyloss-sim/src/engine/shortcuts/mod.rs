@@ -44,7 +44,6 @@
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Idle`](Shortcut::Idle) | an idle link that loses nothing is asked for a time, not a fate |
 //! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel queue ahead of time |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
@@ -91,9 +90,6 @@ use crate::observe::{Observer, Order};
 /// A shortcut of the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
-    /// Asks an idle link for the arrival time alone ([`whyloss_link::Link::pass`]). The licence is
-    /// the link's own: no channel, no discipline and no change of delay.
-    Idle,
     /// Computes the answer of a link in the step of its only feeder.
     Fuse,
     /// Computes a sink's reaction ahead of time.
@@ -113,8 +109,7 @@ pub enum Shortcut {
 
 impl Shortcut {
     /// All shortcuts.
-    pub const ALL: [Self; 8] = [
-        Self::Idle,
+    pub const ALL: [Self; 7] = [
         Self::Fuse,
         Self::Sink,
         Self::Merge,
@@ -127,7 +122,6 @@ impl Shortcut {
     /// Returns its name, such as `foresee`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Idle => "idle",
             Self::Fuse => "fuse",
             Self::Sink => "sink",
             Self::Merge => "merge",
@@ -202,7 +196,7 @@ impl Shortcuts {
     }
 }
 
-/// The places where a scenario licenses shortcuts. [`Shortcut::Idle`] is left to the links.
+/// The places where a scenario licenses shortcuts.
 #[derive(Clone, Debug)]
 pub(super) struct Licences {
     /// Whether each link is fused with the links, or the sinks, that feed it.
