@@ -56,19 +56,21 @@
 //! A packet may wait on a fused link, whose queue is worked out ahead of time, and stop before a
 //! link on which packets never wait.
 //!
-//! # Facts for all proofs
+//! # Who may be ahead of the events
 //!
-//! - A packet arrives later than it leaves, if only by a nanosecond
-//!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
-//!   before another event of the same time.
-//! - At equal times, links come before ends (`event_queue.rs`). So whatever reaches an end at the
-//!   time of its deadline comes before the deadline. An end therefore acts first on deadlines
-//!   *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
-//! - The cause of a loss that is worked out ahead of time stays in `truths.rs` until it is time,
-//!   except for ends that are ahead of time themselves.
-//! - A busy link, which cannot answer at once (`turns.rs`), is worked out at its times. It is not
-//!   fused, and it feeds no fused link unless it is prompt. No sink or source that sends into it is
-//!   fused, and it is part of no branch.
+//! All proofs rest on the [order of events](super::super) and on this table:
+//!
+//! | part | is worked out | sees everything in order, because |
+//! |---|---|---|
+//! | fused link | ahead: in the step of the link before it | nothing else feeds it, or only in this order |
+//! | fused sink | ahead: as its packet leaves its last stop | its deadline is an event, so packets due before it have come |
+//! | fused source | ahead: with an acknowledgement that it foresees | other answers are parked until their time |
+//! | late source | behind: when its packet is at its gate | it catches up before anything else reaches it |
+//! | busy link | in time: at its turns | it is not fused |
+//! | truth | in time: when the packet is at the link that loses it | ends that are ahead learn of it ahead |
+//!
+//! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into it, and
+//! it is part of no branch.
 //!
 //! [`Simulation::without`](crate::Simulation::without) turns one shortcut off, and `whyloss bench
 //! --ablate` measures what each saves.
