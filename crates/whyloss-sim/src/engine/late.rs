@@ -118,14 +118,15 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The rows of the module's documentation. Link 0 leads to the gate; another flow shares link 1.
+    /// The rows of the module's documentation. The gate is behind the first link; another flow shares
+    /// the second.
     #[test]
     fn a_late_source_acts_as_of_its_deadlines() {
         let text = r#"
             duration = "1 s"
             link = [
-                { from = "s", to = "r", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited", both_ways = false },
-                { from = "r", to = "t", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited", both_ways = false },
+                { from = "s", to = "r", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited" },
+                { from = "r", to = "t", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited" },
             ]
             flow = [
                 { from = "s", to = "t", packet = "1000 B", transport = { kind = "cbr", rate = "800 kbit/s" } },
@@ -135,22 +136,23 @@ mod tests {
         let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
         let mut engine = Engine::new(&scenario, 1, Shortcuts::ALL);
         let (ends, world) = (&mut engine.ends[0], &mut engine.world);
+        let gate = ends.entities[SOURCE] as usize;
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let times = |parcel: Parcel| (parcel.sent, parcel.due);
 
-        assert_eq!(world.events.pop(), Some((at(5), 0)));
+        assert_eq!(world.events.pop(), Some((at(5), gate)));
         let there = ends.wake_late(at(5), world, &mut ()).map(times);
         assert_eq!(there, Some((at(0), at(5))));
 
         ends.catch_up(at(12), world, &mut ());
-        let parked = world.network.transits[0].first().copied().map(times);
+        let parked = world.network.transits[gate].first().copied().map(times);
         assert_eq!(parked, Some((at(10), at(15))));
 
-        assert_eq!(world.events.pop(), Some((at(15), 0)));
-        let taken = world.network.take_due(at(15), 0, &mut world.events);
+        assert_eq!(world.events.pop(), Some((at(15), gate)));
+        let taken = world.network.take_due(at(15), gate, &mut world.events);
         assert_eq!(taken.map(|(parcel, _)| times(parcel)), parked);
 
-        assert_eq!(world.events.pop(), Some((at(25), 0)));
+        assert_eq!(world.events.pop(), Some((at(25), gate)));
         let there = ends.wake_late(at(25), world, &mut ()).map(times);
         assert_eq!(there, Some((at(20), at(25))));
     }
