@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The rows of the module's documentation. The gate is behind the first link; another flow shares
-    /// the second.
+    /// The rows of the module's documentation. The gate is behind the first link; another flow
+    /// shares the second.
     #[test]
     fn a_late_source_acts_as_of_its_deadlines() {
         let text = r#"

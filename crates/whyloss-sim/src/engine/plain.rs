@@ -4,9 +4,9 @@
 //! start       every flow's source has a deadline when it starts
 //! deadline    the end acts; a source then sends all that it may, a sink the answer that it owes
 //! send        a packet enters the first link of its way
-//! enter       the link says what becomes of the packet: it arrives at the far end (an event), or is lost
-//! arrival     the packet enters the next link of its way; at the end of it the sink or the source takes it
-//! turn        a busy link (`busy.rs`) gives back the packets whose fate is due: arrivals and losses
+//! enter       the link says whether the packet is lost, or when it arrives: an event
+//! arrival     the packet enters the next link of its way; behind the last, an end takes it
+//! turn        a busy link (`busy.rs`) returns packets whose fate is due: arrivals and losses
 //! ```
 //!
 //! Events of the same time come in the [order of their entities](super).

@@ -58,16 +58,17 @@
 //!
 //! # Who may be ahead of the events
 //!
-//! All proofs rest on the [order of events](super::super) and on this table:
+//! All proofs rest on the [order of events](super) and on this table:
 //!
-//! | part | is worked out | sees everything in order, because |
-//! |---|---|---|
-//! | fused link | ahead: in the step of the link before it | nothing else feeds it, or only in this order |
-//! | fused sink | ahead: as its packet leaves its last stop | its deadline is an event, so packets due before it have come |
-//! | fused source | ahead: with an acknowledgement that it foresees | other answers are parked until their time |
-//! | late source | behind: when its packet is at its gate | it catches up before anything else reaches it |
-//! | busy link | in time: at its turns | it is not fused |
-//! | truth | in time: when the packet is at the link that loses it | ends that are ahead learn of it ahead |
+//! ```text
+//! part           worked out                                    sees all in order, because
+//! fused link     ahead: in the step of the link before it      that one alone feeds it, or in order
+//! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
+//! fused source   ahead: with an answer that it foresees        others are parked until their time
+//! late source    behind: when its packet is at its gate        it catches up before other news
+//! busy link      in time: at its turns                         it is not fused
+//! truth          in time: when its packet is at the loss       ends that are ahead learn it ahead
+//! ```
 //!
 //! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into it, and
 //! it is part of no branch.
