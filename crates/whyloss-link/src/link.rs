@@ -10,7 +10,7 @@ use crate::handover::Handover;
 use crate::jitter::JitterSpec;
 use crate::markov::MarkovRates;
 use crate::pace::Pace;
-use crate::queue::{Queue, QueueSpec, Verdict};
+use crate::queue::{DropTail, Early, QueueSpec, Verdict};
 use crate::random::Streams;
 use crate::traced::Opportunities;
 
@@ -94,7 +94,10 @@ pub struct Link {
     delay_changes: Vec<(Time, Duration)>,
     /// The time until which `delay` holds for all departures.
     delay_until: Time,
-    queue: Queue,
+    /// The packets that wait.
+    line: DropTail,
+    /// The discipline, if it is asked about every packet.
+    early: Option<Box<Early>>,
     channel: Channel,
     channel_before_queue: bool,
     /// Whether packets leave at opportunities.
@@ -124,11 +127,10 @@ impl Link {
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let pace = Pace::new(spec, streams, index);
-        let mut queue = Queue::new(&spec.queue, pace.rate(), spec.delay, random);
+        let early = Early::new(&spec.queue.discipline, pace.rate(), spec.delay, random);
         let traced = pace.is_traced();
-        queue.all_wait = traced;
         let held = EventLink::is_needed(spec);
-        let gated = held || traced || spec.channel_before_queue || queue.is_selective();
+        let gated = held || traced || spec.channel_before_queue || early.is_some();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
@@ -139,7 +141,8 @@ impl Link {
             settled: delay,
             delay_changes: spec.delay_changes.iter().rev().copied().collect(),
             delay_until: first_change.map_or(Time::MAX, |first| first.0),
-            queue,
+            line: DropTail::new(spec.queue.limit),
+            early,
             channel: spec.channel.build(streams.stream("channel", index)),
             channel_before_queue: spec.channel_before_queue,
             traced,
@@ -215,15 +218,15 @@ impl Link {
             self.pace.look_up(size);
         }
         let departure = if TRACED {
-            if !self.queue.has_room(now, self.busy_until, size) {
+            if !self.has_room(now, size) {
                 return Fate::Lost(Cause::Congestion, now);
             }
             let (start, departure) = self.pace.send(now.max(self.busy_until), size);
-            self.queue.enter_at(start, size);
+            self.line.enter_at(start, size);
             departure
         } else {
             let transmission = self.pace.transmission();
-            let start = self.queue.enter(now, self.busy_until, size, transmission);
+            let start = self.line.enter(now, self.busy_until, size, transmission);
             let Some(start) = start else {
                 return Fate::Lost(Cause::Congestion, now);
             };
@@ -258,13 +261,17 @@ impl Link {
 
     /// Returns whether a packet of `size` bytes finds room at `now`. If such a packet is refused,
     /// the discipline refused it.
+    #[inline]
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
-        self.queue.has_room(now, self.busy_until, size)
+        self.line.start_due(now);
+        // A packet that finds the link idle does not wait, except for an opportunity.
+        (self.busy_until <= now && !self.traced) || self.line.has_room(size)
     }
 
     /// Returns the number of packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        self.queue.len(now)
+        self.line.start_due(now);
+        self.line.packets() as usize
     }
 
     /// Decides whether a packet reaches the queue. Returns its first bit that was damaged before,
@@ -281,11 +288,11 @@ impl Link {
                 Harm::Lost => return Err(Cause::Wireless),
             }
         }
-        let verdict = if self.queue.is_selective() {
-            self.queue.judges(now, self.busy_until, size)
-        } else {
-            Verdict::Admit
-        };
+        let room = self.has_room(now, size);
+        let waiting = (u64::from(self.line.packets()), self.line.bytes());
+        let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
+            early.judges(now, self.busy_until, waiting, size, room)
+        });
         if verdict == Verdict::Mark {
             self.pardonable = Some(Pardonable { damaged });
         }
