@@ -24,12 +24,12 @@ fn at_most(instructions: u64, packets: u64) -> BinaryBenchmarkConfig {
 }
 
 #[binary_benchmark]
-#[bench::newreno(args = (""), config = at_most(1_100, 159_252))]
-#[bench::sack(args = (r#"{ kind = "tcp" }"#), config = at_most(1_200, 162_873))]
-#[bench::cubic(args = (r#"{ kind = "tcp", controller = "cubic" }"#), config = at_most(1_300, 164_324))]
+#[bench::newreno(args = (""), config = at_most(1_090, 159_252))]
+#[bench::sack(args = (r#"{ kind = "tcp" }"#), config = at_most(1_185, 162_873))]
+#[bench::cubic(args = (r#"{ kind = "tcp", controller = "cubic" }"#), config = at_most(1_280, 164_324))]
 #[bench::bbr(args = (r#"{ kind = "tcp", controller = "bbr" }"#), config = at_most(2_900, 161_926))]
 #[bench::tfrc(args = (r#"{ kind = "tfrc" }"#), config = at_most(1_150, 160_065))]
-#[bench::iftp(args = (r#"{ kind = "iftp" }"#), config = at_most(1_910, 157_923))]
+#[bench::iftp(args = (r#"{ kind = "iftp" }"#), config = at_most(1_830, 157_923))]
 fn run(transport: &str) -> Command {
     let mut command = Command::new(WHYLOSS);
     command.args(["run", SCENARIO, "--seed", "1", "--jobs", "1"]);

@@ -45,6 +45,6 @@ pub use handover::{Backlog, Handover};
 pub use jitter::{JitterLaw, JitterSpec};
 pub use link::{Fate, Link, LinkSpec};
 pub use markov::MarkovRates;
-pub use queue::{Queue, QueueSpec};
+pub use queue::QueueSpec;
 pub use random::{Random, Streams};
 pub use traced::Opportunities;

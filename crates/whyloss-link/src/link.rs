@@ -10,7 +10,7 @@ use crate::handover::Handover;
 use crate::jitter::JitterSpec;
 use crate::markov::MarkovRates;
 use crate::pace::Pace;
-use crate::queue::{Queue, QueueSpec, Verdict};
+use crate::queue::{DropTail, Early, QueueSpec, Verdict};
 use crate::random::Streams;
 use crate::traced::Opportunities;
 
@@ -76,30 +76,15 @@ impl Fate {
     }
 }
 
-/// A size that no packet has.
-const NO_SIZE: u32 = u32::MAX;
-
-/// The state of a FIFO link. The fields that most offers touch take 40 bytes; the others are boxed.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// The time at which the last bit of the last admitted packet leaves.
-    busy_until: Time,
-    /// The packet size that takes the shortcut.
-    size: u32,
-    /// The transmission time of a packet of this size.
-    transmission: Duration,
-    /// The transmission time plus the delay.
-    crossing: Duration,
-    rest: Box<Rest>,
-}
-
-/// The fields of a link that only some offers need.
+/// A FIFO link at work.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, not one state"
 )]
-struct Rest {
+pub struct Link {
+    /// The time at which the last bit of the last admitted packet leaves.
+    busy_until: Time,
     pace: Pace,
     /// The delay of the last packet; longer than `settled` while a packet would overtake others.
     delay: Duration,
@@ -109,7 +94,10 @@ struct Rest {
     delay_changes: Vec<(Time, Duration)>,
     /// The time until which `delay` holds for all departures.
     delay_until: Time,
-    queue: Queue,
+    /// The packets that wait.
+    line: DropTail,
+    /// The discipline, if it is asked about every packet.
+    early: Option<Box<Early>>,
     channel: Channel,
     channel_before_queue: bool,
     /// Whether packets leave at opportunities.
@@ -123,10 +111,6 @@ struct Rest {
     /// The packet last offered, if the queue dropped it because the link took it for not
     /// ECN-capable.
     pardonable: Option<Pardonable>,
-    /// Whether only the queue can ever delay or drop a packet.
-    steady: bool,
-    /// Whether two packets of one size in a row, offered without the shortcut, turn it on.
-    opens: bool,
 }
 
 /// A packet that a queue dropped, but would have marked if it were ECN-capable.
@@ -143,80 +127,40 @@ impl Link {
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let pace = Pace::new(spec, streams, index);
-        let mut queue = Queue::new(&spec.queue, pace.rate(), spec.delay, random);
+        let early = Early::new(&spec.queue.discipline, pace.rate(), spec.delay, random);
         let traced = pace.is_traced();
-        queue.all_wait = traced;
         let held = EventLink::is_needed(spec);
-        let gated = held || traced || spec.channel_before_queue || queue.is_selective();
+        let gated = held || traced || spec.channel_before_queue || early.is_some();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
-        let steady = !gated && !noisy && spec.delay_changes.is_empty();
         Self {
             busy_until: Time::ZERO,
-            size: NO_SIZE,
-            transmission: Duration::ZERO,
-            crossing: Duration::ZERO,
-            rest: Box::new(Rest {
-                pace,
-                delay,
-                settled: delay,
-                delay_changes: spec.delay_changes.iter().rev().copied().collect(),
-                delay_until: first_change.map_or(Time::MAX, |first| first.0),
-                queue,
-                channel: spec.channel.build(streams.stream("channel", index)),
-                channel_before_queue: spec.channel_before_queue,
-                traced,
-                gated,
-                held,
-                noisy,
-                pardonable: None,
-                steady,
-                opens: steady,
-            }),
+            pace,
+            delay,
+            settled: delay,
+            delay_changes: spec.delay_changes.iter().rev().copied().collect(),
+            delay_until: first_change.map_or(Time::MAX, |first| first.0),
+            line: DropTail::new(spec.queue.limit),
+            early,
+            channel: spec.channel.build(streams.stream("channel", index)),
+            channel_before_queue: spec.channel_before_queue,
+            traced,
+            gated,
+            held,
+            noisy,
+            pardonable: None,
         }
     }
 
-    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and returns its fate. Times
-    /// must not decrease.
+    /// Offers a packet of `size` bytes at `now` and returns its fate. Times must not decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
-        match self.pass(now, size) {
-            Some(arrival) => Fate::Delivered(arrival),
-            None => self.offer_in_full(now, size),
-        }
-    }
-
-    /// Returns the arrival time of a packet of `size` bytes in the common case: the queue is empty
-    /// and the link only delays the packet. Returns `None` in all other cases. Then the packet
-    /// counts as not offered, and the caller must use [`Self::offer_in_full`].
-    #[inline]
-    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
-        if self.busy_until > now || self.size != size {
-            return None;
-        }
-        let [crossing, transmission] =
-            [self.crossing, self.transmission].map(|span| span.as_nanos() as u64);
-        let arrival = now.as_nanos().checked_add(crossing)?;
-        // This is no later than the arrival.
-        self.busy_until = Time::from_nanos(now.as_nanos() + transmission);
-        Some(Time::from_nanos(arrival))
-    }
-
-    /// Offers a packet as [`Self::offer`] does, but without the shortcut of [`Self::pass`].
-    #[inline]
-    pub fn offer_in_full(&mut self, now: Time, size: u32) -> Fate {
-        if self.rest.gated {
+        if self.gated {
             self.offer_gated(now, size)
         } else {
-            self.offer_open(now, size)
+            self.transmit::<false>(now, size)
         }
-    }
-
-    /// Offers a packet to a link where only a lack of room can refuse it before the queue.
-    #[inline]
-    fn offer_open(&mut self, now: Time, size: u32) -> Fate {
-        self.transmit::<false>(now, size)
     }
 
     /// Offers a packet as [`Self::offer`] does, if a channel or a discipline may refuse it before
@@ -224,10 +168,10 @@ impl Link {
     /// RED more instructions.
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
-        if self.rest.held {
+        if self.held {
             return Fate::Held;
         }
-        match self.rest.admits(now, self.busy_until, size) {
+        match self.admits(now, size) {
             Ok(first) => self.admit(now, size, first),
             Err(cause) => Fate::Lost(cause, now),
         }
@@ -237,7 +181,7 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admit(&mut self, now: Time, size: u32, damaged: Option<u32>) -> Fate {
-        let fate = if self.rest.traced {
+        let fate = if self.traced {
             self.transmit_traced(now, size)
         } else {
             self.transmit::<false>(now, size)
@@ -255,7 +199,7 @@ impl Link {
     /// Call this immediately after the offer, and only for an ECN-capable packet.
     #[cold]
     pub fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
-        let packet = self.rest.pardonable.take()?;
+        let packet = self.pardonable.take()?;
         Some(self.admit(now, size, packet.damaged))
     }
 
@@ -270,95 +214,71 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn transmit<const TRACED: bool>(&mut self, now: Time, size: u32) -> Fate {
-        let rest = &mut *self.rest;
-        if !TRACED && !rest.pace.knows(size) {
-            rest.pace.look_up(size);
-        } else if !TRACED && rest.opens && self.size != size {
-            self.open_short_cut(size);
+        if !TRACED && !self.pace.knows(size) {
+            self.pace.look_up(size);
         }
-        let rest = &mut *self.rest;
         let departure = if TRACED {
-            if !rest.queue.has_room(now, self.busy_until, size) {
+            if !self.has_room(now, size) {
                 return Fate::Lost(Cause::Congestion, now);
             }
-            let (start, departure) = rest.pace.send(now.max(self.busy_until), size);
-            rest.queue.enter_at(start, size);
+            let (start, departure) = self.pace.send(now.max(self.busy_until), size);
+            self.line.enter_at(start, size);
             departure
         } else {
-            let transmission = rest.pace.transmission();
-            let start = rest.queue.enter(now, self.busy_until, size, transmission);
+            let transmission = self.pace.transmission();
+            let start = self.line.enter(now, self.busy_until, size, transmission);
             let Some(start) = start else {
                 return Fate::Lost(Cause::Congestion, now);
             };
             let departure = start.later(transmission);
-            if departure >= rest.delay_until {
-                rest.change_delay(departure, self.busy_until);
+            if departure >= self.delay_until {
+                self.change_delay(departure, self.busy_until);
             }
             departure
         };
         self.busy_until = departure;
-        if rest.noisy {
-            match rest.channel.harms(departure, size) {
+        if self.noisy {
+            match self.channel.harms(departure, size) {
                 Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
+                Harm::Damaged(first) => return Fate::Damaged(departure + self.delay, first),
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }
-        Fate::Delivered(departure.later(rest.delay))
-    }
-
-    /// Opens the shortcut for packets of the last size.
-    #[cold]
-    fn open_short_cut(&mut self, size: u32) {
-        let transmission = self.rest.pace.transmission();
-        let crossing = transmission + self.rest.delay;
-        // Otherwise the sum would be out of range.
-        if crossing < Duration::MAX {
-            (self.size, self.transmission, self.crossing) = (size, transmission, crossing);
-        }
-    }
-
-    /// Disables [the shortcut](Self::pass), so that its gain can be measured. Fates do not change.
-    pub fn close_short_cut(&mut self) {
-        (self.size, self.rest.opens) = (NO_SIZE, false);
-    }
-
-    /// Returns whether only earlier packets can delay a packet: the link has no channel, no queue
-    /// discipline and no change of delay.
-    pub fn is_steady(&self) -> bool {
-        self.rest.steady
+        Fate::Delivered(departure.later(self.delay))
     }
 
     /// Returns the damaged bits of the last packet, as offsets in bits, in ascending order.
     /// The list is empty if the channel damages no bits or the packet did not reach it.
     pub fn damaged_bits(&self) -> &[u32] {
-        self.rest.channel.damaged_bits()
+        self.channel.damaged_bits()
     }
 
     /// Returns whether the last packet met the bad state of a two-state channel. Returns `None` for
     /// other channels, and if the packet did not reach the channel.
     pub fn channel_is_bad(&self) -> Option<bool> {
-        self.rest.channel.is_bad()
+        self.channel.is_bad()
     }
 
     /// Returns whether a packet of `size` bytes finds room at `now`. If such a packet is refused,
     /// the discipline refused it.
+    #[inline]
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
-        self.rest.queue.has_room(now, self.busy_until, size)
+        self.line.start_due(now);
+        // A packet that finds the link idle does not wait, except for an opportunity.
+        (self.busy_until <= now && !self.traced) || self.line.has_room(size)
     }
 
     /// Returns the number of packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        self.rest.queue.len(now)
+        self.line.start_due(now);
+        self.line.packets() as usize
     }
-}
 
-impl Rest {
-    /// Decides whether a packet reaches the queue of a link that has sent all earlier packets by
-    /// `free`. Returns the packet's first bit that was damaged before, or the cause of its loss.
+    /// Decides whether a packet reaches the queue. Returns its first bit that was damaged before,
+    /// or the cause of its loss.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn admits(&mut self, now: Time, free: Time, size: u32) -> Result<Option<u32>, Cause> {
+    fn admits(&mut self, now: Time, size: u32) -> Result<Option<u32>, Cause> {
         let mut damaged = None;
         self.pardonable = None;
         if self.channel_before_queue {
@@ -368,11 +288,11 @@ impl Rest {
                 Harm::Lost => return Err(Cause::Wireless),
             }
         }
-        let verdict = if self.queue.is_selective() {
-            self.queue.judges(now, free, size)
-        } else {
-            Verdict::Admit
-        };
+        let room = self.has_room(now, size);
+        let waiting = (u64::from(self.line.packets()), self.line.bytes());
+        let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
+            early.judges(now, self.busy_until, waiting, size, room)
+        });
         if verdict == Verdict::Mark {
             self.pardonable = Some(Pardonable { damaged });
         }
@@ -537,59 +457,7 @@ mod tests {
         assert!((hit - 551).abs() < 64, "{hit}");
     }
 
-    /// The shortcut opens with the third packet of one size in a row. It is closed while packets
-    /// wait, for other sizes, and at a change of the delay.
-    #[test]
-    fn the_short_cut_is_taken() {
-        let mut link = link(&[]);
-        let passes = [
-            (0, 1_000),
-            (1, 1_000),
-            (2, 1_000),
-            (2, 1_000),
-            (3, 40),
-            (9, 1_000),
-        ];
-        let taken = passes.map(|(at, size)| {
-            let taken = link.pass(millis(at), size).is_some();
-            if !taken {
-                link.offer_in_full(millis(at), size);
-            }
-            taken
-        });
-        assert_eq!(taken, [false, false, true, false, false, true]);
-        let mut changing = self::link(&[(1, 30)]);
-        let offers = [0, 1, 2, 3].map(millis);
-        assert!(offers.iter().all(|&at| {
-            changing.offer_in_full(at, 1_000);
-            changing
-                .pass(at + Duration::from_millis(500), 1_000)
-                .is_none()
-        }));
-    }
-
-    #[test]
-    fn what_most_offers_touch_is_small() {
-        assert_eq!(size_of::<Link>(), 40);
-    }
-
     proptest! {
-        /// With and without the shortcut, all answers are equal.
-        #[test]
-        fn a_short_cut_changes_nothing(
-            offers in prop::collection::vec((0i64..3_000_000, prop_oneof![Just(1_000u32), Just(40)]), 1..200),
-            change in prop::option::of(0i64..300),
-        ) {
-            let changes: Vec<_> = change.into_iter().map(|at| (at, 30)).collect();
-            let (mut short, mut long) = (link(&changes), link(&changes));
-            let mut now = Time::ZERO;
-            for (gap, size) in offers {
-                now += Duration::from_nanos(gap);
-                prop_assert_eq!(short.offer(now, size), long.offer_in_full(now, size));
-                prop_assert_eq!(short.queue_len(now), long.queue_len(now));
-            }
-        }
-
         /// With any queue and any changes of the delay, a FIFO link's arrivals never decrease.
         #[test]
         fn nobody_overtakes(

@@ -12,26 +12,43 @@ fn micros(micros: u64) -> Time {
     Time::from_nanos(micros * 1_000)
 }
 
-/// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
-fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
-    let mut fates = vec![Fate::Held; offers.len()];
+/// A packet offered: its time in microseconds, flow, size and ECN field.
+type Offer = (u64, u32, u32, Ecn);
+
+/// Offers packets whose tickets are their indices. Passes each one that the link returns to `told`,
+/// with the time of its event.
+fn drive(
+    link: &mut EventLink,
+    offers: impl IntoIterator<Item = Offer>,
+    mut told: impl FnMut(&EventLink, Time, u32, Fate),
+) {
     let mut drain = |link: &mut EventLink, until: Time| {
         while link.next_event() <= until {
             let now = link.next_event();
             while let Some((ticket, fate)) = link.poll(now) {
-                assert_eq!(fate.when(), now);
-                fates[ticket as usize] = fate;
-            }
-            if now == Time::MAX {
-                break;
+                told(link, now, ticket, fate);
             }
         }
     };
-    for (ticket, &(at, size)) in (0..).zip(offers) {
+    for (ticket, (at, flow, size, ecn)) in (0..).zip(offers) {
         drain(link, micros(at));
-        link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
+        link.offer(micros(at), ticket, flow, size, ecn);
     }
     drain(link, Time::from_nanos(u64::MAX - 1));
+}
+
+/// A packet of flow 0 that is not ECN-capable.
+fn offer(&(at, size): &(u64, u32)) -> Offer {
+    (at, 0, size, Ecn::NotCapable)
+}
+
+/// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
+fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
+    let mut fates = vec![Fate::Held; offers.len()];
+    drive(link, offers.iter().map(offer), |_, now, ticket, fate| {
+        assert_eq!(fate.when(), now);
+        fates[ticket as usize] = fate;
+    });
     fates
 }
 
@@ -79,22 +96,22 @@ fn what_is_told_at_turns_is_what_is_told_later() {
     let mut link = EventLink::new(&spec, Streams::new(1), 0);
     link.tell_at_turns();
     let mut told = vec![Fate::Held; offers.len()];
-    let mut drain = |link: &mut EventLink, until: Time| {
-        while link.next_event() <= until {
-            let now = link.next_event();
-            while let Some((ticket, fate)) = link.poll(now) {
-                let transmission = Duration::from_millis(1);
-                let begun = matches!(fate, Fate::Delivered(when) if when == now + transmission + spec.delay);
-                assert!(begun || matches!(fate, Fate::Lost(_, when) if when == now));
-                told[ticket as usize] = fate;
-            }
-        }
-    };
-    for (ticket, &(at, size)) in (0..).zip(&offers) {
-        drain(&mut link, micros(at));
-        link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
-    }
-    drain(&mut link, micros(100_000_000));
+    drive(
+        &mut link,
+        offers.iter().map(offer),
+        |_, now, ticket, fate| {
+            let arrival = now + Duration::from_millis(1) + spec.delay;
+            assert!(
+                [
+                    Fate::Delivered(arrival),
+                    Fate::Lost(Cause::Wireless, now),
+                    Fate::Lost(Cause::Congestion, now)
+                ]
+                .contains(&fate)
+            );
+            told[ticket as usize] = fate;
+        },
+    );
     assert_eq!(told, later);
     let lost = |cause| {
         told.iter()
@@ -170,23 +187,13 @@ fn capable_packets_are_marked_not_dropped() {
     // Counts lost and marked packets among 4000; those with odd tickets are ECN-capable.
     let run = |mut link: EventLink| {
         let (mut lost, mut marked) = ([0; 2], [0; 2]);
-        let mut drain = |link: &mut EventLink, until: Time| {
-            while link.next_event() <= until {
-                let at = link.next_event();
-                while let Some((ticket, fate)) = link.poll(at) {
-                    let odd = ticket as usize % 2;
-                    lost[odd] += i32::from(matches!(fate, Fate::Lost(..)));
-                    marked[odd] += i32::from(link.marked());
-                }
-            }
-        };
-        for ticket in 0..4_000 {
-            let at = micros(500 * u64::from(ticket));
-            drain(&mut link, at);
-            let ecn = [Ecn::NotCapable, Ecn::Capable][ticket as usize % 2];
-            link.offer(at, ticket, 0, 1_000, ecn);
-        }
-        drain(&mut link, micros(60_000_000));
+        let ecn = |ticket| [Ecn::NotCapable, Ecn::Capable][ticket as usize % 2];
+        let offers = (0..4_000).map(|ticket| (500 * ticket, 0, 1_000, ecn(ticket)));
+        drive(&mut link, offers, |link, _, ticket, fate| {
+            let odd = ticket as usize % 2;
+            lost[odd] += i32::from(matches!(fate, Fate::Lost(..)));
+            marked[odd] += i32::from(link.marked());
+        });
         (lost, marked)
     };
     let (lost, marked) = run(link(Limit::Unlimited, false));
@@ -356,6 +363,20 @@ fn plain() -> LinkSpec {
     }
 }
 
+/// A handover that changes nothing.
+fn handover(at: Time, waiting: Backlog) -> Handover {
+    Handover {
+        at,
+        pause: Duration::ZERO,
+        rate: None,
+        delay: None,
+        channel: None,
+        limit: None,
+        waiting,
+        in_order: true,
+    }
+}
+
 /// Returns when packets of 1000 bytes, offered at these times, arrive or are lost. Times are in
 /// microseconds.
 fn times(spec: &LinkSpec, offers: &[u64]) -> Vec<(bool, u64)> {
@@ -445,14 +466,10 @@ fn jitter_lets_packets_overtake() {
 #[test]
 fn a_handover_by_hand() {
     let handover = Handover {
-        at: micros(20_000),
         pause: Duration::from_millis(30),
         rate: Some(Rate::from_mbps(4)),
         delay: Some(Duration::from_millis(5)),
-        channel: None,
-        limit: None,
-        waiting: Backlog::Kept,
-        in_order: true,
+        ..handover(micros(20_000), Backlog::Kept)
     };
     let spec = |handover| LinkSpec {
         handovers: vec![handover],
@@ -480,14 +497,9 @@ fn a_handover_by_hand() {
 #[test]
 fn a_channel_and_a_limit_change_by_hand() {
     let change = |at, loss, limit| Handover {
-        at: micros(at),
-        pause: Duration::ZERO,
-        rate: None,
-        delay: None,
         channel: Some(ChannelSpec::Bernoulli { loss }),
         limit: Some(Limit::Packets(limit)),
-        waiting: Backlog::Kept,
-        in_order: true,
+        ..handover(micros(at), Backlog::Kept)
     };
     let spec = LinkSpec {
         handovers: vec![change(20_000, 1.0, 1), change(30_000, 0.0, 9)],
@@ -513,20 +525,12 @@ fn a_channel_and_a_limit_change_by_hand() {
 /// still to come.
 fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
     let mut given = Vec::new();
-    let mut drain = |link: &mut EventLink, until: Time| {
-        while link.next_event() <= until {
-            let now = link.next_event();
-            while let Some((ticket, fate)) = link.poll(now) {
-                assert_eq!(fate.when(), now);
-                given.push((ticket, fate, link.comes_again()));
-            }
-        }
-    };
-    for (ticket, &(at, flow, size)) in (0..).zip(offers) {
-        drain(link, micros(at));
-        link.offer(micros(at), ticket, flow, size, Ecn::NotCapable);
-    }
-    drain(link, Time::from_nanos(u64::MAX - 1));
+    let offers = offers.iter();
+    let offers = offers.map(|&(at, flow, size)| (at, flow, size, Ecn::NotCapable));
+    drive(link, offers, |link, now, ticket, fate| {
+        assert_eq!(fate.when(), now);
+        given.push((ticket, fate, link.comes_again()));
+    });
     given
 }
 
@@ -538,14 +542,9 @@ fn a_bunch_is_copied_by_hand() {
     let spec = LinkSpec {
         queue: QueueSpec::drop_tail(Limit::Packets(4)),
         handovers: vec![Handover {
-            at: micros(20_000),
             pause: Duration::from_millis(30),
             rate: Some(Rate::from_mbps(4)),
-            delay: None,
-            channel: None,
-            limit: None,
-            waiting: Backlog::Copied,
-            in_order: true,
+            ..handover(micros(20_000), Backlog::Copied)
         }],
         ..plain()
     };
@@ -606,16 +605,8 @@ proptest! {
             arq: Some(ArqSpec { tries, parallel, in_order: false, turnaround: Duration::from_millis(2) }),
             handovers: handovers.iter().map(|&(gap, pause, waiting, in_order)| {
                 at += gap;
-                Handover {
-                    at: micros(at),
-                    pause: Duration::from_millis(pause),
-                    rate: None,
-                    delay: None,
-                    channel: None,
-                    limit: None,
-                    waiting: [Backlog::Copied, Backlog::Copied, Backlog::Kept, Backlog::Lost][usize::from(waiting)],
-                    in_order,
-                }
+                let waiting = [Backlog::Copied, Backlog::Copied, Backlog::Kept, Backlog::Lost][usize::from(waiting)];
+                Handover { pause: Duration::from_millis(pause), in_order, ..handover(micros(at), waiting) }
             }).collect(),
             ..LinkSpec::default()
         };
@@ -649,14 +640,9 @@ fn a_shorter_way_overtakes_if_it_may() {
         let spec = LinkSpec {
             delay: Duration::from_millis(100),
             handovers: vec![Handover {
-                at: micros(20_000),
-                pause: Duration::ZERO,
-                rate: None,
                 delay: Some(Duration::from_millis(5)),
-                channel: None,
-                limit: None,
-                waiting: Backlog::Kept,
                 in_order,
+                ..handover(micros(20_000), Backlog::Kept)
             }],
             ..plain()
         };

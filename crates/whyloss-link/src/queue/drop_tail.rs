@@ -12,7 +12,7 @@ use super::Limit;
 /// The packets that wait for transmission. Only the start of the first one and the time from each
 /// start to the next are stored. Most packets have one size, so they are counted in runs.
 #[derive(Clone, Debug)]
-pub(super) struct DropTail {
+pub(crate) struct DropTail {
     limit: Limit,
     /// The time at which the first packet starts transmission.
     start: Time,
@@ -38,7 +38,7 @@ struct Run {
 
 impl DropTail {
     /// Returns a queue without packets.
-    pub(super) fn new(limit: Limit) -> Self {
+    pub(crate) fn new(limit: Limit) -> Self {
         Self {
             limit,
             start: Time::ZERO,
@@ -51,12 +51,12 @@ impl DropTail {
     }
 
     /// Returns the number of packets that wait, as of the last time asked about.
-    pub(super) fn packets(&self) -> u32 {
+    pub(crate) fn packets(&self) -> u32 {
         self.packets
     }
 
     /// Returns the number of bytes that wait, as of the last time asked about.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -65,7 +65,7 @@ impl DropTail {
     /// must not decrease.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &mut self,
         now: Time,
         free: Time,
@@ -96,7 +96,7 @@ impl DropTail {
 
     /// Adds a packet of `size` bytes, for which there is room. It starts transmission at `start`,
     /// no sooner than any before it.
-    pub(super) fn enter_at(&mut self, start: Time, size: u32) {
+    pub(crate) fn enter_at(&mut self, start: Time, size: u32) {
         let alone = Run {
             count: 1,
             size,
@@ -129,7 +129,7 @@ impl DropTail {
 
     /// Returns whether a packet of `size` bytes would find room, as of the last time asked about.
     #[inline]
-    pub(super) fn has_room(&self, size: u32) -> bool {
+    pub(crate) fn has_room(&self, size: u32) -> bool {
         match self.limit {
             Limit::Unlimited => true,
             Limit::Packets(limit) => self.packets < limit,
@@ -139,7 +139,7 @@ impl DropTail {
 
     /// Removes every packet that has started transmission by `now`.
     #[inline]
-    pub(super) fn start_due(&mut self, now: Time) {
+    pub(crate) fn start_due(&mut self, now: Time) {
         while self.packets > 0 && self.start <= now {
             self.start = self.start.later(self.front.transmission);
             self.packets -= 1;

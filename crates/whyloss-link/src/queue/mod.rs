@@ -16,7 +16,7 @@ mod red;
 use whyloss::{Duration, Rate, Time};
 
 use codel::{Codel, Line};
-use drop_tail::DropTail;
+pub(crate) use drop_tail::DropTail;
 use fq_codel::FqCodel;
 use pie::Pie;
 pub(crate) use red::Red;
@@ -81,7 +81,7 @@ impl Discipline {
 
 /// The decision of a discipline about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The packet enters if there is room.
     Admit,
     /// The packet is dropped.
@@ -106,80 +106,6 @@ impl QueueSpec {
             limit,
             discipline: Discipline::DropTail,
         }
-    }
-}
-
-/// The state of the queue of a FIFO link.
-#[derive(Clone, Debug)]
-pub struct Queue {
-    line: DropTail,
-    early: Option<Box<Early>>,
-    /// Whether a packet that finds the link idle also waits, until the time that
-    /// [`Self::enter_at`] gets.
-    pub(crate) all_wait: bool,
-}
-
-impl Queue {
-    /// Returns an empty queue of a link with this rate and delay; RED and PIE draw from `random`.
-    /// Disciplines that decide as packets leave are DropTail here.
-    pub fn new(spec: &QueueSpec, rate: Rate, delay: Duration, random: Random) -> Self {
-        Self {
-            line: DropTail::new(spec.limit),
-            early: Early::new(&spec.discipline, rate, delay, random),
-            all_wait: false,
-        }
-    }
-
-    /// Returns whether the discipline needs [`Queue::judges`] to be asked about every packet.
-    pub fn is_selective(&self) -> bool {
-        self.early.is_some()
-    }
-
-    /// Returns the discipline's verdict on a packet of `size` bytes that arrives at `now`. The link
-    /// will have sent all earlier packets by `free`. Times must not decrease.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
-        let room = self.has_room(now, free, size);
-        let Some(early) = &mut self.early else {
-            return Verdict::Admit;
-        };
-        let waiting = (u64::from(self.line.packets()), self.line.bytes());
-        early.judges(now, free, waiting, size, room)
-    }
-
-    /// Returns when a packet of `size` bytes that arrives at `now` starts its `transmission`;
-    /// `None` if there is no room. The link will have sent all earlier packets by `free`. Times
-    /// must not decrease.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub fn enter(
-        &mut self,
-        now: Time,
-        free: Time,
-        size: u32,
-        transmission: Duration,
-    ) -> Option<Time> {
-        self.line.enter(now, free, size, transmission)
-    }
-
-    /// Returns the number of packets waiting at `now`.
-    pub fn len(&mut self, now: Time) -> usize {
-        self.line.start_due(now);
-        self.line.packets() as usize
-    }
-
-    /// Returns whether a packet of `size` bytes finds room at `now`, at a link that has sent all
-    /// before it by `free`.
-    #[inline]
-    pub(crate) fn has_room(&mut self, now: Time, free: Time, size: u32) -> bool {
-        self.line.start_due(now);
-        (free <= now && !self.all_wait) || self.line.has_room(size)
-    }
-
-    /// Adds a packet for which there is room and that waits until `start`.
-    pub(crate) fn enter_at(&mut self, start: Time, size: u32) {
-        self.line.enter_at(start, size);
     }
 }
 

@@ -3,8 +3,6 @@
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
-use crate::scenario::Connection;
-
 /// The link at work, with the packets that it holds. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(crate) struct Busy<T> {
@@ -39,19 +37,6 @@ pub(crate) struct Given<T> {
     pub(crate) is_copy: bool,
     /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
-}
-
-/// Returns the links that cannot answer at once, by index; empty if there is none.
-pub(super) fn of<T: Copy>(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<T>>>> {
-    let links = links.iter().enumerate();
-    let busy: Vec<_> = links
-        .map(|(index, link)| Busy::new(&link.link, streams, index as u64).map(Box::new))
-        .collect();
-    if busy.iter().any(Option::is_some) {
-        busy
-    } else {
-        Vec::new()
-    }
 }
 
 impl<T: Copy> Busy<T> {
@@ -100,15 +85,15 @@ impl<T: Copy> Busy<T> {
     }
 
     /// Returns the fate of a packet of `size` bytes, if it is [known at once](EventLink::pass): its
-    /// arrival or [`Fate::Held`], never a loss. The owner must [take](Self::take) a packet that is
-    /// held.
+    /// arrival or [`Fate::Held`], never a loss. The owner must [hand over](Self::keep_passed) a
+    /// packet that is held.
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
         self.link.pass(since, self.next_ticket(), size)
     }
 
     /// Takes a packet that the link holds already.
-    pub(crate) fn take(&mut self, since: Time, packet: T) {
+    pub(crate) fn keep_passed(&mut self, since: Time, packet: T) {
         self.keep(Held {
             packet,
             since,

@@ -8,7 +8,7 @@
 //! | source, sink | one for its deadline, and those that an earlier one overtook |
 //!
 //! So the queue does not grow with the packets in flight. At equal times, the lower entity comes
-//! first, so the order of events never depends on the order in which they were set.
+//! first, which makes the [order of events](super).
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
 //! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root's place vacant. Mostly, the next

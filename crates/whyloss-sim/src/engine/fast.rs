@@ -25,11 +25,10 @@
 //! |---|---|---|
 //! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
 //! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
-//! | *send* | a packet enters a link, and every one fused behind it | `network.rs` |
-//! | *pass* | a link that is idle gives the packet's arrival | `whyloss_link` |
+//! | *send* | a packet enters a link, and every one fused behind it | `send.rs` |
 //! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
-//! | *put* | a packet has a stop ahead: it is in transit, and an event comes | `network.rs` |
-//! | *take* | the packet in transit that is due leaves for the next place | `network.rs` |
+//! | *put* | a packet has a stop ahead: it is in transit, and an event comes | `transit.rs` |
+//! | *take* | the packet in transit that is due leaves for the next place | `transit.rs` |
 //! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
 //! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
 //! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
@@ -37,7 +36,7 @@
 //! In the order in which they happen to a segment of TCP and its acknowledgement:
 //!
 //! ```text
-//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer
+//! transmit → send (offer, link by link) → put … take → send → deliver → answer
 //!          → send (link by link) → foresee → transmit
 //!                                or put … take → transmit
 //! ```
@@ -47,14 +46,17 @@
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
 
+use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
 use super::event_queue::{EventQueue, entities};
 use super::flow::{Flow, Start};
-use super::network::{Arrived, Network, Sent};
+use super::hops::Hop;
+use super::network::Network;
 use super::parcel::Parcel;
 use super::prefetch::MANY;
+use super::run_error::RunError;
+use super::send::Sent;
 use super::shortcuts::Shortcuts;
-use super::stop::{ASK_EVERY, RunError};
 use super::truths::Truth;
 use crate::measure::{Measurement, Window};
 use crate::observe::Observer;
@@ -182,26 +184,16 @@ impl Engine {
         let World {
             network, events, ..
         } = &mut self.world;
-        let Some((parcel, arrived)) = network.take(now, link, events) else {
+        let Some((parcel, hop)) = network.take_due(now, link, events) else {
             return self.other_event(now, link, observer);
         };
         let flow = parcel.flow as usize;
-        match arrived {
-            Arrived::Between => {}
-            Arrived::AtSource => {
-                self.ends[flow].answered(now, &parcel, &mut self.world, observer);
-                return;
-            }
-            Arrived::AtSink => {
-                self.ends[flow].arrived(now, &parcel.copy(), &mut self.world, observer);
-                return;
-            }
-            Arrived::AtFusedSource => {
-                self.take_answers(now, link, &parcel.copy(), observer);
-                return;
-            }
+        match hop {
+            hop if !hop.is_end() => self.forward(now, parcel, observer),
+            Hop::SINK => self.ends[flow].arrived(now, &parcel.copy(), &mut self.world, observer),
+            Hop::SOURCE => self.ends[flow].answered(now, &parcel, &mut self.world, observer),
+            _ => self.take_answers(now, link, &parcel.copy(), observer),
         }
-        self.forward(now, parcel, observer);
     }
 
     /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
@@ -298,17 +290,14 @@ impl Engine {
                 let packet = parcel.open(&self.world.network.aside);
                 self.ends[flow].flow.copied(&packet.payload);
             }
-            match turned.place {
-                Ok(Arrived::AtSink) => {
-                    self.ends[flow].arrived(now, &parcel, &mut self.world, observer);
-                }
-                Ok(Arrived::AtSource) => {
-                    self.ends[flow].answered(now, &parcel, &mut self.world, observer);
-                }
-                Ok(_) => self.forward_apart(now, parcel, observer),
-                Err((cause, when)) => {
-                    self.lose(now, parcel, (cause, when), observer);
-                }
+            if let Some(lost) = turned.lost {
+                self.lose(now, parcel, lost, observer);
+                continue;
+            }
+            match self.world.network.table.hops[parcel.hop as usize] {
+                Hop::SINK => self.ends[flow].arrived(now, &parcel, &mut self.world, observer),
+                Hop::SOURCE => self.ends[flow].answered(now, &parcel, &mut self.world, observer),
+                _ => self.forward_apart(now, parcel, observer),
             }
         }
         self.world.network.arm_turn(link, &mut self.world.events);
@@ -322,7 +311,7 @@ impl Engine {
     }
 
     /// Passes a parked answer to its fused source, and those behind it that the source then
-    /// foresees. Then sets the link's event, which [`Network::take`] left to this function.
+    /// foresees. Then sets the link's event, which [`Network::take_due`] left to this function.
     #[inline(never)]
     fn take_answers<O: Observer>(
         &mut self,
@@ -337,7 +326,7 @@ impl Engine {
         ends.answered(now, parcel, world, observer);
         if more {
             ends.foresee_parked(link, world, observer);
-            world.network.arm(link, &mut world.events);
+            world.network.arm_first(link, &mut world.events);
         }
     }
 }

@@ -267,7 +267,7 @@ impl Flow {
             self.forget(&packet.payload);
             return Delivered::Dropped;
         }
-        let (answer, first_copy) = self.take(now, packet, window, observer);
+        let (answer, first_copy) = self.accept(now, packet, window, observer);
         self.count_received(now, packet, first_copy, window, observer);
         Delivered::Taken(answer)
     }
@@ -377,7 +377,7 @@ impl Flow {
     /// Passes a data packet to the sink. Returns the answer, and whether the packet was new to the
     /// sink.
     #[inline(always)]
-    fn take<O: Observer>(
+    fn accept<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,

@@ -1,14 +1,27 @@
 //! A source that is woken late: at the time at which its packet is at its gate
 //! (`shortcuts/gate.rs`), not at its deadline.
+//!
+//! A source sends a packet every 10 ms, which is at its gate 5 ms later. An answer reaches it at
+//! 12 ms:
+//!
+//! ```text
+//! time    event                    source acts as of    packet at the gate
+//!  5 ms   deadline 0, 5 ms late            0            is there now: sent on
+//! 12 ms   answer: catch up                10            parked until 15 ms, without an event
+//! 15 ms   deadline 10, 5 ms late           –            taken: sent on
+//! 25 ms   deadline 20, 5 ms late          20            is there now: sent on
+//! ```
+//!
+//! The event at 15 ms was set with the deadline, and finds the parked packet. A packet that waits
+//! behind an earlier one in the queue of the first link is late at its gate: it is parked with an
+//! event of its own, unless another is parked before it. A test below asserts these rows.
 
 use whyloss::{Duration, Time};
 
 use super::ends::{Ends, SOURCE, World};
-use super::network::Sent;
 use super::parcel::Parcel;
-use crate::host::{Source, tfrc};
+use super::send::Sent;
 use crate::observe::Observer;
-use crate::packet::Payload;
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
@@ -52,19 +65,9 @@ impl Ends {
         }
     }
 
-    /// Lets a late source act as of its deadline d: it sends packets to its gate. One packet may be
-    /// there at d + late, when the deadline's event comes, as each leaves the first link later than
-    /// the one before:
-    ///
-    /// ```text
-    /// case             acts at           packet is due    packet is
-    /// woken in time    d + late = now    d + late         returned: it is there now
-    /// caught up early  before d + late   d + late         parked: the deadline's event takes it
-    /// delayed          either            after d + late   parked, with an event if it is the first
-    /// ```
-    ///
-    /// Earlier packets delay it in the queue of the first link. `now` is set if the current event
-    /// is that of the deadline.
+    /// Lets a late source act as of its deadline: it sends packets to its gate. Returns the packet
+    /// that is there `now`, if the current event is that of the deadline, and parks the others.
+    /// At most one is there at that time, as each leaves the first link later than the one before.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
@@ -84,7 +87,7 @@ impl Ends {
         }
         let (mut there_now, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
-        while self.poll_late(deadline, &mut parcel, world, observer) {
+        while self.poll(deadline, &mut parcel, world, observer) {
             let (network, events) = (&mut world.network, &mut world.events);
             match network.send::<O, true>(&mut parcel, events, observer) {
                 Sent::AtGate if Some(parcel.due) == now => there_now = Some(parcel),
@@ -106,32 +109,51 @@ impl Ends {
         self.flow.acted(deadline, world.window, observer);
         there_now
     }
+}
 
-    /// Does what [`Self::poll`] does, for a source that is woken late. (Each kind of source is
-    /// asked directly and its packet packed, without a [`Payload`] in memory.)
-    #[inline(always)]
-    fn poll_late<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        world: &mut World,
-        observer: &mut O,
-    ) -> bool {
-        match &mut self.flow.source {
-            Source::Tfrc(sender) => {
-                let Some(data) = tfrc::poll(sender, now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, Payload::TfrcData(data), world, observer);
-            }
-            Source::Iftp(source) => {
-                let Some(data) = source.poll(now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, Payload::IftpData(data), world, observer);
-            }
-            _ => return self.poll(now, parcel, world, observer),
-        }
-        true
+#[cfg(test)]
+mod tests {
+    use super::super::fast::Engine;
+    use super::super::shortcuts::Shortcuts;
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// The rows of the module's documentation. The gate is behind the first link; another flow
+    /// shares the second.
+    #[test]
+    fn a_late_source_acts_as_of_its_deadlines() {
+        let text = r#"
+            duration = "1 s"
+            link = [
+                { from = "s", to = "r", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited" },
+                { from = "r", to = "t", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited" },
+            ]
+            flow = [
+                { from = "s", to = "t", packet = "1000 B", transport = { kind = "cbr", rate = "800 kbit/s" } },
+                { from = "r", to = "t", packet = "1000 B", start = "0.9 s", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+            ]
+        "#;
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let mut engine = Engine::new(&scenario, 1, Shortcuts::ALL);
+        let (ends, world) = (&mut engine.ends[0], &mut engine.world);
+        let gate = ends.entities[SOURCE] as usize;
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let times = |parcel: Parcel| (parcel.sent, parcel.due);
+
+        assert_eq!(world.events.pop(), Some((at(5), gate)));
+        let there = ends.wake_late(at(5), world, &mut ()).map(times);
+        assert_eq!(there, Some((at(0), at(5))));
+
+        ends.catch_up(at(12), world, &mut ());
+        let parked = world.network.transits[gate].first().copied().map(times);
+        assert_eq!(parked, Some((at(10), at(15))));
+
+        assert_eq!(world.events.pop(), Some((at(15), gate)));
+        let taken = world.network.take_due(at(15), gate, &mut world.events);
+        assert_eq!(taken.map(|(parcel, _)| times(parcel)), parked);
+
+        assert_eq!(world.events.pop(), Some((at(25), gate)));
+        let there = ends.wake_late(at(25), world, &mut ()).map(times);
+        assert_eq!(there, Some((at(20), at(25))));
     }
 }

@@ -1,7 +1,21 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
-//! per turn. `fast.rs` gives the same results with fewer events. Read `shortcuts/mod.rs` next,
-//! which shows an example, then `hops.rs`, `network.rs`, `transmit.rs` and `deliver.rs`. Packets
-//! *wait* only behind others, in the queue of a link.
+//! per turn. `fast.rs` gives the same results with fewer events: a table of shortcuts says where an
+//! event may be left out. Read `shortcuts/mod.rs` next, which shows an example, then `hops.rs`,
+//! `network.rs`, `send.rs`, `transmit.rs` and `deliver.rs`.
+//!
+//! # The order of events
+//!
+//! Events come in the order of their times. At equal times, links come before ends, each in the
+//! order of the scenario, and a flow's source before its sink. Packets leave a link in the order in
+//! which they entered it. Both engines keep this order, so the order in which events were set never
+//! matters. Two rules follow:
+//!
+//! - A packet arrives later than it leaves, if only by a nanosecond
+//!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
+//!   before another event of the same time.
+//! - A packet that reaches an end at the time of its deadline comes before the deadline. So an end
+//!   first acts on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its
+//!   deadline (`<=`).
 //!
 //! # Words of the fast engine
 //!
@@ -10,7 +24,7 @@
 //! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
 //! | *hop* | a place on a way, as an entry of a table: a link or an end | `hops.rs` |
 //! | *stop* | a hop that a packet reaches by an event | `hops.rs` |
-//! | *park* | keep a packet that is early at a stop until it is due | `network.rs` |
+//! | *park* | keep a packet that is early at a stop until it is due | `transit.rs` |
 //! | *fused* | no stop: handled in the step of the hop before, without an event | `hops.rs` |
 //! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
 //! | *busy* | a link that cannot answer at once, as later packets change a fate | `turns.rs` |
@@ -39,27 +53,33 @@ mod network;
 mod parcel;
 mod plain;
 pub(crate) mod prefetch;
+mod run_error;
+mod send;
 mod shortcuts;
-mod stop;
 mod transit;
 mod transmit;
 mod truths;
 mod turns;
+mod wire;
 
 use whyloss::Time;
 
 use self::fast::Engine;
 pub use self::measured::{Needs, Run};
 use self::plain::Plain;
+pub use self::run_error::RunError;
 pub use self::shortcuts::Shortcut;
 use self::shortcuts::Shortcuts;
-pub use self::stop::RunError;
 use crate::delay::Delays;
 use crate::host::{quic, rtp};
 use crate::measure::Measurement;
 use crate::media::Media;
 use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{Scenario, Transport};
+
+/// The number of events between two calls of the function of [`Simulation::ask`]: a few
+/// milliseconds of work.
+const ASK_EVERY: u64 = 1 << 16;
 
 /// One replication of a scenario, about to run.
 ///

@@ -4,13 +4,12 @@
 //! start       every flow's source has a deadline when it starts
 //! deadline    the end acts; a source then sends all that it may, a sink the answer that it owes
 //! send        a packet enters the first link of its way
-//! enter       the link says what becomes of the packet: it arrives at the far end (an event), or is lost
-//! arrival     the packet enters the next link of its way; at the end of it the sink or the source takes it
-//! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate is due: arrivals and losses
+//! enter       the link says whether the packet is lost, or when it arrives: an event
+//! arrival     the packet enters the next link of its way; behind the last, an end takes it
+//! turn        a busy link (`busy.rs`) returns packets whose fate is due: arrivals and losses
 //! ```
 //!
-//! Events of the same time happen in the order of their entities: links, then each flow's source
-//! and sink; and those of one link in the order in which packets entered it.
+//! Events of the same time come in the [order of their entities](super).
 //!
 //! The fast engine (`fast.rs`) must give the same bytes as this one, on any network that stays
 //! below its limit on packets (`tests/twins.rs`). `whyloss run --plain` runs it. Both engines share
@@ -20,27 +19,29 @@
 use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
-use whyloss_link::{Ecn, Fate, Link, Streams};
+use whyloss_link::{Ecn, Fate, Streams};
 
-use super::busy::Busy;
+use super::ASK_EVERY;
 use super::flow::{Delivered, Flow, Start};
-use super::stop::{ASK_EVERY, RunError};
-use crate::measure::{LinkResult, Measurement, Window};
+use super::run_error::RunError;
+use super::wire::Wire;
+use crate::measure::{Measurement, Window};
 use crate::observe::{Event::Offered, Watch};
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
-use crate::scenario::{Connection, Router, Scenario};
+use crate::scenario::{Router, Scenario};
 
 /// A run of the plain engine.
 pub(super) struct Plain<'a> {
     window: Window,
-    links: Vec<Wire>,
-    flows: Vec<Ends>,
+    links: Vec<Wire<Packet>>,
+    flows: Vec<Routed>,
     /// The pending events by time, entity, and packet number (0 for a deadline or a turn).
     events: BTreeMap<(Time, usize, u64), Event>,
     /// The number of packets that have entered a link so far.
     entered: u64,
-    /// The number of packets in flight, and its limit.
-    under_way: u64,
+    /// The number of packets in flight or held, for each link and in all, and the limit.
+    under_way: Vec<u64>,
+    all_under_way: u64,
     most_packets: u64,
     /// The number of events handled so far.
     handled: u64,
@@ -57,17 +58,8 @@ enum Event {
     Turn,
 }
 
-/// A link and its counts.
-struct Wire {
-    link: Link,
-    /// The link that replaces it if it cannot answer at once.
-    busy: Option<Busy<Packet>>,
-    count: LinkResult,
-    under_way: u64,
-}
-
 /// A flow, its routes, and the pending deadlines of its ends.
-struct Ends {
+struct Routed {
     flow: Flow,
     /// The links from source to sink.
     there: Vec<usize>,
@@ -95,7 +87,8 @@ impl<'a> Plain<'a> {
             flows: Vec::new(),
             events: BTreeMap::new(),
             entered: 0,
-            under_way: 0,
+            under_way: vec![0; scenario.links.len()],
+            all_under_way: 0,
             most_packets: scenario.packet_limit(),
             handled: 0,
             observer,
@@ -103,7 +96,7 @@ impl<'a> Plain<'a> {
         for index in 0..scenario.flows.len() {
             let (there, back) = router.routes_of(&scenario.flows[index]).unwrap_or_default();
             let times = Start::draw(scenario, index, streams);
-            plain.flows.push(Ends {
+            plain.flows.push(Routed {
                 flow: Flow::new(scenario, index, (times.start, times.stop), streams),
                 there,
                 back,
@@ -128,8 +121,7 @@ impl<'a> Plain<'a> {
             }
             match event {
                 Event::Arrival(packet) => {
-                    self.under_way -= 1;
-                    self.links[entity].under_way -= 1;
+                    self.remove(entity);
                     self.arrival(now, packet)?;
                 }
                 Event::Deadline => {
@@ -247,8 +239,7 @@ impl<'a> Plain<'a> {
             return self.hold(now, entity, packet);
         }
         let waiting = wire.link.queue_len(now);
-        // Without the shortcut of an idle link.
-        let mut fate = wire.link.offer_in_full(now, packet.size);
+        let mut fate = wire.link.offer(now, packet.size);
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
@@ -282,11 +273,7 @@ impl<'a> Plain<'a> {
             }
             Fate::Held => return self.hold(now, entity, packet),
         };
-        wire.under_way += 1;
-        self.under_way += 1;
-        if self.under_way > self.most_packets {
-            return Err(self.too_many(now));
-        }
+        self.add(now, entity)?;
         self.entered += 1;
         let event = (arrival, entity, self.entered);
         self.events.insert(event, Event::Arrival(packet));
@@ -310,11 +297,7 @@ impl<'a> Plain<'a> {
             let whose = (packet.flow, packet.size, packet.ecn);
             busy.offer(now, whose, packet, true);
         }
-        wire.under_way += 1;
-        self.under_way += 1;
-        if self.under_way > self.most_packets {
-            return Err(self.too_many(now));
-        }
+        self.add(now, entity)?;
         self.set_turn(entity);
         Ok(())
     }
@@ -336,14 +319,13 @@ impl<'a> Plain<'a> {
             let (marked, sent) = (busy.marked(fate), busy.sent());
             let mut packet = held.packet;
             packet.copy |= given.is_copy;
+            wire.record((packet.size, sent), (fate, marked), self.window);
             if given.comes_again {
                 let flow = &mut self.flows[packet.flow as usize].flow;
                 flow.copied(&packet.payload);
             } else {
-                wire.under_way -= 1;
-                self.under_way -= 1;
+                self.remove(entity);
             }
-            wire.record((packet.size, sent), (fate, marked), self.window);
             self.observer.on(&Offered {
                 link: entity,
                 at: held.since,
@@ -403,53 +385,23 @@ impl<'a> Plain<'a> {
         }
     }
 
-    fn too_many(&self, at: Time) -> RunError {
-        let fullest = self.links.iter().max_by_key(|wire| wire.under_way);
-        RunError::TooManyPackets {
-            link: fullest.map_or_else(String::new, |wire| wire.count.name.clone()),
+    /// Counts a packet in flight at a link. Fails at the limit.
+    fn add(&mut self, at: Time, link: usize) -> Result<(), RunError> {
+        self.under_way[link] += 1;
+        self.all_under_way += 1;
+        if self.all_under_way <= self.most_packets {
+            return Ok(());
+        }
+        let fullest = (0..self.links.len()).max_by_key(|&link| self.under_way[link]);
+        Err(RunError::TooManyPackets {
+            link: self.links[fullest.unwrap_or(link)].count.name.clone(),
             at,
             most: self.most_packets,
-        }
-    }
-}
-
-impl Wire {
-    fn new(connection: &Connection, streams: Streams, index: usize) -> Self {
-        Self {
-            link: Link::new(&connection.link, streams, index as u64),
-            busy: Busy::new(&connection.link, streams, index as u64),
-            count: LinkResult {
-                name: connection.name.clone(),
-                rate: connection.link.rate,
-                ..LinkResult::default()
-            },
-            under_way: 0,
-        }
+        })
     }
 
-    /// Counts the fate of a packet of this size, whether it took the link's time, and whether it
-    /// was marked.
-    fn record(&mut self, (size, sent): (u32, bool), (fate, marked): (Fate, bool), window: Window) {
-        let count = &mut self.count;
-        match fate {
-            Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
-                if window.contains(arrival) {
-                    count.delivered += 1;
-                    count.delivered_bytes += u64::from(size);
-                    count.damaged += u64::from(matches!(fate, Fate::Damaged(..)));
-                    count.marked += u64::from(marked);
-                }
-            }
-            Fate::Lost(cause, at) => {
-                if window.contains(at) {
-                    count.lost.add(cause);
-                    // A packet lost on arrival, or by its queue, has not used the link's time.
-                    if cause == Cause::Wireless && sent {
-                        count.corrupted_bytes += u64::from(size);
-                    }
-                }
-            }
-            Fate::Held => {}
-        }
+    fn remove(&mut self, link: usize) {
+        self.under_way[link] -= 1;
+        self.all_under_way -= 1;
     }
 }

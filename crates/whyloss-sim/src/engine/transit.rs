@@ -5,7 +5,10 @@
 
 use whyloss::Time;
 
-use super::parcel::Parcel;
+use super::event_queue::EventQueue;
+use super::hops::Hop;
+use super::network::Network;
+use super::parcel::{Kind, Parcel};
 
 /// A first-in, first-out ring of parcels.
 #[derive(Debug, Default)]
@@ -99,6 +102,97 @@ impl Transit {
         self.ring.resize(self.ring.len() + more, Parcel::default());
         *most -= more as u64;
         true
+    }
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Network {
+    /// Puts a packet in transit over a link, and sets the link's event if it is the first there.
+    #[inline(always)]
+    pub(super) fn put(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        if self.transits[link].is_empty() {
+            events.push(link, parcel.due);
+        }
+        self.put_silently(link, parcel, events);
+    }
+
+    /// Does what [`Self::put`] does, but sets no event.
+    #[inline(always)]
+    fn put_silently(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+        let transit = &mut self.transits[link];
+        if transit.is_full() && !transit.grow(&mut self.room) {
+            return self.end_at_limit(link, events);
+        }
+        transit.push(parcel);
+    }
+
+    /// Parks a packet that is [at its source](super::send::Sent::AtSource) ahead of time until it
+    /// is due.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn park(&mut self, parcel: Parcel, events: &mut EventQueue) {
+        self.put(self.table.link_before(parcel.hop), parcel, events);
+    }
+
+    /// Parks a packet that is [at its gate](super::send::Sent::AtGate), the end of a link, until it
+    /// is due. If it `is_awaited`, the link has an event at that time: that of the source's
+    /// deadline.
+    pub(crate) fn park_at_gate(
+        &mut self,
+        link: usize,
+        parcel: Parcel,
+        is_awaited: bool,
+        events: &mut EventQueue,
+    ) {
+        if is_awaited {
+            self.put_silently(link, parcel, events);
+        } else {
+            self.put(link, parcel, events);
+        }
+    }
+
+    /// Removes and returns the packet at the end of a link, with its hop, if one is due. Sets the
+    /// link's event for the next packet, except at a fused source: that may take several, so the
+    /// caller must then [set the event](Self::arm_first), if packets [were parked
+    /// there](Self::some_are_parked) before the source acted.
+    #[inline(always)]
+    pub(crate) fn take_due(
+        &mut self,
+        now: Time,
+        link: usize,
+        events: &mut EventQueue,
+    ) -> Option<(Parcel, Hop)> {
+        let (parcel, next) = self.transits[link].pop_due(now)?;
+        let hop = self.table.hops[parcel.hop as usize];
+        if hop != Hop::FUSED_SOURCE
+            && let Some(due) = next
+        {
+            events.push_next(link, due);
+        }
+        Some((parcel, hop))
+    }
+
+    /// Returns whether packets are in transit over a link, or parked at its end.
+    pub(crate) fn some_are_parked(&self, link: usize) -> bool {
+        !self.transits[link].is_empty()
+    }
+
+    /// Returns the first packet in transit over a link, if it is an acknowledgement on its way to a
+    /// fused source.
+    #[inline]
+    pub(crate) fn first_for_source(&self, link: usize) -> Option<&Parcel> {
+        let first = self.transits[link].first()?;
+        let foreseeable =
+            first.kind == Kind::Ack && self.table.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+        foreseeable.then_some(first)
+    }
+
+    /// Sets the event of a link for the first packet in transit over it.
+    #[inline]
+    pub(crate) fn arm_first(&mut self, link: usize, events: &mut EventQueue) {
+        if let Some(first) = self.transits[link].first() {
+            events.push(link, first.due);
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use whyloss::Time;
 
 use super::ends::{Ends, SOURCE, World};
 use super::hops::Hop;
-use super::network::Sent;
 use super::parcel::{Kind, Parcel};
-use crate::host::Source;
+use super::send::Sent;
+use crate::host::{Source, tfrc};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
 
@@ -104,22 +104,30 @@ impl Ends {
         world: &mut World,
         observer: &mut O,
     ) -> bool {
-        if let Source::Tcp(sender) = &mut self.flow.source
-            && !self.flow.capable
-        {
-            let Some(segment) = sender.poll_transmit(now) else {
-                return false;
-            };
-            *parcel = self.blank(now);
-            parcel.number = segment.sequence;
-            if segment.retransmission {
-                parcel.kind = Kind::Retransmission;
+        // (Each kind of source is asked directly, so that its payload stays in registers.)
+        let payload = match &mut self.flow.source {
+            Source::Tcp(sender) if !self.flow.capable => {
+                let Some(segment) = sender.poll_transmit(now) else {
+                    return false;
+                };
+                *parcel = self.blank(now);
+                parcel.number = segment.sequence;
+                if segment.retransmission {
+                    parcel.kind = Kind::Retransmission;
+                }
+                let packet = parcel.whole(Payload::Segment(segment));
+                self.flow.count_sent(now, &packet, world.window, observer);
+                return true;
             }
-            let packet = parcel.whole(Payload::Segment(segment));
-            self.flow.count_sent(now, &packet, world.window, observer);
-            return true;
-        }
-        self.poll_packet(now, parcel, world, observer)
+            Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
+            Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
+            _ => return self.poll_packet(now, parcel, world, observer),
+        };
+        let Some(payload) = payload else {
+            return false;
+        };
+        *parcel = self.pack_next(now, payload, world, observer);
+        true
     }
 
     /// Does what [`Self::poll`] does, for all sources.
@@ -141,7 +149,7 @@ impl Ends {
 
     /// Counts and packs a packet that leaves the source.
     #[inline(always)]
-    pub(super) fn pack_next<O: Observer>(
+    fn pack_next<O: Observer>(
         &mut self,
         now: Time,
         payload: Payload,

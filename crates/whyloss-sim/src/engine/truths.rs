@@ -64,7 +64,7 @@ impl Truths {
 
     /// Removes and returns the first cause that may be reported at the end of this link at `now`.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time, link: usize) -> Option<Truth> {
+    pub(crate) fn pop(&mut self, now: Time, link: usize) -> Option<Truth> {
         // Gates and turns ask at each of their events.
         if now < self.next {
             return None;
@@ -105,27 +105,25 @@ impl Network {
         }
     }
 
-    /// Holds the cause of a loss back until `at`, when the packet reaches the end of link `index`,
-    /// and sets an event of that link.
+    /// Holds the cause of a loss back until `at`, when the packet reaches the end of a link, and
+    /// sets an event of that link.
     pub(crate) fn tell_later(
         &mut self,
-        index: usize,
+        link: usize,
         at: Time,
         truth: Truth,
         events: &mut EventQueue,
     ) {
-        if self.room == 0 {
-            return self.end_at_limit(index, events);
+        if self.take_place(link, events) {
+            self.truths.add(at, link, truth);
+            events.push(link, at);
         }
-        self.room -= 1;
-        self.truths.add(at, index, truth);
-        events.push(index, at);
     }
 
-    /// Takes a cause that may be reported at the end of link `index` now.
+    /// Takes a cause that may be reported at the end of a link now.
     #[inline]
-    pub(crate) fn take_truth(&mut self, index: usize, now: Time) -> Option<Truth> {
-        let truth = self.truths.take(now, index)?;
+    pub(crate) fn take_truth(&mut self, link: usize, now: Time) -> Option<Truth> {
+        let truth = self.truths.pop(now, link)?;
         self.room += 1;
         Some(truth)
     }
@@ -148,11 +146,11 @@ mod tests {
             truths.add(at, link, truth(sequence));
         }
         assert_eq!(truths.len(0), 3);
-        assert_eq!(truths.take(early, 0), Some(truth(2)));
-        assert_eq!(truths.take(early, 0), Some(truth(4)));
-        assert_eq!(truths.take(early, 0), None);
-        assert_eq!(truths.take(late, 1), None);
-        assert_eq!(truths.take(late, 0), Some(truth(1)));
+        assert_eq!(truths.pop(early, 0), Some(truth(2)));
+        assert_eq!(truths.pop(early, 0), Some(truth(4)));
+        assert_eq!(truths.pop(early, 0), None);
+        assert_eq!(truths.pop(late, 1), None);
+        assert_eq!(truths.pop(late, 0), Some(truth(1)));
         assert_eq!(truths.len(1), 1);
     }
 }

@@ -1,63 +1,59 @@
-//! Links that cannot answer at once: they hold the packets offered to them, and return them at
-//! events of their own.
+//! Busy links: they cannot answer at once, so they hold the packets offered to them, and return
+//! them at *turns*, events of their own.
 //!
-//! Such a link has nothing in transit. So an event of its entity that finds nothing in transit, and
-//! no truth, is a turn of the link. The hot path needs no check: the link's shortcut never opens,
-//! and without it the link answers [`Fate::Held`].
+//! Packets A and B reach a CoDel link at 0 ms. Each takes 1 ms of transmission and 4 ms of delay. A
+//! prompt link (`shortcuts/prompt.rs`) returns a packet when its transmission begins:
+//!
+//! ```text
+//! time    busy link            prompt link
+//! 0 ms    holds A and B        passes A on, due at 5 ms; holds B
+//! 1 ms                         turn: returns B, due at 6 ms
+//! 5 ms    turn: returns A
+//! 6 ms    turn: returns B
+//! ```
+//!
+//! A test below asserts these rows. A busy link has nothing in transit, so an event of its entity
+//! that finds no truth is a turn. The hot path needs no check: without its events, the link answers
+//! [`Fate::Held`].
 
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
 use super::busy::Busy;
 use super::event_queue::EventQueue;
-use super::hops::Hop;
-use super::network::{Arrived, Network};
+use super::network::Network;
 use super::parcel::Parcel;
 use crate::observe::{Event, Observer};
 
-/// A packet that such a link returns.
+/// A packet that a busy link returns: due at the far end, or lost.
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
-    /// The packet's place at the time at which it is due, or its loss.
-    pub(crate) place: Result<Arrived, (Cause, Time)>,
+    pub(crate) lost: Option<(Cause, Time)>,
     /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
 }
 
 impl Network {
-    /// Returns whether a link cannot answer at once.
-    pub(super) fn is_busy(&self, link: usize) -> bool {
-        self.busy.get(link).is_some_and(Option::is_some)
-    }
-
     pub(super) fn busy(&mut self, link: usize) -> Option<&mut Busy<Parcel>> {
-        self.busy.get_mut(link)?.as_deref_mut()
+        self.wires[link].busy.as_deref_mut()
     }
 
     /// Returns the number of packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
-        let busy = self.busy.get(link).and_then(Option::as_ref);
-        busy.map_or(0, |busy| busy.len())
+        self.wires[link].busy.as_ref().map_or(0, |busy| busy.len())
     }
 
-    /// Gives a packet to the link that [holds](super::network::Sent::Held) it. Notes the number of
+    /// Gives a packet to the link that [holds](super::send::Sent::Held) it. Notes the number of
     /// waiting packets if an observer needs it.
     pub(crate) fn hold(&mut self, parcel: &Parcel, events: &mut EventQueue, note_waiting: bool) {
         let link = self.table.hops[parcel.hop as usize].index();
-        if self.room == 0 {
-            return self.end_at_limit(link, events);
+        let whose = (parcel.flow, parcel.size, parcel.ecn(&self.aside));
+        if self.take_place(link, events)
+            && let Some(busy) = self.busy(link)
+        {
+            busy.offer(parcel.due, whose, behind(parcel), note_waiting);
+            self.arm_turn(link, events);
         }
-        self.room -= 1;
-        let ecn = parcel.ecn(&self.aside);
-        let parcel = Parcel {
-            hop: parcel.hop + 1,
-            ..parcel.copy()
-        };
-        if let Some(busy) = self.busy(link) {
-            let whose = (parcel.flow, parcel.size, ecn);
-            busy.offer(parcel.due, whose, parcel, note_waiting);
-        }
-        self.arm_turn(link, events);
     }
 
     /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
@@ -69,35 +65,44 @@ impl Network {
         events: &mut EventQueue,
         note_waiting: bool,
     ) -> Option<Parcel> {
-        let link = self.table.hops[parcel.hop as usize].index();
+        let (link, mut onward) = self.onward(parcel);
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
-        let Some(fate) = busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) else {
-            self.hold(parcel, events, note_waiting);
-            return None;
-        };
-        let onward = Parcel {
-            hop: parcel.hop + 1,
-            ..parcel.copy()
-        };
-        if fate != Fate::Held {
-            return Some(self.settle_turned(link, onward, fate, false));
+        match busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) {
+            None => self.hold(parcel, events, note_waiting),
+            // (The channel loses it.)
+            Some(Fate::Held) => {
+                if self.take_place(link, events)
+                    && let Some(busy) = self.busy(link)
+                {
+                    busy.keep_passed(onward.due, onward);
+                    self.arm_turn(link, events);
+                }
+            }
+            Some(fate) => {
+                self.arrive((link, true), &mut onward, fate, false);
+                onward.due = fate.when();
+                return Some(onward);
+            }
         }
-        if self.room == 0 {
-            self.end_at_limit(link, events);
-            return None;
-        }
-        self.room -= 1;
-        if let Some(busy) = self.busy(link) {
-            busy.take(onward.due, onward);
-        }
-        self.arm_turn(link, events);
         None
+    }
+
+    /// Returns the link that a packet is to enter, and the packet behind it.
+    fn onward(&self, parcel: &Parcel) -> (usize, Parcel) {
+        let link = self.table.hops[parcel.hop as usize].index();
+        let hop = parcel.hop + 1;
+        (
+            link,
+            Parcel {
+                hop,
+                ..parcel.copy()
+            },
+        )
     }
 
     /// Returns whether this event of a link is a valid turn.
     #[cold]
     pub(crate) fn begin_turn(&mut self, link: usize, now: Time) -> bool {
-        debug_assert!(self.is_busy(link), "an event of a link that has none");
         let busy = self.busy(link).filter(|busy| busy.armed == now);
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
@@ -113,72 +118,34 @@ impl Network {
         let given = busy.poll(now)?;
         let (held, fate, comes_again) = (given.held, given.fate, given.comes_again);
         let (marked, sent) = (busy.marked(fate), busy.sent());
-        let (mut parcel, since) = (held.packet, held.since);
+        let mut parcel = held.packet;
         if given.is_copy || comes_again {
             parcel = parcel.one_of_two(given.is_copy, comes_again, &mut self.aside);
         }
         self.room += u64::from(!comes_again);
         if O::LINKS {
-            let packet = parcel.open(&self.aside);
             observer.on(&Event::Offered {
                 link,
-                at: since,
-                packet: &packet,
+                at: held.since,
+                packet: &parcel.open(&self.aside),
                 waiting: held.waiting,
                 fate,
                 marked,
             });
         }
-        if let Fate::Lost(cause, when) = fate {
-            if self.window.contains(when) {
-                let count = &mut self.counts[link];
-                count.lost.add(cause);
-                if cause == Cause::Wireless && sent {
-                    count.corrupted_bytes += u64::from(parcel.size);
-                }
-            }
-            return Some(Turned {
-                parcel,
-                place: Err((cause, when)),
-                comes_again,
-            });
-        }
-        let parcel = self.settle_turned(link, parcel, fate, marked);
-        let arrived = match self.table.hops[parcel.hop as usize] {
-            Hop::SINK => Arrived::AtSink,
-            Hop::SOURCE => Arrived::AtSource,
-            _ => Arrived::Between,
+        self.arrive((link, sent), &mut parcel, fate, marked);
+        let lost = match fate {
+            Fate::Lost(cause, when) => Some((cause, when)),
+            _ => None,
         };
+        if lost.is_none() {
+            parcel.due = fate.when();
+        }
         Some(Turned {
             parcel,
-            place: Ok(arrived),
+            lost,
             comes_again,
         })
-    }
-
-    /// Counts a packet that arrives at the end of a link, and returns it with its arrival time.
-    /// `fate` is never [`Fate::Lost`].
-    fn settle_turned(
-        &mut self,
-        link: usize,
-        mut parcel: Parcel,
-        fate: Fate,
-        marked: bool,
-    ) -> Parcel {
-        let counted = self.window.contains(fate.when());
-        if counted {
-            self.wires[link].count(parcel.size);
-        }
-        if marked {
-            parcel.mark(&mut self.aside);
-            self.counts[link].marked += u64::from(counted);
-        }
-        if let Fate::Damaged(_, first) = fate {
-            parcel = parcel.copy().damaged(first, &mut self.aside);
-            self.counts[link].damaged += u64::from(counted);
-        }
-        parcel.due = fate.when();
-        parcel
     }
 
     /// Sets the event of a link's next turn.
@@ -190,5 +157,66 @@ impl Network {
                 events.push(link, next);
             }
         }
+    }
+}
+
+/// Returns the packet behind the link that it is to enter.
+#[inline]
+fn behind(parcel: &Parcel) -> Parcel {
+    Parcel {
+        hop: parcel.hop + 1,
+        ..parcel.copy()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss::Duration;
+
+    use super::super::send::Sent;
+    use super::super::shortcuts::{Shortcut, Shortcuts};
+    use super::*;
+
+    /// Returns when the link of the module's documentation passes on or returns a packet, and when
+    /// that is due.
+    fn returned(shortcuts: Shortcuts) -> Vec<(Duration, Duration)> {
+        let text = r#"
+            duration = "1 s"
+            link = [
+                { from = "s", to = "r", rate = "8 Mbit/s", delay = "4 ms", queue = { packets = 9, aqm = "codel" } },
+                { from = "r", to = "t", rate = "8 Mbit/s", delay = "4 ms", queue = "unlimited" },
+            ]
+            flow = [{ from = "s", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } }]
+        "#;
+        let (mut network, mut events) = Network::of(text, shortcuts);
+        let mut returned = Vec::new();
+        let mut note = |now: Time, due: Time| returned.push((now - Time::ZERO, due - Time::ZERO));
+        for _ in ["A", "B"] {
+            let mut parcel = Parcel {
+                size: 1_000,
+                ..Parcel::default()
+            };
+            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            assert!(matches!(sent, Sent::Held));
+            if let Some(passed) = network.hold_or_pass(&parcel, &mut events, false) {
+                note(Time::ZERO, passed.due);
+            }
+        }
+        while let Some((now, link)) = events.pop() {
+            assert!(network.begin_turn(link, now));
+            while let Some(turned) = network.take_turned(link, now, &mut ()) {
+                note(now, turned.parcel.due);
+            }
+            network.arm_turn(link, &mut events);
+        }
+        returned
+    }
+
+    #[test]
+    fn a_busy_link_returns_packets_at_turns() {
+        let millis = |(now, due)| (Duration::from_millis(now), Duration::from_millis(due));
+        let busy = Shortcuts::ALL.without(Shortcut::Prompt);
+        assert_eq!(returned(busy), [(5, 5), (6, 6)].map(millis));
+        assert_eq!(returned(Shortcuts::ALL), [(0, 5), (1, 6)].map(millis));
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {
             let facts = &map.links[link];
-            if uses[link] != 1 || !facts.steady || facts.transmission(size) > first {
+            if uses[link] != 1 || !facts.bare || facts.transmission(size) > first {
                 return None;
             }
             crossing += facts.crossing(size);
@@ -79,9 +79,9 @@ mod tests {
             crossing: Duration::from_micros(2 * (1_000 + 12)),
         };
         assert_eq!(gates(&map), [Some(gate), None]);
-        map.links[0].steady = false;
+        map.links[0].bare = false;
         assert_eq!(gates(&map), [None, None]);
-        map.links[0].steady = true;
+        map.links[0].bare = true;
         map.links[1].rate = whyloss::Rate::from_bps(999_000_000);
         assert_eq!(gates(&map), [None, None]);
     }

@@ -1,7 +1,8 @@
 //! A scenario as the licences see it: plain facts about links and flows.
 
 use whyloss::{Duration, Rate};
-use whyloss_link::{EventLink, LinkSpec};
+use whyloss_link::queue::Discipline;
+use whyloss_link::{ChannelSpec, EventLink, LinkSpec};
 
 use crate::host::{Sink, Source};
 use crate::packet::ANSWER_SIZE;
@@ -14,6 +15,12 @@ pub(in super::super) struct Map {
     pub(in super::super) flows: Vec<FlowFacts>,
 }
 
+/// The facts about a link. Each row names what a link may have if the fact holds:
+///
+/// | fact | busy | trace, changes of delay | channel, RED, PIE |
+/// |---|---|---|---|
+/// | `even` | if it may be prompt | no | yes |
+/// | `bare` | no | no | no |
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(in super::super) struct LinkFacts {
@@ -27,8 +34,8 @@ pub(in super::super) struct LinkFacts {
     pub(super) reorders: bool,
     /// Whether packets leave the link at least a transmission time apart, with the same delay.
     pub(super) even: bool,
-    /// Whether a packet that does not wait takes the same time as any other, and is never lost.
-    pub(super) steady: bool,
+    /// Whether, moreover, only a full queue loses packets: one that never waits is not lost.
+    pub(super) bare: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -71,9 +78,15 @@ pub(super) enum Feeder {
 }
 
 impl LinkFacts {
-    fn new(spec: &LinkSpec, steady: bool) -> Self {
+    fn new(spec: &LinkSpec) -> Self {
         let busy = EventLink::is_needed(spec);
         let may_be_prompt = busy && EventLink::knows_at_turns(spec);
+        // Packets share an opportunity of a trace, and leave together.
+        let regular = spec.delay_changes.is_empty() && spec.trace.is_none();
+        let bare = spec.channel == ChannelSpec::None
+            && spec.queue.discipline == Discipline::DropTail
+            && regular
+            && !busy;
         Self {
             rate: spec.rate,
             delay: spec.delay.max(Duration::ZERO),
@@ -81,9 +94,8 @@ impl LinkFacts {
             may_be_prompt,
             // (A queue alone keeps the packets of each flow in order. Other busy links may not.)
             reorders: busy && !may_be_prompt,
-            // Packets share an opportunity of a trace, and leave together.
-            even: spec.delay_changes.is_empty() && spec.trace.is_none() && (!busy || may_be_prompt),
-            steady,
+            even: regular && (!busy || may_be_prompt),
+            bare,
         }
     }
 
@@ -124,15 +136,12 @@ impl FlowFacts {
 }
 
 impl Map {
-    /// Returns the map of a scenario that passed its checks; `is_steady` says whether a link
-    /// [is](whyloss_link::Link::is_steady).
-    pub(in super::super) fn new(scenario: &Scenario, is_steady: impl Fn(usize) -> bool) -> Self {
-        let links = scenario.links.iter().enumerate();
+    /// Returns the map of a scenario that passed its checks.
+    pub(in super::super) fn new(scenario: &Scenario) -> Self {
+        let links = scenario.links.iter();
         let router = Router::new(scenario);
         Self {
-            links: links
-                .map(|(index, link)| LinkFacts::new(&link.link, is_steady(index)))
-                .collect(),
+            links: links.map(|link| LinkFacts::new(&link.link)).collect(),
             flows: scenario
                 .flows
                 .iter()
@@ -217,7 +226,7 @@ impl Map {
             may_be_prompt: false,
             reorders: false,
             even: true,
-            steady: true,
+            bare: true,
         };
         let flow = |&(there, back): &(&[usize], &[usize])| FlowFacts {
             there: there.to_vec(),

@@ -44,7 +44,6 @@
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Idle`](Shortcut::Idle) | an idle link that loses nothing is asked for a time, not a fate |
 //! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel queue ahead of time |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
@@ -57,19 +56,22 @@
 //! A packet may wait on a fused link, whose queue is worked out ahead of time, and stop before a
 //! link on which packets never wait.
 //!
-//! # Facts for all proofs
+//! # Who may be ahead of the events
 //!
-//! - A packet arrives later than it leaves, if only by a nanosecond
-//!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
-//!   before another event of the same time.
-//! - At equal times, links come before ends (`event_queue.rs`). So whatever reaches an end at the
-//!   time of its deadline comes before the deadline. An end therefore acts first on deadlines
-//!   *before* `now` (`<`), and foresees an acknowledgement *up to* its deadline (`<=`).
-//! - The cause of a loss that is worked out ahead of time stays in `truths.rs` until it is time,
-//!   except for ends that are ahead of time themselves.
-//! - A busy link, which cannot answer at once (`turns.rs`), is worked out at its times. It is not
-//!   fused, and it feeds no fused link unless it is prompt. No sink or source that sends into it is
-//!   fused, and it is part of no branch.
+//! All proofs rest on the [order of events](super) and on this table:
+//!
+//! ```text
+//! part           worked out                                    sees all in order, because
+//! fused link     ahead: in the step of the link before it      that one alone feeds it, or in order
+//! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
+//! fused source   ahead: with an answer that it foresees        others are parked until their time
+//! late source    behind: when its packet is at its gate        it catches up before other news
+//! busy link      in time: at its turns                         it is not fused
+//! truth          in time: when its packet is at the loss       ends that are ahead learn it ahead
+//! ```
+//!
+//! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into it, and
+//! it is part of no branch.
 //!
 //! [`Simulation::without`](crate::Simulation::without) turns one shortcut off, and `whyloss bench
 //! --ablate` measures what each saves.
@@ -91,9 +93,6 @@ use crate::observe::{Observer, Order};
 /// A shortcut of the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
-    /// Asks an idle link for the arrival time alone ([`whyloss_link::Link::pass`]). The licence is
-    /// the link's own: no channel, no discipline and no change of delay.
-    Idle,
     /// Computes the answer of a link in the step of its only feeder.
     Fuse,
     /// Computes a sink's reaction ahead of time.
@@ -113,8 +112,7 @@ pub enum Shortcut {
 
 impl Shortcut {
     /// All shortcuts.
-    pub const ALL: [Self; 8] = [
-        Self::Idle,
+    pub const ALL: [Self; 7] = [
         Self::Fuse,
         Self::Sink,
         Self::Merge,
@@ -127,7 +125,6 @@ impl Shortcut {
     /// Returns its name, such as `foresee`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Idle => "idle",
             Self::Fuse => "fuse",
             Self::Sink => "sink",
             Self::Merge => "merge",
@@ -202,7 +199,7 @@ impl Shortcuts {
     }
 }
 
-/// The places where a scenario licenses shortcuts. [`Shortcut::Idle`] is left to the links.
+/// The places where a scenario licenses shortcuts.
 #[derive(Clone, Debug)]
 pub(super) struct Licences {
     /// Whether each link is fused with the links, or the sinks, that feed it.

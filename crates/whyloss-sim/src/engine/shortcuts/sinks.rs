@@ -154,9 +154,9 @@ fn branch(
         .iter()
         .chain(home.iter().skip(1))
         .all(|&link| fused[link]);
-    let settled = map.links[root].even && !map.links[root].busy;
+    let even = map.links[root].even && !map.links[root].busy;
     let at_once = flow.answers != Answers::Later;
-    (in_one_step && settled && at_once).then_some((merge[0], branch))
+    (in_one_step && even && at_once).then_some((merge[0], branch))
 }
 
 #[cfg(test)]

@@ -22,6 +22,6 @@ use super::spacing::Spacing;
 pub(super) fn links(map: &Map, spacing: &Spacing) -> Vec<bool> {
     let links = map.links.iter().enumerate();
     links
-        .map(|(link, facts)| facts.steady && spacing.never_waits(link))
+        .map(|(link, facts)| facts.bare && spacing.never_waits(link))
         .collect()
 }

@@ -1,13 +1,9 @@
-//! The early ends of a run: by an error, or because the caller stops it.
+//! The error of a run that gives no result.
 
 use thiserror::Error;
 use whyloss::Time;
 
 use crate::scenario::CheckError;
-
-/// The number of events between two calls of the function of
-/// [`Simulation::ask`](super::Simulation::ask): a few milliseconds of work.
-pub(super) const ASK_EVERY: u64 = 1 << 16;
 
 /// Explains why a run gave no result.
 #[derive(Debug, Error)]

@@ -1,0 +1,229 @@
+//! A packet enters a link, and all links that are fused behind it.
+
+use whyloss::{Cause, Time};
+use whyloss_link::Fate;
+
+use super::event_queue::EventQueue;
+use super::hops::Hop;
+use super::network::Network;
+use super::parcel::Parcel;
+use crate::observe::{Event, Observer};
+
+/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
+/// the packet has reached, and `due` the time at which it is there.
+///
+/// | outcome | `hop` | what is left to do |
+/// |---|---|---|
+/// | `InTransit` | its next stop | nothing: an event takes the packet there |
+/// | `AtSink` | its fused sink | deliver it |
+/// | `AtSource` | its fused source | let the source foresee it, or [park](Network::park) it |
+/// | `AtGate` | its [gate](super::shortcuts::Gate) | send it on, or [park](Network::park_at_gate) it |
+/// | `Lost` | the link that loses it | report the [loss](super::truths::Loss) |
+/// | `Held` | a busy link | [give](Network::hold) it to the link |
+pub(crate) enum Sent {
+    InTransit,
+    AtSink,
+    /// No packet is parked there before it.
+    AtSource,
+    /// Only if it was sent no further than that.
+    AtGate,
+    /// The packet is or will be lost at this time, for this cause.
+    Lost(Cause, Time),
+    Held,
+}
+
+impl Network {
+    /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on
+    /// through all links fused to that one: as far as its gate, if it comes from a late source.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(crate) fn send<O: Observer, const TO_GATE: bool>(
+        &mut self,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        let mut at = parcel.due;
+        let mut place = parcel.hop as usize;
+        let mut hop = self.table.hops[place];
+        loop {
+            let mut link = hop.index();
+            if !O::LINKS && hop.is_stretch() {
+                let entered = at;
+                let stretch = &mut self.table.stretches[link];
+                let (left, counted) = stretch.cross(entered, self.window);
+                at = left;
+                let last = stretch.last as usize;
+                if !counted {
+                    self.count_each(link, entered);
+                }
+                link = last;
+            } else {
+                match self.offer(at, link, parcel, observer) {
+                    Ok(arrival) => at = arrival,
+                    Err(sent) => {
+                        (parcel.hop, parcel.due) = (place as u32, at);
+                        return sent;
+                    }
+                }
+            }
+            place += 1;
+            hop = self.table.hops[place];
+            if !hop.is_fused() {
+                (parcel.hop, parcel.due) = (place as u32, at);
+                if TO_GATE {
+                    return Sent::AtGate;
+                }
+                self.put(link, *parcel, events);
+                return Sent::InTransit;
+            }
+            if hop.is_end() {
+                (parcel.hop, parcel.due) = (place as u32, at);
+                if hop == Hop::FUSED_SINK {
+                    return Sent::AtSink;
+                }
+                if self.transits[link].is_empty() {
+                    return Sent::AtSource;
+                }
+                self.park(parcel.copy(), events);
+                return Sent::InTransit;
+            }
+        }
+    }
+
+    /// Offers a packet to a link and counts its fate. Returns its arrival time, or why it has none.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn offer<O: Observer>(
+        &mut self,
+        now: Time,
+        link: usize,
+        parcel: &mut Parcel,
+        observer: &mut O,
+    ) -> Result<Time, Sent> {
+        let (wire, size) = (&mut self.wires[link], parcel.size);
+        let waiting = if O::QUEUE_LENGTH {
+            wire.link.queue_len(now)
+        } else {
+            0
+        };
+        let fate = wire.link.offer(now, size);
+        if !O::LINKS
+            && let Fate::Delivered(arrival) = fate
+        {
+            wire.record((size, true), (fate, false), self.window);
+            return Ok(arrival);
+        }
+        self.settle((now, link, waiting), parcel, fate, observer)
+    }
+
+    /// Does what [`Self::offer`] does after the link has answered, for all fates.
+    #[inline(never)]
+    fn settle<O: Observer>(
+        &mut self,
+        (now, link, waiting): (Time, usize, usize),
+        parcel: &mut Parcel,
+        mut fate: Fate,
+        observer: &mut O,
+    ) -> Result<Time, Sent> {
+        if fate == Fate::Held {
+            return Err(Sent::Held);
+        }
+        let mut marked = false;
+        if let Fate::Lost(..) = fate
+            && parcel.ecn(&self.aside).is_capable()
+            && let Some(instead) = self.wires[link].link.mark_instead(now, parcel.size)
+        {
+            fate = instead;
+            marked = !matches!(fate, Fate::Lost(..));
+        }
+        if O::LINKS && now <= self.window.end {
+            observer.on(&Event::Offered {
+                link,
+                at: now,
+                packet: &parcel.open(&self.aside),
+                waiting,
+                fate,
+                marked,
+            });
+        }
+        self.arrive((link, fate.when() > now), parcel, fate, marked);
+        match fate {
+            Fate::Lost(cause, when) => Err(Sent::Lost(cause, when)),
+            fate => Ok(fate.when()),
+        }
+    }
+
+    /// Counts the fate of a packet at a link, `sent` or not, and writes mark and damage into the
+    /// packet.
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        (link, sent): (usize, bool),
+        parcel: &mut Parcel,
+        fate: Fate,
+        marked: bool,
+    ) {
+        self.wires[link].record((parcel.size, sent), (fate, marked), self.window);
+        if marked {
+            parcel.mark(&mut self.aside);
+        }
+        if let Fate::Damaged(_, first) = fate {
+            *parcel = parcel.copy().damaged(first, &mut self.aside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss::Duration;
+
+    use super::super::shortcuts::Shortcuts;
+    use super::*;
+
+    /// Two sources share a link to a sink: their packets stop before it, and nowhere else.
+    #[test]
+    fn a_sent_packet_says_where_and_when_it_is() {
+        let text = r#"
+            duration = "1 s"
+            link = [
+                { from = "a", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "b", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = "unlimited" },
+                { from = "r", to = "t", rate = "4 Mbit/s", delay = "1 ms", queue = { packets = 1 } },
+            ]
+            flow = [
+                { from = "a", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+                { from = "b", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+            ]
+        "#;
+        let (mut network, mut events) = Network::of(text, Shortcuts::ALL);
+        let first = network.table.routes[0].0;
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        let mut parcel = Parcel {
+            size: 1_000,
+            hop: first,
+            ..Parcel::default()
+        };
+        // 1 ms of transmission and 1 ms of delay.
+        let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+        assert!(matches!(sent, Sent::InTransit));
+        assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
+        let (now, link) = events.pop().expect("its arrival");
+        let (parcel, _) = network
+            .take_due(now, link, &mut events)
+            .expect("the packet");
+        assert_eq!((parcel.hop, parcel.due, now), (first + 1, at(2), at(2)));
+        // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
+        let [one, two, three] = [(); 3].map(|()| {
+            let mut parcel = parcel;
+            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            (sent, parcel.hop, parcel.due)
+        });
+        assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));
+        assert!(matches!(two, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(7)));
+        let (Sent::Lost(Cause::Congestion, when), hop, due) = three else {
+            panic!("a full queue");
+        };
+        assert_eq!((when, hop, due), (at(2), first + 1, at(2)));
+    }
+}
