@@ -109,7 +109,7 @@ impl BurstRenewal {
 
     /// Returns the weight of the shorter good runs. Also returns the probabilities that a burst
     /// starts after a good packet of a shorter and of a longer run.
-    fn starts(&self) -> (f64, [f64; 2]) {
+    pub(super) fn starts(&self) -> (f64, [f64; 2]) {
         let mean = self.mean_good_run();
         let Some(cv) = self.good_run_cv else {
             return (0.5, [1.0 / mean; 2]);
@@ -118,6 +118,31 @@ impl BurstRenewal {
         let weight = f64::midpoint(1.0, libm::sqrt(spread));
         (weight, [2.0 * weight / mean, 2.0 * (1.0 - weight) / mean])
     }
+
+    /// Returns P(length ≤ k) for k = 1, 2, ….
+    pub(super) fn cumulative(&self) -> Vec<f64> {
+        cumulate(self.lengths.iter().copied())
+    }
+
+    /// Returns the same for the packets of a burst that are left at a packet of it, this one
+    /// included: there are k with probability P(length ≥ k)/B.
+    pub(super) fn residual(&self) -> Vec<f64> {
+        let mean = self.mean_burst();
+        let mut at_least = 1.0;
+        cumulate(self.lengths.iter().map(|p| {
+            let weight = at_least / mean;
+            at_least -= p;
+            weight
+        }))
+    }
+}
+
+fn cumulate(weights: impl Iterator<Item = f64>) -> Vec<f64> {
+    let sums = weights.scan(0.0, |sum, p| {
+        *sum += p;
+        Some(*sum)
+    });
+    sums.collect()
 }
 
 #[derive(Clone, Debug)]
@@ -146,25 +171,9 @@ enum State {
 
 impl Bursts {
     pub(super) fn new(spec: &BurstRenewal, mut random: Random) -> Self {
-        let cumulate = |weights: &mut dyn Iterator<Item = f64>| -> Arc<[f64]> {
-            weights
-                .scan(0.0, |sum, p| {
-                    *sum += p;
-                    Some(*sum)
-                })
-                .collect()
-        };
-        // The channel starts in equilibrium. It is in a burst with probability `loss`, and then has
-        // k packets left, this one included, with probability P(length ≥ k)/B.
+        // The channel starts in equilibrium: it is in a burst with probability `loss`.
         let state = if random.chance(spec.loss) {
-            let mean = spec.mean_burst();
-            let mut at_least = 1.0;
-            let residual = cumulate(&mut spec.lengths.iter().map(|p| {
-                let weight = at_least / mean;
-                at_least -= p;
-                weight
-            }));
-            State::Burst(draw(&residual, &mut random) - 1)
+            State::Burst(draw(&spec.residual(), &mut random) - 1)
         } else {
             State::Good
         };
@@ -174,7 +183,7 @@ impl Bursts {
             starts,
             mixture,
             law: usize::from(mixture.is_some() && random.chance(0.5)),
-            cumulative: cumulate(&mut spec.lengths.iter().copied()),
+            cumulative: spec.cumulative().into(),
             state,
             random,
         }
@@ -200,7 +209,7 @@ impl Bursts {
 }
 
 /// Draws an index from 1 on with these cumulative probabilities.
-fn draw(cumulative: &[f64], random: &mut Random) -> u32 {
+pub(super) fn draw(cumulative: &[f64], random: &mut Random) -> u32 {
     let u = random.uniform();
     let beyond = cumulative.iter().position(|&c| u < c);
     // The sum may fall short of 1 by a rounding error.

@@ -22,6 +22,7 @@ pub mod cdma;
 mod error;
 mod gilbert_elliott;
 mod pattern;
+mod runs;
 mod timed_gilbert_elliott;
 mod timed_pattern;
 pub mod trace_file;
@@ -40,6 +41,7 @@ pub use burst_renewal::BurstRenewal;
 pub use error::ChannelError;
 pub use gilbert_elliott::GilbertElliott;
 pub use pattern::{ErrorPattern, NextTrial};
+pub use runs::Runs;
 pub use timed_gilbert_elliott::TimedGilbertElliott;
 pub use timed_pattern::TimedPattern;
 
@@ -156,6 +158,25 @@ impl ChannelSpec {
                 channel,
                 per_packet,
             } => channel.clear_run(n.checked_mul(*per_packet)?),
+        }
+    }
+
+    /// Returns a source of runs in place of packets; `None` for channels that depend on time or
+    /// replay a recording. The source begins in equilibrium.
+    pub fn runs(&self, random: Random) -> Option<Runs> {
+        match self {
+            Self::Bernoulli { loss } => {
+                let chain = GilbertElliott {
+                    p_good_to_bad: *loss,
+                    p_bad_to_good: 1.0 - loss,
+                    loss_good: 0.0,
+                    loss_bad: 1.0,
+                };
+                Some(Runs::chain(&chain, random))
+            }
+            Self::GilbertElliott(spec) => Some(Runs::chain(spec, random)),
+            Self::BurstRenewal(spec) => Some(Runs::bursts(spec, random)),
+            _ => None,
         }
     }
 
