@@ -354,7 +354,7 @@ fn toml(
     )?;
     writeln!(
         out,
-        "# p of runs of losses {}, of good runs {} (below 0.01 the model is rejected; {} simulated recordings, seed {})",
+        "# p of runs of losses {}, of good runs {} (below 0.01 the model is rejected; up to {} simulated recordings, seed {})",
         p(tested.bursts),
         p(tested.gaps),
         fit::REPLICAS,

@@ -201,7 +201,7 @@ impl Comb {
                 -delivered.iter().map(|y| own.told(*y)).sum::<f64>()
                     - lost as f64 * own.told(f64::INFINITY)
             };
-            let at = search::minimise(&[logit(comb.loss), 0.0, 0.0], 0.5, 150, &mut cost);
+            let at = search::minimise(&[logit(comb.loss), 0.0, 0.0], 0.5, 150, 1e-5, &mut cost);
             comb = moved(&at);
             let counts = comb.counts(y);
             comb.tries = likely_tries(&counts, lost).0;

@@ -161,7 +161,7 @@ impl Law {
                     let logs = (shape + 1.0) * y.len() as f64 / shape;
                     logs - y.len() as f64 * libm::log(shape / x)
                 };
-                let at = search::minimise(&[0.0], 0.5, 200, &mut cost);
+                let at = search::minimise(&[0.0], 0.5, 200, 1e-5, &mut cost);
                 let x = mean * libm::exp(at[0]);
                 Self {
                     kind,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
 //! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or a total of one unit, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
-//! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) against those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
+//! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) against those of up to [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
 //! the others look at all of it.
@@ -37,8 +37,8 @@ pub const PARTS: usize = 10;
 pub const STANDARD_ERRORS: f64 = 2.0;
 /// The p value below which a test rejects a model.
 pub const REJECTED: f64 = 0.01;
-/// The number of simulated recordings of a test.
-pub const REPLICAS: u64 = 199;
+/// Maximum number of simulated recordings of a test.
+pub const REPLICAS: u64 = 999;
 /// Maximum number of runs of losses that models with hidden states use.
 pub const MOST_RUNS: usize = 8_192;
 /// Maximum number of packets that models in continuous time use.
@@ -100,7 +100,7 @@ pub struct Fitted {
     /// The held-out log-likelihood per packet by which the model lies behind the best one, and its
     /// standard error.
     pub behind: (f64, f64),
-    /// Its tests with seed [`SEED`], if the choice needed them.
+    /// The tests of the chosen model, with seed [`SEED`].
     pub tested: Option<Check>,
 }
 
@@ -154,12 +154,15 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     let timed = recording.is_timed();
     let sampled = sample(&parts);
     let all = whole(&parts, &sampled);
+    let folds: Vec<Fold> = (0..PARTS)
+        .map(|out| Fold::of(&parts, &sampled, out))
+        .collect();
     let known = MODELS.iter().filter(|model| timed || !model.is_timed());
     let mut models: Vec<Fitted> = Vec::new();
     let mut held: Vec<Vec<f64>> = Vec::new();
     for &model in known {
         let at = estimate(model, &all, None);
-        held.push(held_out(model, &parts, &sampled, &at));
+        held.push(folds.iter().map(|fold| fold.score(model, &at)).collect());
         models.push(told_of(model, &at, &all));
     }
     let total = |scores: &[f64]| scores.iter().sum::<f64>();
@@ -177,20 +180,22 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         behind <= f64::max(STANDARD_ERRORS * error, chance)
     };
     let passes = |fitted: &mut Fitted| {
-        let tested = check::test(&fitted.channel, &recording.trials, SEED);
+        let tested = check::compare(&fitted.channel, &recording.trials, SEED, REJECTED);
         let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
         let all = holds(tested.bursts) && holds(tested.gaps);
-        fitted.tested = Some(tested);
+        fitted.tested = all.then_some(tested);
         all
     };
     let standing = models
         .iter_mut()
         .position(|fitted| near(fitted) && passes(fitted));
     let chosen = standing.or_else(|| models.iter().position(near));
-    Ok(Fit {
-        chosen: chosen.unwrap_or(best),
-        models,
-    })
+    let chosen = chosen.unwrap_or(best);
+    let channel = &models[chosen].channel;
+    let test = || check::test(channel, &recording.trials, SEED);
+    let tested = models[chosen].tested.clone().unwrap_or_else(test);
+    models[chosen].tested = Some(tested);
+    Ok(Fit { models, chosen })
 }
 
 /// Returns the mean of some values and its standard error.
@@ -279,44 +284,52 @@ fn whole(parts: &[Vec<Stretch>], sample: &Sample) -> Data {
 fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
     let mut cost = |at: &[f64]| model.cost(at, data) + model.prior(at);
     if let Some(warm) = warm {
-        return search::minimise(warm, 0.1, 60, &mut cost);
+        return search::minimise(warm, 0.1, 60, 1e-3, &mut cost);
     }
     let starts = model.starts(data).into_iter();
     let found = starts.map(|start| {
-        let near = search::minimise(&start, 0.5, 200, &mut cost);
-        let at = search::minimise(&near, 0.1, 200, &mut cost);
-        (cost(&at), at)
+        let near = search::minimise(&start, 0.5, 200, 1e-3, &mut cost);
+        (cost(&near), near)
     });
     let best = found.min_by(|a, b| a.0.total_cmp(&b.0));
-    best.map(|(_, at)| at).unwrap_or_default()
+    let near = best.map(|(_, near)| near).unwrap_or_default();
+    search::minimise(&near, 0.1, 200, 1e-5, &mut cost)
 }
 
-/// Returns the log-likelihood per packet of each part, with parameters fitted to the other parts.
-fn held_out(model: Model, parts: &[Vec<Stretch>], sample: &Sample, at: &[f64]) -> Vec<f64> {
-    let score = |out: usize| {
-        let others = |all: &[Vec<Stretch>]| {
-            let kept = all
-                .iter()
-                .enumerate()
-                .filter(move |(index, _)| *index != out);
-            kept.flat_map(|(_, part)| part.clone()).collect::<Vec<_>>()
-        };
-        let mut data = Data::default();
-        if model.is_hidden() {
-            data.stretches = others(&sample.fitted);
-        } else {
-            let kept = parts.iter().enumerate().filter(|(index, _)| *index != out);
-            data.summary = Summary::of(kept.flat_map(|(_, part)| part));
+/// A part of the recording and all others, for every model.
+struct Fold {
+    others: Data,
+    scored: Data,
+}
+
+impl Fold {
+    fn of(parts: &[Vec<Stretch>], sample: &Sample, out: usize) -> Self {
+        Self {
+            others: Data {
+                summary: Summary::of(others(parts, out)),
+                stretches: others(&sample.fitted, out).cloned().collect(),
+            },
+            scored: Data {
+                summary: Summary::of(&sample.scored[out]),
+                stretches: sample.scored[out].clone(),
+            },
         }
-        let near = estimate(model, &data, Some(at));
-        let told = Data {
-            summary: Summary::of(&sample.scored[out]),
-            stretches: sample.scored[out].clone(),
-        };
-        let packets = told.summary.totals(0).0 + told.summary.totals(1).0;
-        -model.cost(&near, &told) / packets.max(1.0)
-    };
-    (0..parts.len()).map(score).collect()
+    }
+
+    /// Returns the log-likelihood per packet of the part, with parameters fitted to the others.
+    fn score(&self, model: Model, at: &[f64]) -> f64 {
+        let near = estimate(model, &self.others, Some(at));
+        let packets = self.scored.summary.totals(0).0 + self.scored.summary.totals(1).0;
+        -model.cost(&near, &self.scored) / packets.max(1.0)
+    }
+}
+
+fn others(parts: &[Vec<Stretch>], out: usize) -> impl Iterator<Item = &Stretch> {
+    let kept = parts
+        .iter()
+        .enumerate()
+        .filter(move |(index, _)| *index != out);
+    kept.flat_map(|(_, part)| part)
 }
 
 fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {

@@ -141,10 +141,6 @@ impl Model {
         matches!(self, Self::TimedGilbert | Self::TimedGilbertElliott)
     }
 
-    pub(super) fn is_hidden(self) -> bool {
-        !matches!(self, Self::Bernoulli | Self::Gilbert | Self::Renewal { .. })
-    }
-
     /// Returns the parameters from which to start a search.
     pub(super) fn starts(self, data: &Data) -> Vec<Vec<f64>> {
         let summary = &data.summary;
@@ -209,9 +205,10 @@ impl Model {
     /// Returns the prior: half an observation of either outcome of each probability.
     pub(super) fn prior(self, at: &[f64]) -> f64 {
         let times = if self.is_timed() { 2 } else { 0 };
+        // −½·ln(p·(1 − p)) of p = 1/(1 + e⁻ˣ).
         let half = |x: &f64| {
-            let p = logistic(*x).clamp(1e-12, 1.0 - 1e-12);
-            -0.5 * (libm::log(p) + libm::log(1.0 - p))
+            let x = x.clamp(-27.0, 27.0);
+            0.5 * x + libm::log(1.0 + libm::exp(-x))
         };
         at.iter().skip(times).map(half).sum()
     }
@@ -305,8 +302,8 @@ fn process(at: &[f64]) -> (f64, f64, f64) {
 
 /// The distributions of bursts and of good runs.
 struct Law {
-    /// The hazards of bursts; the last one holds for all longer ones.
-    hazards: Vec<f64>,
+    /// The hazards of bursts, and how many there are; the last one holds for all longer ones.
+    hazards: ([f64; 4], usize),
     /// The weights and start probabilities of the two kinds of good runs.
     mixture: [(f64, f64); 2],
     cv: Option<f64>,
@@ -316,17 +313,21 @@ impl Law {
     fn of(model: Model, at: &[f64]) -> Self {
         let start = logistic(at[0]);
         let plain = [(0.5, start); 2];
+        let only = |hazard| ([hazard; 4], 1);
         match model {
             Model::Bernoulli => Self {
-                hazards: vec![1.0 - start],
+                hazards: only(1.0 - start),
                 mixture: plain,
                 cv: None,
             },
             Model::Renewal { explicit, tail } => {
                 let end = 2 + usize::from(explicit);
                 // The last hazard stands first.
-                let hazards = at[2..end].iter().chain([&at[1]]).map(|x| logistic(*x));
-                let hazards = hazards.collect();
+                let mut hazards = only(logistic(at[1]));
+                for (hazard, x) in hazards.0.iter_mut().zip(&at[2..end]) {
+                    *hazard = logistic(*x);
+                }
+                hazards.1 = end - 1;
                 if !tail {
                     return Self {
                         hazards,
@@ -349,7 +350,7 @@ impl Law {
                 }
             }
             _ => Self {
-                hazards: vec![logistic(at[1])],
+                hazards: only(logistic(at[1])),
                 mixture: plain,
                 cv: None,
             },
@@ -357,13 +358,12 @@ impl Law {
     }
 
     fn hazard(&self, length: u32) -> f64 {
-        let last = self.hazards.len() - 1;
-        self.hazards[(length as usize - 1).min(last)]
+        self.hazards.0[(length as usize).min(self.hazards.1) - 1]
     }
 
     /// Returns P(L ≥ length).
     fn survives(&self, length: u32) -> f64 {
-        let last = self.hazards.len() as u32;
+        let last = self.hazards.1 as u32;
         let explicit = (1..length.min(last)).map(|k| 1.0 - self.hazard(k));
         let beyond = length.saturating_sub(last);
         explicit.product::<f64>() * libm::pow(1.0 - self.hazard(last), f64::from(beyond))
@@ -371,7 +371,7 @@ impl Law {
 
     /// Returns Σ P(L ≥ k) over k ≥ `length`.
     fn rest(&self, length: u32) -> f64 {
-        let last = self.hazards.len() as u32;
+        let last = self.hazards.1 as u32;
         let explicit = (length..last).map(|k| self.survives(k));
         explicit.sum::<f64>() + self.survives(length.max(last)) / self.hazard(last)
     }
@@ -389,34 +389,83 @@ impl Law {
     }
 
     fn cost(&self, summary: &Summary) -> f64 {
-        let loss = self.loss();
-        let mean_burst = self.rest(1);
-        let [first, second] = self.mixture.map(|(_, start)| start);
-        let one = first.to_bits() == second.to_bits();
-        // Half of the good packets lie in runs of either law. Where both are one, one power does.
-        let good = |length: u32, weights: [f64; 2], ends: bool| {
-            let clear = |start: f64| libm::pow(1.0 - start, f64::from(length) - 1.0);
-            let before = clear(first);
-            let after = if one { before } else { clear(second) };
-            let [begins, others] = if ends { [first, second] } else { [1.0; 2] };
-            weights[0] * before * begins + weights[1] * after * others
-        };
+        self.cost_of_bursts(summary) + self.cost_of_good(summary)
+    }
+
+    /// P = (1 − slow)ᵏ⁻¹·(others + begins·((1 − fast)/(1 − slow))ᵏ⁻¹), one of which suffices where
+    /// both laws are one.
+    fn cost_of_good(&self, summary: &Summary) -> f64 {
+        let [fast, slow] = self.mixture.map(|(_, start)| start);
+        let is_one = fast.to_bits() == slow.to_bits();
+        let log = |start: f64| libm::log((1.0 - start).max(1e-12));
+        let (stays, ratio) = (log(slow), log(fast) - log(slow));
         let fresh = self.mixture.map(|(weight, _)| weight);
-        let aged = [0.5; 2];
-        let sums: [(&super::runs::Counts, &dyn Fn(u32) -> f64); 8] = [
-            (&summary.whole[0], &|k| good(k, fresh, true)),
-            (&summary.cut[0], &|k| good(k, fresh, false)),
-            (&summary.begun[0], &|k| (1.0 - loss) * good(k, aged, true)),
-            (&summary.both[0], &|k| (1.0 - loss) * good(k, aged, false)),
-            (&summary.whole[1], &|k| self.survives(k) * self.hazard(k)),
-            (&summary.cut[1], &|k| self.survives(k)),
-            (&summary.begun[1], &|k| loss * self.survives(k) / mean_burst),
-            (&summary.both[1], &|k| loss * self.rest(k) / mean_burst),
+        // Half of the good packets lie in runs of either law.
+        let aged = [0.5; 2].map(|half| half * (1.0 - self.loss()));
+        let sums = [
+            (&summary.whole[0], fresh, true),
+            (&summary.cut[0], fresh, false),
+            (&summary.begun[0], aged, true),
+            (&summary.both[0], aged, false),
+        ];
+        // A product of factors needs one logarithm.
+        let (mut cost, mut product) = (0.0, 1.0);
+        for (counts, weights, ends) in sums {
+            let [begins, others] = if ends {
+                [weights[0] * fast, weights[1] * slow]
+            } else {
+                weights
+            };
+            let (mut runs, mut beyond) = (0.0, 0.0);
+            for &(length, count) in counts {
+                let (more, count) = (f64::from(length) - 1.0, count as f64);
+                runs += count;
+                beyond += count * more;
+                let power = more * ratio;
+                let factor = match power {
+                    _ if is_one => continue,
+                    ..-60.0 => others,
+                    _ => others + begins * libm::exp(power),
+                };
+                if count > 1.0 {
+                    cost -= count * libm::log(factor.max(1e-100));
+                } else {
+                    product *= factor.max(1e-100);
+                }
+                if product < 1e-100 {
+                    cost -= libm::log(product);
+                    product = 1.0;
+                }
+            }
+            cost -= beyond * stays;
+            if is_one && runs > 0.0 {
+                cost -= runs * libm::log(begins + others);
+            }
+        }
+        cost - libm::log(product)
+    }
+
+    /// Probabilities are products of hazards, and their logarithms sums.
+    fn cost_of_bursts(&self, summary: &Summary) -> f64 {
+        let (hazards, last) = (&self.hazards.0, self.hazards.1);
+        let ends = hazards.map(libm::log);
+        let goes_on = hazards.map(|hazard| libm::log((1.0 - hazard).max(1e-12)));
+        let place = |length: u32| (length as usize).min(last);
+        let survives = |length: u32| {
+            let explicit: f64 = goes_on[..place(length) - 1].iter().sum();
+            explicit + (length as usize - place(length)) as f64 * goes_on[last - 1]
+        };
+        let met = libm::log(self.loss() / self.rest(1));
+        let sums: [(&super::runs::Counts, &dyn Fn(u32) -> f64); 4] = [
+            (&summary.whole[1], &|k| survives(k) + ends[place(k) - 1]),
+            (&summary.cut[1], &survives),
+            (&summary.begun[1], &|k| met + survives(k)),
+            (&summary.both[1], &|k| met + libm::log(self.rest(k))),
         ];
         let mut cost = 0.0;
         for (counts, probability) in sums {
-            for (&length, &count) in counts {
-                cost -= count as f64 * libm::log(probability(length).max(1e-300));
+            for &(length, count) in counts {
+                cost -= count as f64 * probability(length);
             }
         }
         cost
@@ -425,9 +474,7 @@ impl Law {
     fn channel(&self) -> BurstRenewal {
         let mut lengths = Vec::new();
         let mut left = 1.0;
-        while lengths.len() + 1 < MOST_LENGTHS
-            && (lengths.len() < self.hazards.len() || left > TAIL)
-        {
+        while lengths.len() + 1 < MOST_LENGTHS && (lengths.len() < self.hazards.1 || left > TAIL) {
             let p = left * self.hazard(lengths.len() as u32 + 1);
             lengths.push(p);
             left -= p;
@@ -445,80 +492,78 @@ impl Law {
     }
 }
 
-type Matrix = [f64; 4];
-
-fn product(a: Matrix, b: Matrix) -> Matrix {
-    [
-        a[0] * b[0] + a[1] * b[2],
-        a[0] * b[1] + a[1] * b[3],
-        a[2] * b[0] + a[3] * b[2],
-        a[2] * b[1] + a[3] * b[3],
-    ]
-}
-
-/// The powers of a step's matrix, for runs of packets.
+/// The powers of a step's matrix M, from its eigenvalues a > |b|: Mᵏ = aᵏ·(P + (b/a)ᵏ·(I − P)) with
+/// P = (M − b·I)/(a − b).
 struct Powers {
-    short: Vec<Matrix>,
-    squares: Vec<Matrix>,
+    first: f64,
+    ratio: f64,
+    is_negative: bool,
+    project: [f64; 4],
 }
 
 impl Powers {
-    fn of(step: Matrix) -> Self {
-        let mut short = vec![[1.0, 0.0, 0.0, 1.0]];
-        for length in 1..64 {
-            short.push(product(short[length - 1], step));
+    fn of(step: [f64; 4], determinant: f64) -> Self {
+        let [good, enter, leave, bad] = step;
+        let apart = libm::sqrt((good - bad) * (good - bad) + 4.0 * enter * leave).max(1e-9);
+        let first = f64::midpoint(good + bad, apart).max(1e-300);
+        let second = determinant / first;
+        Self {
+            first: libm::log(first),
+            ratio: libm::log((second / first).abs()),
+            is_negative: second < 0.0,
+            project: [good - second, enter, leave, bad - second].map(|x| x / apart),
         }
-        // Powers of 2⁶, 2⁷, …
-        let mut squares = vec![product(short[63], step)];
-        for bit in 0..25 {
-            squares.push(product(squares[bit], squares[bit]));
-        }
-        Self { short, squares }
     }
 
-    fn apply(&self, mut row: [f64; 2], length: u32) -> [f64; 2] {
-        let times = |row: [f64; 2], m: &Matrix| {
-            [row[0] * m[0] + row[1] * m[2], row[0] * m[1] + row[1] * m[3]]
-        };
-        let mut high = length >> 6;
-        let mut bit = 0;
-        while high > 0 {
-            if high & 1 == 1 {
-                row = times(row, &self.squares[bit]);
-            }
-            high >>= 1;
-            bit += 1;
+    /// Applies a power of the matrix over aᵏ.
+    fn apply(&self, row: [f64; 2], length: u32) -> [f64; 2] {
+        let [good, enter, leave, bad] = self.project;
+        let lasting = [
+            row[0] * good + row[1] * leave,
+            row[0] * enter + row[1] * bad,
+        ];
+        let power = f64::from(length) * self.ratio;
+        if power < -50.0 {
+            return lasting;
         }
-        times(row, &self.short[(length & 63) as usize])
+        let power = libm::exp(power);
+        let sign = self.is_negative && length % 2 == 1;
+        let power = if sign { -power } else { power };
+        [0, 1].map(|at| lasting[at] + power * (row[at] - lasting[at]))
     }
 }
 
 /// Returns the cost of stretches of packets for a chain with a step per packet.
 fn by_packet(chain: &GilbertElliott, stretches: &[Stretch]) -> f64 {
     let (enter, leave) = (chain.p_good_to_bad, chain.p_bad_to_good);
-    let step = |good: f64, bad: f64| {
-        [
+    let powers = |good: f64, bad: f64| {
+        let step = [
             (1.0 - enter) * good,
             enter * bad,
             leave * good,
             (1.0 - leave) * bad,
-        ]
+        ];
+        Powers::of(step, (1.0 - enter - leave) * good * bad)
     };
     let powers = [
-        Powers::of(step(1.0 - chain.loss_good, 1.0 - chain.loss_bad)),
-        Powers::of(step(chain.loss_good, chain.loss_bad)),
+        powers(1.0 - chain.loss_good, 1.0 - chain.loss_bad),
+        powers(chain.loss_good, chain.loss_bad),
     ];
     let bad = enter / (enter + leave);
-    let cost = |stretch: &Stretch| {
-        let mut row = [1.0 - bad, bad];
-        let mut cost = 0.0;
+    // The probability of all stretches so far, over what the cost has already.
+    let (mut cost, mut sum) = (0.0, 1.0);
+    for stretch in stretches {
+        let mut row = [sum * (1.0 - bad), sum * bad];
         for (at, &run) in stretch.runs.iter().enumerate() {
-            row = powers[at % 2].apply(row, run);
-            cost += rescale(&mut row);
+            if run > 0 {
+                let powers = &powers[at % 2];
+                row = powers.apply(row, run);
+                cost += rescale(&mut row) - f64::from(run) * powers.first;
+            }
         }
-        cost - libm::log((row[0] + row[1]).max(1e-300))
-    };
-    stretches.iter().map(cost).sum()
+        sum = row[0] + row[1];
+    }
+    cost - libm::log(sum.max(1e-300))
 }
 
 /// Keeps a row of probabilities from underflowing. Returns the cost of the factor that it removes.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use whyloss_sim::recording::Trial;
 
-/// The number of runs of each length.
-pub(super) type Counts = BTreeMap<u32, u64>;
+/// The lengths of runs, in order, each with the number of such runs.
+pub(super) type Counts = Vec<(u32, u64)>;
 
 /// A stretch of packets as alternating runs. The first run is good and may be empty.
 #[derive(Clone, Debug, Default)]
@@ -78,25 +78,28 @@ pub(super) struct Summary {
 
 impl Summary {
     pub(super) fn of<'s>(stretches: impl IntoIterator<Item = &'s Stretch>) -> Self {
-        let mut summary = Self::default();
+        let mut counted: [[BTreeMap<u32, u64>; 2]; 4] = Default::default();
         for stretch in stretches {
-            summary.add(stretch);
+            // A stretch that begins with a loss has an empty good run first.
+            let first = usize::from(stretch.runs[0] == 0);
+            let last = stretch.runs.len() - 1;
+            for (at, &run) in stretch.runs.iter().enumerate().skip(first) {
+                let kept = match (at == first, at == last) {
+                    (false, false) => 0,
+                    (true, false) => 1,
+                    (false, true) => 2,
+                    (true, true) => 3,
+                };
+                *counted[kept][at % 2].entry(run).or_default() += 1;
+            }
         }
-        summary
-    }
-
-    fn add(&mut self, stretch: &Stretch) {
-        // A stretch that begins with a loss has an empty good run first.
-        let first = usize::from(stretch.runs[0] == 0);
-        let last = stretch.runs.len() - 1;
-        for (at, &run) in stretch.runs.iter().enumerate().skip(first) {
-            let kept = match (at == first, at == last) {
-                (true, true) => &mut self.both,
-                (true, false) => &mut self.begun,
-                (false, true) => &mut self.cut,
-                (false, false) => &mut self.whole,
-            };
-            *kept[at % 2].entry(run).or_default() += 1;
+        let [whole, begun, cut, both] =
+            counted.map(|kinds| kinds.map(|counts| counts.into_iter().collect()));
+        Self {
+            whole,
+            begun,
+            cut,
+            both,
         }
     }
 
@@ -104,7 +107,7 @@ impl Summary {
     pub(super) fn totals(&self, kind: usize) -> (f64, f64) {
         let all = [&self.whole, &self.begun, &self.cut, &self.both];
         let (mut packets, mut runs) = (0.0, 0.0);
-        for (&length, &count) in all.iter().flat_map(|counts| &counts[kind]) {
+        for &(length, count) in all.iter().flat_map(|counts| &counts[kind]) {
             packets += f64::from(length) * count as f64;
             runs += count as f64;
         }
@@ -126,13 +129,10 @@ mod tests {
         assert_eq!(stretch.runs, [2, 1, 1, 2]);
         assert!((stretch.steps[5].0 - 1.0).abs() < 1e-9);
         let summary = Summary::of([&stretch, &Stretch::of(&trial, 4..6)]);
-        assert_eq!(summary.begun, [Counts::from([(2, 1)]), Counts::new()]);
-        assert_eq!(
-            summary.whole,
-            [Counts::from([(1, 1)]), Counts::from([(1, 1)])]
-        );
-        assert_eq!(summary.cut[1], Counts::from([(2, 1)]));
-        assert_eq!(summary.both[1], Counts::from([(2, 1)]));
+        assert_eq!(summary.begun, [vec![(2, 1)], vec![]]);
+        assert_eq!(summary.whole, [vec![(1, 1)], vec![(1, 1)]]);
+        assert_eq!(summary.cut[1], [(2, 1)]);
+        assert_eq!(summary.both[1], [(2, 1)]);
         assert_eq!(summary.totals(1), (5.0, 3.0));
         let half = stretch.beginning(0.5, 0.3);
         assert_eq!((half.runs, half.steps.len()), (vec![2, 1], 2));

@@ -1,11 +1,12 @@
 //! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by
 //! central differences.
 
-/// Returns the position of a minimum near `start`.
+/// Returns the position of a minimum near `start`, where values differ by less than `precision`.
 pub(super) fn minimise(
     start: &[f64],
     step: f64,
     most: usize,
+    precision: f64,
     f: &mut dyn FnMut(&[f64]) -> f64,
 ) -> Vec<f64> {
     let n = start.len();
@@ -18,7 +19,7 @@ pub(super) fn minimise(
     for _ in 0..most {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let spread = points[n].0 - points[0].0;
-        if spread < 1e-5 {
+        if spread < precision {
             break;
         }
         let mut centre = vec![0.0; n];
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn a_valley_by_hand() {
         let mut f = |p: &[f64]| (p[0] - 1.0).powi(2) + 10.0 * (p[1] - p[0]).powi(2);
-        let found = minimise(&[-3.0, 4.0], 0.5, 500, &mut f);
+        let found = minimise(&[-3.0, 4.0], 0.5, 500, 1e-5, &mut f);
         assert!((found[0] - 1.0).abs() < 0.01 && (found[1] - 1.0).abs() < 0.01);
         let covariance = covariance(&[1.0, 1.0], &mut f).expect("a minimum");
         assert!((covariance[0][0] - 0.5).abs() < 1e-6);

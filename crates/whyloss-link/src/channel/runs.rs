@@ -56,16 +56,21 @@ impl Runs {
     }
 }
 
-/// Draws the length of a run that goes on with a certain probability after each packet. `scale` is
-/// 1 over the logarithm of that probability.
+/// Draws the length of a run that goes on with probability `stay` after each packet. `scale` is 1
+/// over the logarithm of that probability.
 #[inline]
-fn geometric(scale: f64, random: &mut Random) -> u64 {
-    1_u64.saturating_add((libm::log(1.0 - random.uniform()) * scale) as u64)
+fn geometric((stay, scale): (f64, f64), random: &mut Random) -> u64 {
+    let u = 1.0 - random.uniform();
+    // Most short runs need no logarithm.
+    if u > stay {
+        return 1;
+    }
+    1_u64.saturating_add((libm::log(u) * scale) as u64)
 }
 
-fn scale(stay: f64) -> f64 {
+fn scale(stay: f64) -> (f64, f64) {
     // Certain to stay: below 0, too, so that the run is endless.
-    1.0 / libm::log(stay).min(-f64::MIN_POSITIVE)
+    (stay, 1.0 / libm::log(stay).min(-f64::MIN_POSITIVE))
 }
 
 /// The values of a chain: twice the state, plus 1 if the packet is lost.
@@ -75,8 +80,8 @@ struct Chain {
     start: [f64; 4],
     /// The cumulative probabilities of another value, by the value that ends.
     others: [[f64; 4]; 4],
-    /// The scales of the numbers of packets that keep each value.
-    scales: [f64; 4],
+    /// The probabilities of keeping each value, and their scales.
+    scales: [(f64, f64); 4],
     /// The cumulative probabilities of the next value.
     next: [f64; 4],
 }
@@ -134,8 +139,8 @@ impl Chain {
 struct Bursts {
     loss: f64,
     weight: f64,
-    /// The scales of shorter and of longer good runs.
-    scales: [f64; 2],
+    /// The probabilities that shorter and longer good runs go on, and their scales.
+    scales: [(f64, f64); 2],
     /// P(length ≤ k) of the bursts, and of what is left of the one that the first packet meets.
     lengths: [Vec<f64>; 2],
     /// Whether the last packets were lost; `None` before the first.
@@ -195,8 +200,8 @@ mod tests {
         packets
     }
 
-    /// What is counted of a stretch: the first packet, and runs of 1 to 3 and more packets, by the
-    /// fate of their packets and whether an end of the stretch cuts them.
+    /// Counts the fate of the first packet. Also counts runs of 1, 2 and more packets, by their
+    /// fate and whether an end of the stretch cuts them.
     fn count(packets: &[bool], counts: &mut [f64; 14]) {
         counts[usize::from(packets[0])] += 1.0;
         let runs: Vec<&[bool]> = packets.chunk_by(|a, b| a == b).collect();
