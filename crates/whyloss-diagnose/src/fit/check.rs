@@ -444,7 +444,7 @@ mod tests {
         let mut seen = Vec::new();
         let pieces = [(false, 2), (false, 1), (true, 1), (false, u64::MAX)];
         runs(pieces.into_iter(), 6, &mut |lost, run| {
-            seen.push((lost, run))
+            seen.push((lost, run));
         });
         assert_eq!(seen, [(false, 3), (true, 1), (false, 2)]);
     }
