@@ -41,6 +41,7 @@ mod plain;
 pub(crate) mod prefetch;
 mod shortcuts;
 mod stop;
+mod tally;
 mod transit;
 mod transmit;
 mod truths;
