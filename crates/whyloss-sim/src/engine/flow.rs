@@ -486,6 +486,7 @@ impl Flow {
                 count.add(Rare::Recovery(said.verdict));
             }
         }
+        self.source.scored();
     }
 
     /// Notes that a packet is no longer in flight and reached no end.
