@@ -6,6 +6,7 @@
 use whyloss::Time;
 
 use super::parcel::Parcel;
+use super::prefetch::prefetch;
 
 /// A first-in, first-out ring of parcels.
 #[derive(Debug, Default)]
@@ -53,6 +54,12 @@ impl Transit {
             return None;
         }
         self.ring.get(self.head as usize)
+    }
+
+    /// Prefetches the first parcel.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.first().map(prefetch);
     }
 
     /// Removes and returns the first parcel if it is due now, with the time at which the next is
