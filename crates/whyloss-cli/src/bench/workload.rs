@@ -148,6 +148,9 @@ impl Load {
         let mut scenario = Scenario::from_toml(text, "", &sets)?;
         if self.network == Network::Flows {
             let pairs = scenario.flows.len();
+            scenario
+                .flows
+                .reserve_exact((self.size as usize).saturating_sub(pairs));
             for index in pairs..self.size as usize {
                 let mut flow = scenario.flows[index % pairs].clone();
                 flow.name = format!("bulk-{}", index + 1);

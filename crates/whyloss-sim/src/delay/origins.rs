@@ -4,7 +4,6 @@ use whyloss::Time;
 
 use crate::engine::prefetch::prefetch;
 use crate::host::tcp::Segment;
-use crate::snug;
 
 /// The first departures of all segments from the first one on that has not arrived: at most the
 /// sender's window. Segments leave for the first time in the order of their numbers. If an observer
@@ -13,12 +12,28 @@ use crate::snug;
 pub(crate) struct Origins {
     /// One past the highest segment that has arrived.
     beyond: u64,
-    /// The segments below `beyond` that have not arrived.
-    missing: Vec<u64>,
     /// The lowest segment that may still be looked up.
     floor: u64,
     /// The departures; segment s is at s modulo the length, a power of two.
-    departures: Box<[Time]>,
+    departures: Box<[Departure]>,
+    /// The number of segments below `beyond` that are [missing](Departure).
+    missing: u32,
+}
+
+/// The time at which a segment left, and a bit that says whether a later segment has overtaken it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Departure(u64);
+
+impl Departure {
+    const MISSING: u64 = 1 << 63;
+
+    fn is_missing(self) -> bool {
+        self.0 & Self::MISSING != 0
+    }
+
+    fn time(self) -> Time {
+        Time::from_nanos(self.0 & !Self::MISSING)
+    }
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -27,7 +42,6 @@ impl Origins {
     #[inline]
     pub(crate) fn prefetch(&self) {
         self.departures.first().map(prefetch);
-        self.missing.first().map(prefetch);
     }
 
     /// Records the departure of a segment at `sent`. Only its first departure counts.
@@ -38,7 +52,7 @@ impl Origins {
                 self.make_room(segment.sequence);
             }
             let place = self.place(segment.sequence);
-            self.departures[place] = sent;
+            self.departures[place] = Departure(sent.as_nanos());
         }
     }
 
@@ -61,20 +75,31 @@ impl Origins {
             self.beyond = self.beyond.max(sequence + 1);
             return None;
         }
+        let place = self.place(sequence);
         if sequence >= self.beyond {
-            (self.beyond..sequence).for_each(|missing| snug::push(&mut self.missing, missing));
+            for missing in self.beyond..sequence {
+                let place = self.place(missing);
+                self.departures[place].0 |= Departure::MISSING;
+            }
+            self.missing += (sequence - self.beyond) as u32;
             self.beyond = sequence + 1;
+        } else if sequence < self.floor || !self.departures[place].is_missing() {
+            return None;
         } else {
-            let place = self.missing.binary_search(&sequence).ok()?;
-            self.missing.remove(place);
-            snug::tidy(&mut self.missing);
+            self.departures[place].0 &= !Departure::MISSING;
+            self.missing -= 1;
         }
-        Some(self.departures[self.place(sequence)])
+        Some(self.departures[place].time())
     }
 
     /// Returns the first segment that has not arrived.
     pub(crate) fn next(&self) -> u64 {
-        self.missing.first().copied().unwrap_or(self.beyond)
+        if self.missing == 0 {
+            return self.beyond;
+        }
+        let mut below = self.floor..self.beyond;
+        let first = below.find(|&sequence| self.departures[self.place(sequence)].is_missing());
+        first.unwrap_or(self.beyond)
     }
 
     #[inline]
@@ -86,20 +111,22 @@ impl Origins {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {
-        if self.departures.is_empty() || sequence < self.next() {
+        let next = self.next();
+        if self.departures.is_empty() || sequence < next {
             // This is the first departure seen, or the first of another connection.
             *self = Self {
                 beyond: sequence,
                 floor: sequence,
                 ..Self::default()
             };
+        } else {
+            self.floor = next;
         }
-        self.floor = self.next();
         let wanted = 2 * (sequence - self.floor).max(2);
         if wanted <= self.departures.len() as u64 {
             return;
         }
-        let departures = vec![Time::ZERO; wanted.next_power_of_two() as usize].into();
+        let departures = vec![Departure::default(); wanted.next_power_of_two() as usize].into();
         let old = std::mem::replace(&mut self.departures, departures);
         for sequence in self.floor..sequence {
             let place = self.place(sequence);
@@ -168,7 +195,7 @@ mod tests {
             origins.arrived(&segment(5, at(9), true), at(9)),
             Some(at(3))
         );
-        assert!(origins.missing.is_empty() && origins.departures.len() <= 4);
+        assert!(origins.missing == 0 && origins.departures.len() <= 4);
     }
 
     proptest! {

@@ -109,16 +109,17 @@ impl EventQueue {
         Some((Time::from_nanos(key >> self.bits), entity as usize))
     }
 
-    /// Returns the entities of the next two events while one is handed out; arbitrary numbers if
-    /// there are none.
+    /// Returns the entities of the next two events while one is handed out, and of one that comes
+    /// soon; arbitrary numbers if there are none.
     #[inline]
-    pub(crate) fn next_two(&self) -> [usize; 2] {
+    pub(crate) fn next_few(&self) -> [usize; 3] {
         let mut keys = self.rows[0];
         let (which, next) = least_of(keys);
         // The children of key 1 + `which` are row 1 + `which`.
         let below = self.rows.get(1 + which).copied();
-        keys[which] = least_of(below.unwrap_or([NOTHING; WIDTH])).1;
-        [next, least_of(keys).1].map(|key| (key & self.mask) as usize)
+        let soon = least_of(below.unwrap_or([NOTHING; WIDTH])).1;
+        keys[which] = soon;
+        [next, least_of(keys).1, soon].map(|key| (key & self.mask) as usize)
     }
 
     /// Drops all pending events, and all later additions.
@@ -258,7 +259,7 @@ mod tests {
                 } else {
                     let first = (!list.is_empty()).then(|| list.remove(0));
                     prop_assert_eq!(queue.pop(), first);
-                    for (found, (_, entity)) in queue.next_two().into_iter().zip(&list) {
+                    for (found, (_, entity)) in queue.next_few().into_iter().take(2).zip(&list) {
                         prop_assert_eq!(found, *entity);
                     }
                 }

@@ -85,8 +85,11 @@ impl Engine {
             let flow = Flow::new(scenario, index, (times.start, times.stop), streams);
             Ends::new(flow, index, times.start, &mut world)
         });
+        let ends = ends.collect();
+        // Only new ends ask for these.
+        (world.network.gates, world.network.table.routes) = Default::default();
         Self {
-            ends: ends.collect(),
+            ends,
             world,
             handled: 0,
             reached: Time::ZERO,

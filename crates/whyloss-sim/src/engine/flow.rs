@@ -7,10 +7,11 @@ use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Ecn, Streams};
 
+use super::tally::{Rare, Tally};
 use crate::host::outside::{Datagram, End};
 use crate::host::transfers::TransferResult;
 use crate::host::{self, Sink, Source};
-use crate::measure::{FlowCounts, FlowResult, Window};
+use crate::measure::{FlowResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
@@ -19,7 +20,7 @@ use crate::scenario::Scenario;
 pub(super) struct Flow {
     pub(super) source: Source,
     pub(super) sink: Sink,
-    pub(super) count: FlowCounts,
+    pub(super) count: Tally,
     /// The time from which the source sends nothing and has no deadline.
     pub(super) stop: Time,
     pub(super) index: u32,
@@ -89,7 +90,7 @@ impl Flow {
         Self {
             source,
             sink,
-            count: FlowCounts::default(),
+            count: Tally::default(),
             stop,
             index: index as u32,
             wire_size: flow.wire_size(),
@@ -155,7 +156,7 @@ impl Flow {
             self.reacted(now, window, observer);
         } else if due {
             if self.source.wake(now) && window.contains(now) {
-                self.count.timeouts += 1;
+                self.count.add(Rare::Timeout);
             }
             self.judged(now, window, observer);
         }
@@ -285,9 +286,11 @@ impl Flow {
         if window.contains(now) {
             let count = &mut self.count;
             count.received += 1;
-            count.damaged += u64::from(packet.is_damaged());
+            if packet.is_damaged() {
+                count.add(Rare::Damaged);
+            }
             if packet.ecn.is_marked() {
-                count.marked += 1;
+                count.add(Rare::Marked);
             }
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
@@ -366,7 +369,7 @@ impl Flow {
             };
         }
         FlowResult {
-            counts: self.count,
+            counts: self.count.counts(),
             transfers,
             call,
             closed,
@@ -423,14 +426,14 @@ impl Flow {
                         });
                     }
                     if window.contains(now) {
-                        count.packets.record(truth, verdict);
+                        count.add(Rare::Packet(truth, verdict));
                     }
                     gap = Some(
                         gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
                     );
                 });
                 if let Some((truth, verdict)) = gap.filter(|_| window.contains(now)) {
-                    count.gaps.record(truth, verdict);
+                    count.add(Rare::Gap(truth, verdict));
                 }
                 feedback.map(Payload::TfrcFeedback)
             }
@@ -474,15 +477,16 @@ impl Flow {
         if window.contains(now) {
             let count = &mut self.count;
             for &(_, truth) in packets {
-                count.packets.record(truth, said.verdict);
+                count.add(Rare::Packet(truth, said.verdict));
             }
             if let Some(truth) = said.truth {
-                count.gaps.record(truth, said.verdict);
+                count.add(Rare::Gap(truth, said.verdict));
             }
             if said.detection != Detection::Timeout {
-                count.recoveries.add(said.verdict);
+                count.add(Rare::Recovery(said.verdict));
             }
         }
+        self.source.scored();
     }
 
     /// Notes that a packet is no longer in flight and reached no end.
@@ -512,7 +516,7 @@ impl Flow {
     /// Counts a data packet that was lost at this time.
     pub(super) fn count_lost(&mut self, at: Time, cause: Cause, window: Window) {
         if window.contains(at) {
-            self.count.lost.add(cause);
+            self.count.add(Rare::Lost(cause));
         }
     }
 

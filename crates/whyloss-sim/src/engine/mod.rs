@@ -56,6 +56,7 @@ pub(crate) mod prefetch;
 mod run_error;
 mod send;
 mod shortcuts;
+mod tally;
 mod transit;
 mod transmit;
 mod truths;

@@ -9,6 +9,7 @@ use super::event_queue::EventQueue;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::{Kind, Parcel};
+use super::prefetch::prefetch;
 
 /// A first-in, first-out ring of parcels.
 #[derive(Debug, Default)]
@@ -56,6 +57,12 @@ impl Transit {
             return None;
         }
         self.ring.get(self.head as usize)
+    }
+
+    /// Prefetches the first parcel.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.first().map(prefetch);
     }
 
     /// Removes and returns the first parcel if it is due now, with the time at which the next is

@@ -81,6 +81,11 @@ impl IftpSource {
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         self.judge.judgement()
     }
+
+    /// Frees a final verdict, which has been scored.
+    pub(crate) fn scored(&mut self) {
+        self.judge.clear();
+    }
 }
 
 impl iftp::Judge for Judge {

@@ -230,9 +230,11 @@ impl Judge {
         let waiting = self.said.take().filter(|said| said.pending.is_some());
         let mut packets = waiting.map_or_else(Vec::new, |said| said.packets);
         let from = self.from(una);
-        for lost in self.lost[from..].iter_mut().filter(|lost| !lost.judged) {
+        let new = |lost: &Lost| !lost.judged;
+        packets.reserve_exact(self.lost[from..].iter().filter(|lost| new(lost)).count());
+        for lost in self.lost[from..].iter_mut().filter(|lost| new(lost)) {
             lost.judged = true;
-            snug::push(&mut packets, (lost.sequence, lost.cause));
+            packets.push((lost.sequence, lost.cause));
         }
         let judgement = Judgement {
             sequence: una,

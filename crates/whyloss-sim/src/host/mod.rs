@@ -391,6 +391,18 @@ impl Source {
         }
     }
 
+    /// Frees the [verdict](Self::judgement), which has been scored, while it is in the cache.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn scored(&mut self) {
+        match self {
+            Self::Tcp(sender) => sender.scored(),
+            Self::Iftp(source) => source.scored(),
+            Self::Supplied(supplied) => supplied.source.scored(),
+            _ => {}
+        }
+    }
+
     /// Records that the path lost this packet for this cause.
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         match self {

@@ -80,7 +80,8 @@ fn every_loss_event_is_counted_once() {
         let Source::Tcp(sender) = &ends.flow.source else {
             continue;
         };
-        let counted = ends.flow.count.recoveries.congestion + ends.flow.count.recoveries.wireless;
+        let recoveries = ends.flow.count.counts().recoveries;
+        let counted = recoveries.congestion + recoveries.wireless;
         assert_eq!(counted, sender.fast_recoveries(), "{}", ends.flow.index);
         events += counted;
     }

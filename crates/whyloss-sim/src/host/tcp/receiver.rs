@@ -39,6 +39,7 @@ pub struct Receiver {
     duplicates: u64,
     /// The number of segments in `beyond`.
     ahead: u32,
+    /// The segments beyond the first hole; `None` if there is no hole.
     beyond: Option<Box<Beyond>>,
     window: u32,
     /// The recovery of the sender, which decides whether it can read SACK and D-SACK blocks.
@@ -197,7 +198,6 @@ impl Receiver {
     /// Handles a segment that is out of order, a duplicate, or in a hole.
     #[cold]
     fn on_disorder(&mut self, now: Time, sequence: u64) -> Option<Ack> {
-        let beyond = self.beyond.get_or_insert_default();
         let duplicates = self.duplicates;
         if sequence < self.next {
             self.duplicates += 1;
@@ -205,11 +205,29 @@ impl Receiver {
                 let at_once = self.may_acknowledge(now);
                 return at_once.then(|| self.acknowledge(SackBlocks::NONE));
             }
-        } else if sequence - self.next >= u64::from(self.window) {
-            // Refused.
-        } else if sequence == self.next {
+        } else if sequence - self.next < u64::from(self.window) {
+            self.on_segment_ahead(sequence);
+        }
+        let reports = matches!(self.recovery, Recovery::Sack | Recovery::Rack);
+        let mut sack = match &self.beyond {
+            Some(beyond) if reports => SackBlocks::new(self.next, beyond.blocks()),
+            _ => SackBlocks::NONE,
+        };
+        if self.recovery == Recovery::Rack && self.duplicates > duplicates {
+            sack = sack.with_duplicate(self.next, sequence);
+        }
+        Some(self.acknowledge(sack))
+    }
+
+    /// Takes a segment that fills the first hole or lies beyond it.
+    fn on_segment_ahead(&mut self, sequence: u64) {
+        let beyond = self.beyond.get_or_insert_default();
+        if sequence == self.next {
             self.next = beyond.ranges.hole_from(sequence + 1);
             self.ahead -= beyond.ranges.remove_below(self.next) as u32;
+            if self.ahead == 0 {
+                self.beyond = None;
+            }
         } else if beyond.ranges.insert(sequence..sequence.saturating_add(1)) > 0 {
             self.ahead += 1;
             beyond.note(sequence);
@@ -217,16 +235,6 @@ impl Receiver {
             self.duplicates += 1;
             beyond.note(sequence);
         }
-        let reports = matches!(self.recovery, Recovery::Sack | Recovery::Rack);
-        let mut sack = if reports && self.ahead > 0 {
-            SackBlocks::new(self.next, beyond.blocks())
-        } else {
-            SackBlocks::NONE
-        };
-        if self.recovery == Recovery::Rack && self.duplicates > duplicates {
-            sack = sack.with_duplicate(self.next, sequence);
-        }
-        Some(self.acknowledge(sack))
     }
 }
 

@@ -407,6 +407,11 @@ impl Sender {
         self.judge.judgement()
     }
 
+    /// Frees a final verdict, which has been scored.
+    pub(crate) fn scored(&mut self) {
+        self.judge.clear();
+    }
+
     /// Moves the left edge to the number in `ack`, and passes the acknowledgement to the timer, the
     /// classifier and the controller.
     #[inline]
