@@ -96,7 +96,7 @@ pub enum RecordingError {
     #[error("the directory {} has more than {MOST_FILES} recordings", .0.display())]
     Files(PathBuf),
     /// Not all packets have a time.
-    #[error("replay by time needs the time of every packet, and {0} of the trials have none")]
+    #[error("replay by time needs the time of every packet, and {0} of the trials lack times")]
     NoTimes(usize),
     /// The trials do not form a pattern.
     #[error(transparent)]
@@ -244,10 +244,11 @@ impl Recording {
     /// Builds the pattern that replays the recording by time.
     ///
     /// # Errors
-    /// Returns an error if the recording has no trial, or a trial has no times.
+    /// Returns an error if there is no trial, or if times are missing or decrease.
     pub fn timed_pattern(&self) -> Result<TimedPattern, RecordingError> {
         if !self.is_timed() && !self.trials.is_empty() {
-            let untimed = self.trials.iter().filter(|trial| trial.times.is_empty());
+            let lacks = |trial: &&Trial| trial.times.len() != trial.lost.len();
+            let untimed = self.trials.iter().filter(lacks);
             return Err(RecordingError::NoTimes(untimed.count()));
         }
         let trials = self.trials.iter().map(|trial| &trial.times[..]);
