@@ -64,7 +64,7 @@ pub struct Flow {
     pub vantage: Vantage,
     /// Counts of packets and bytes, and of events that only look like losses.
     pub counts: Counts,
-    /// The lost packets in the order of departure, first those lost before the point of capture.
+    /// The losses before the point of capture, then those beyond, each in the order of departure.
     pub losses: Vec<Loss>,
     /// The loss events, to which [`Loss::event`](crate::loss::Loss::event) points.
     pub events: Vec<Event>,

@@ -148,12 +148,12 @@ fn known() -> impl Iterator<Item = &'static Paper> {
     PAPERS.iter().chain(opened.clone())
 }
 
-/// Returns every experiment, in the order of presentation.
+/// Returns every built-in experiment, in the order of presentation.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
     EXPERIMENTS.iter()
 }
 
-/// Returns the papers, in the order of presentation.
+/// Returns the built-in papers, in the order of presentation.
 pub fn papers() -> impl Iterator<Item = &'static Paper> {
     PAPERS.iter()
 }

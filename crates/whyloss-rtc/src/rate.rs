@@ -345,7 +345,7 @@ mod tests {
             refused: 0.5,
             ..seen(delay, 2e6)
         };
-        // No rate is known to pass yet, so a policer may be dropping packets.
+        // `proven` is still 0, so a policer may be dropping packets.
         control.on_round(Time::from_nanos(1), &lossy(0.0));
         assert_eq!(control.target, 5e5);
         // The path is known to carry 1 Mbit/s, at which a packet takes 9.6 ms. Losses then do not

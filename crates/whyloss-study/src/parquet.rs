@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_page_says_how_large_it_is() {
-        // Page of data (0), 300 bytes unpacked, 5 packed.
+        // A data page (0): 300 bytes unpacked, 5 packed.
         let head = [0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x0a, 0x2c];
         assert_eq!(sizes(&head), Some((300, 5)));
         assert_eq!(sizes(&head[..6]), None);

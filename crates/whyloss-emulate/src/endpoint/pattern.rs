@@ -1,4 +1,5 @@
-//! Payloads that the receiver can check: a function of the session and the packet's number.
+//! Payloads that follow from the session and the packet's number, so that the receiver can check
+//! them, and their digests.
 
 /// Fills a payload with the pattern of a session and a packet number.
 pub fn fill(session: u32, number: u32, payload: &mut [u8]) {

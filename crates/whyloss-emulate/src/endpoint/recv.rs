@@ -133,7 +133,7 @@ pub fn receive_watched(
     let received = end.finish(clock.now(), ran.is_ok(), wire.port());
     match ran {
         Ok(()) => received,
-        // Sessions normally end by an interruption, so a fault in one of them takes precedence.
+        // A receiver normally ends by an interrupt, so a fault in a session takes precedence.
         Err(EndpointError::Interrupted) => received.and(Err(EndpointError::Interrupted)),
         Err(error) => Err(error),
     }

@@ -220,7 +220,7 @@ impl Frames {
                 self.waiting.pop_front();
             }
         }
-        // A frame is sent to its end once its first packet has left.
+        // A frame whose first packet has left does not expire.
         while let (Some(&(captured, left)), Some(patience)) =
             (self.waiting.front(), self.stream.patience)
             && left == self.stream.packets

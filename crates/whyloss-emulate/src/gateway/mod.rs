@@ -52,7 +52,7 @@ impl Gateway {
             .args([slot.first().to_string(), slot.length.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // An interrupt at the terminal ends the command first, then the emulator, then this.
+            // Keeps Ctrl-C from the gateway, which must outlive the command and the emulator.
             .process_group(0)
             .spawn()?;
         let mut answer = String::new();

@@ -76,7 +76,7 @@ fn servers() -> impl Iterator<Item = SocketAddr> {
     let text = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let servers = text.lines().filter_map(|line| {
         let address = line.strip_prefix("nameserver")?.trim();
-        // Addresses with a device (fe80::1%eth0) too.
+        // Also accepts a zone (fe80::1%eth0).
         (address, PORT).to_socket_addrs().ok()?.next()
     });
     let mut servers: Vec<_> = servers.collect();

@@ -80,7 +80,7 @@ pub(crate) fn read(
         match receive(socket, buffers, &mut take) {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            // Silence; or an earlier datagram found no socket at its end, and says so here.
+            // A timeout, a signal, or an ICMP error about an earlier datagram.
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::TimedOut

@@ -541,7 +541,7 @@ fn flooded(bench: &Bench) -> Result<(String, bool), RealityError> {
         "exec {program} recv 5000 --classifier zigzag --stats {}",
         path("received.jsonl")
     );
-    // The flood has the same link, and most of it.
+    // The flood takes most of the shared link.
     let send = format!(
         "{program} reality --flood $WHYLOSS_SERVER:5000 --packets {packets} >{} & {program} send $WHYLOSS_SERVER:5000 --packet '762 B' --time 6s --stats {}; code=$?; wait; exit $code",
         path("flood.out"),

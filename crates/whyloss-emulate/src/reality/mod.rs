@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use crate::endpoint::arrivals;
 
-/// The settings for making the tables.
+/// The settings for making [`TABLES`].
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// The path of this program.

@@ -124,7 +124,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
             if rate == PROMISE.0 {
                 promised.push((traffic, p99, faults));
             }
-            // Large, and of no more use.
+            // The log is large.
             let _ = std::fs::remove_dir_all(&directory);
         }
     }

@@ -8,7 +8,7 @@ use super::{DOWN, Direction, RATES, SpecError, TIMES, UP, channel, duration, qua
 
 /// A change of a link at a time, written as `10s: loss=0.05 rate=1mbit`.
 ///
-/// The texts have the forms of [`Direction`]; an empty text leaves that part unchanged.
+/// The texts have the forms of [`Direction`]; an empty string leaves that part unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The time since the start of the run, such as `10s`.

@@ -212,7 +212,7 @@ mod tests {
                     naive.insert(next, at);
                     next += 1;
                 } else if number < next {
-                    // The first copy, or one that was sent again before.
+                    // The first copy arrives, or one that was sent again.
                     let origin = naive.remove(&number);
                     let again = kind == 3 || origin.is_none();
                     let sent = origin.filter(|_| !again).unwrap_or(at);

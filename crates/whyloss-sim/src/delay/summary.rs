@@ -222,7 +222,7 @@ mod tests {
             mut delays in prop::collection::vec((0u32..42, 0.0..1.0f64), 1..300),
             q in 0.0..=1.0f64,
         ) {
-            // From nanoseconds to an hour.
+            // From 1 ns to 73 minutes.
             let mut nanos: Vec<i64> = delays
                 .drain(..)
                 .map(|(power, share)| ((1_i64 << power) as f64 * (1.0 + share)) as i64)

@@ -134,8 +134,8 @@ pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criteri
         let file = format!("link-{}.txt", number + 1);
         let digits = link.lost.iter().map(|lost| if *lost { '1' } else { '0' });
         report::write(patterns, &file, &digits.chain(['\n']).collect::<String>())?;
-        // Round trips of 20, 60 and 200 ms in turn; the buffer is one product of rate and round
-        // trip.
+        // Round trips of 20, 60 and 200 ms in turn; the buffer is one bandwidth-delay
+        // product.
         let one_way = [10, 30, 100][number % 3];
         let mut set = toml::Table::new();
         let mut put = |key: &str, value: toml::Value| set.insert(key.to_owned(), value);

@@ -64,7 +64,7 @@ pub struct Case {
     text: &'static str,
 }
 
-/// Returns the cases whose id begins with `only`; all cases for an empty text.
+/// Returns the cases whose id begins with `only`; all cases if it is empty.
 pub fn cases(only: &str) -> Vec<Case> {
     let all = CASES.iter().map(|&(id, text)| Case { id, text });
     all.filter(|case| case.id.starts_with(only)).collect()

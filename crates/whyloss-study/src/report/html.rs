@@ -89,7 +89,7 @@ fn share((part, whole): (usize, usize)) -> String {
     }
 }
 
-/// Returns the scores of trivial answers; an empty text if no cell is scored.
+/// Returns the scores of trivial answers; an empty string if no cell is scored.
 fn nulls(cells: &Cells) -> String {
     if cells.of == 0 {
         return String::new();

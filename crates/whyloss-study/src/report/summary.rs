@@ -32,7 +32,7 @@ pub struct Why {
 /// Looks up why a cell (`row, column`) or a claim (its id) of an experiment fails, if known.
 pub type Reason = fn(experiment: &str, what: &str) -> Option<Why>;
 
-/// Returns the number of experiments of a paper.
+/// Counts the experiments of a paper, given its id.
 pub type Experiments = fn(paper: &str) -> usize;
 
 /// Renders scores per experiment, per complete paper and per metric, then every failure. Failures

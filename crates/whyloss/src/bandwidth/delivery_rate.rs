@@ -373,8 +373,7 @@ mod tests {
             (10_000, 11_000)
         );
         assert_eq!(path.sample(ms(201)), None);
-        // Sent over 300 ms, acknowledged within 110: the sending was slower. Ten packets in 270 ms
-        // from 200 ms on.
+        // Ten packets in 270 ms from 210 ms on, all acknowledged at 580 ms.
         let mut packets: Vec<_> = (0..10)
             .map(|i| path.on_sent(ms(210 + 30 * i), 1000, false))
             .collect();
@@ -387,6 +386,29 @@ mod tests {
         assert_eq!(
             sample.delivery_rate,
             Some(Rate::from_bps(10_000 * 8000 / 370))
+        );
+    }
+
+    /// A packet leaves every 30 ms. The first is acknowledged at 100 ms, and all others 250 ms
+    /// later, when 270 ms have passed between the departures of the first and the last.
+    #[test]
+    fn acknowledgements_in_a_bunch_count_at_the_rate_of_sending() {
+        let mut path = DeliveryRate::default();
+        let mut packets = Vec::new();
+        for i in 0..10 {
+            packets.push(path.on_sent(ms(30 * i), 1000, false));
+            if i == 3 {
+                path.on_acked(ms(100), &mut packets[0]);
+                path.sample(ms(100)).expect("a packet was delivered");
+            }
+        }
+        for packet in &mut packets[1..] {
+            path.on_acked(ms(350), packet);
+        }
+        let sample = path.sample(ms(350)).expect("packets were delivered");
+        assert_eq!(
+            sample.delivery_rate,
+            Some(Rate::from_bps(9_000 * 8000 / 270))
         );
     }
 

@@ -156,8 +156,7 @@ mod tests {
         // 200 000: U = 0.05·100 000 = 5000, the largest: α = 1, the sample is ignored.
         sarbe.on_ack(&stamped(25, 1000));
         assert_eq!(bps(&sarbe), 800_000);
-        // 200 000 again: U = 0.95·5000, α = 0.95: 105 000. And again: α = 0.9025: 114 262.5
-        // bytes/s.
+        // At 200 000 again, α = 0.95 gives 105 000; next, α = 0.9025 gives 114 262.5 bytes/s.
         sarbe.on_ack(&stamped(30, 1000));
         assert_eq!(bps(&sarbe), 840_000);
         sarbe.on_ack(&stamped(35, 1000));

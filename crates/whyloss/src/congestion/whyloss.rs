@@ -440,7 +440,7 @@ mod tests {
             path.acks(1, 100_000);
             path.loss(Detection::Duplicates);
         }
-        // ρ is 1 − (15/16)³ = 0.18: the odds decide, and losses at other delays suggest a channel.
+        // ρ is 1 − (15/16)³ = 0.18 > 1/8, so the odds decide, and they suggest a channel.
         path.set(100_000);
         path.acks(10, 110_000);
         path.set(100_000);

@@ -1,4 +1,4 @@
-//! Checks gaps worked out by hand, and compares with a plain count of arrivals.
+//! Tests gaps worked out by hand, and that every number is accounted for.
 
 use super::*;
 use crate::receiver::Unaware;

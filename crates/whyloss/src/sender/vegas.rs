@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_sees_no_short_queue() {
-        // Ticks of 100 ns: 149 ns are one, as 80 are; 150 are two, so half of the window waits.
+        // Of 100 ns ticks, 80 and 149 ns make one; 150 ns make two, so half of the window waits.
         let mut vegas = Vegas::new(1.0, 3.0).tick(Duration::from_nanos(100));
         for (rtt, congested) in [(80, false), (149, false), (150, true), (149, false)] {
             vegas.on_ack(&ack(rtt, 30_000));

@@ -370,7 +370,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
             "segments = 30, ",
             "ecn = true, ",
         ]),
-        // Shorter than some round trips: timeouts are spurious then.
+        // Minimum RTOs in ms; those below a round trip expire although nothing is lost.
         pick(&["", "", "25", "60"]),
         pick(&[r#""none""#, r#""none""#, r#""none""#, r#""40 ms""#]),
     );

@@ -1,4 +1,4 @@
-//! The engine on small networks.
+//! Tests of the whole engine on small networks.
 
 mod drawn;
 mod twins;
