@@ -62,7 +62,7 @@ pub(crate) struct EvaluateArgs {
     /// recorded channels always run with one seed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Number of drawn networks [default: 40; 2 with --quick].
+    /// Number of random networks [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
     /// Run two cases of each criterion with one seed and only CUBIC for comparison, as a smoke
@@ -80,14 +80,14 @@ pub(crate) struct EvaluateArgs {
     /// most.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// Maximum number of networks to try. The same number and --seed find the same network, unless
-    /// --minutes ends the search.
+    /// With --adversary, maximum number of networks to try. The same number and --seed find the same
+    /// network, unless --minutes ends the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
-    /// Maximum duration of the search, in minutes.
+    /// With --adversary, maximum duration of the search in minutes.
     #[arg(long, value_name = "MINUTES", requires = "adversary", default_value_t = 10.0, value_parser = minutes)]
     minutes: f64,
-    /// Seed for the search.
+    /// With --adversary, seed of the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
     /// Number of threads [default: one per core]. Does not affect results.

@@ -182,7 +182,7 @@ const AFTER: &str = "CHANNEL:\n  \
                        WHYLOSS_UDP      with --udp, listening address\n\
                      A 6 at the end of a name (WHYLOSS_SERVER6) gives the IPv6 address.\n\n\
                      Needs root, except with --udp. --both and --at also run in a user namespace with access to /dev/net/tun.\n\n\
-                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl -O https://example.org";
+                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl https://example.org";
 
 fn at(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -47,10 +47,10 @@ pub(crate) struct FitArgs {
     /// Time between packets or between rates, such as `100ms`, if the recording has no times.
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
-    /// Skip trials whose share of lost packets (0 to 1) is below this value.
+    /// Skip trials (see --rows) that lost a share (0 to 1) below this value.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     loss_from: f64,
-    /// Skip trials whose share of lost packets (0 to 1) is this value or more.
+    /// Skip trials (see --rows) that lost this share (0 to 1) or more.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     loss_to: Option<f64>,
     /// Trials to fit. A trial is one uninterrupted sequence of packets; the first has number 0.
@@ -75,7 +75,7 @@ const HELP: &str = "Each model is fitted to nine tenths of the recording and sco
                     The simplest model is chosen whose score is close to the best and that no test rejects. One test \
                     compares the lengths of runs of lost packets with those that the model gives, the other the \
                     lengths of runs of good packets; each rejects at a significance of 1 %.\n\n\
-                    Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- curl -O https://example.org";
+                    Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- sh";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Law {
