@@ -13,7 +13,8 @@ pub(crate) struct Busy<T> {
     /// Whether packets enter the next link when their transmission begins
     /// ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
-    /// The time of its pending event; [`Time::MAX`] if there is none.
+    /// The time of the pending event that counts; [`Time::MAX`] if there is none. Events that it
+    /// overtook may be pending, too.
     pub(crate) armed: Time,
 }
 

@@ -1,4 +1,11 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and answers.
+//!
+//! ```text
+//! arrived → deliver ─ in order ──────────────────────────────────→ send_answer → foreseen or parked
+//!                   ╰ else → deliver_packet → deliver_unpacked → answer_with → parked
+//! ```
+//!
+//! Only the answer to a segment in order can be foreseen: others may let the source retransmit.
 
 use whyloss::Time;
 
@@ -195,8 +202,8 @@ impl Ends {
     }
 }
 
-/// Sends an answer. Returns whether it is now, ahead of time, at its fused source. The loss of an
-/// answer is not reported.
+/// Sends an answer. Returns true if it is ahead of time at its fused source, so that the caller
+/// must foresee or park it. The loss of an answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_answer<O: Observer>(

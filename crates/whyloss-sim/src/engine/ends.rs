@@ -86,7 +86,7 @@ impl Ends {
         }
     }
 
-    /// Overtakes the pending event. (Off the hot path, whose deadlines wait for pending events.)
+    /// Overtakes the pending event. (On the hot path, deadlines only move later.)
     #[inline(never)]
     fn overtake(&mut self, end: usize, deadline: Time, world: &mut World) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
@@ -101,8 +101,8 @@ impl Ends {
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
-    /// two earlier events overtook it, or the source has caught up: it then stays in the queue,
-    /// forgotten.
+    /// two earlier events overtook it, or the source has caught up. An event of the latter kind is
+    /// still in the queue, and finds nothing to do.
     #[inline]
     pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
         let counts = self.armed[end] == deadline;

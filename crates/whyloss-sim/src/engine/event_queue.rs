@@ -13,7 +13,8 @@
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
 //! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root's place vacant. Mostly, the next
 //! event to be set belongs to the same entity. It then takes that place with one walk down the
-//! heap, instead of two walks. A second event of one entity at the same time finds nothing to do.
+//! heap, instead of two walks. A second event of one entity at the same time may find nothing to
+//! do, which is harmless.
 
 use whyloss::Time;
 

@@ -117,7 +117,7 @@ impl Engine {
         Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
-    /// Handles every event up to the end. Returns false if the run stops before.
+    /// Handles every event up to the end. Returns false if `goes_on` stops the run before.
     pub(super) fn advance<O: Observer>(
         &mut self,
         observer: &mut O,
@@ -180,7 +180,7 @@ impl Engine {
         }
     }
 
-    /// Handles a packet at the far end of a link.
+    /// Handles an event of a link: mostly, a packet is due at its far end.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
@@ -195,7 +195,10 @@ impl Engine {
             hop if !hop.is_end() => self.forward(now, parcel, observer),
             Hop::SINK => self.ends[flow].arrived(now, &parcel.copy(), &mut self.world, observer),
             Hop::SOURCE => self.ends[flow].answered(now, &parcel, &mut self.world, observer),
-            _ => self.take_answers(now, link, &parcel.copy(), observer),
+            _ => {
+                debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
+                self.take_answers(now, link, &parcel.copy(), observer);
+            }
         }
     }
 

@@ -13,7 +13,8 @@
 //!
 //! A sender enters the first hop of a way in the step in which it sends. Each other hop is a
 //! *stop*, which a packet reaches by an event, or *fused*: marked `+` here, it is handled in the
-//! step of the hop before it. Consecutive links that are crossed as one entry, in brackets, are one
+//! step of the hop before it. (An answer that a fused source does not foresee is parked there and
+//! comes by an event.) Consecutive links that are crossed as one entry, in brackets, are one
 //! hop. Ways with equal hops are stored once. With all shortcuts:
 //!
 //! ```text

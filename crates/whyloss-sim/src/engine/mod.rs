@@ -1,14 +1,15 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
-//! per turn. `fast.rs` gives the same results with fewer events: a table of shortcuts says where an
-//! event may be left out. Read `shortcuts/mod.rs` next, which shows an example, then `hops.rs`,
-//! `network.rs`, `send.rs`, `transmit.rs` and `deliver.rs`.
+//! per turn. `fast.rs` gives the same results with fewer events: shortcuts change a table of hops,
+//! which says where an event may be left out. Read the head of `fast.rs` next, then
+//! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`, `transmit.rs`
+//! and `deliver.rs`. `turns.rs`, `foresee.rs`, `late.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
 //!
 //! Events come in the order of their times. At equal times, links come before ends, each in the
-//! order of the scenario, and a flow's source before its sink. Packets leave a link in the order in
-//! which they entered it. Both engines keep this order, so the order in which events were set never
-//! matters. Two rules follow:
+//! order of the scenario, and a flow's source before its sink. Packets that leave a link at the
+//! same time do so in the order in which they entered it. Both engines keep this order, so the
+//! order in which events were set never matters. Two rules follow:
 //!
 //! - A packet arrives later than it leaves, if only by a nanosecond
 //!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
@@ -24,10 +25,10 @@
 //! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
 //! | *hop* | a place on a way, as an entry of a table: a link or an end | `hops.rs` |
 //! | *stop* | a hop that a packet reaches by an event | `hops.rs` |
-//! | *park* | keep a packet that is early at a stop until it is due | `transit.rs` |
+//! | *park* | keep a packet that is early (at a gate, a fused source) until it is due | `transit.rs` |
 //! | *fused* | no stop: handled in the step of the hop before, without an event | `hops.rs` |
 //! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
-//! | *busy* | a link that cannot answer at once, as later packets change a fate | `turns.rs` |
+//! | *busy* | a link that cannot decide at once (CoDel, jitter, a random rate) | `turns.rs` |
 //! | *hold* | a busy link keeps a packet until its fate is known | `turns.rs` |
 //! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
 //! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
@@ -130,7 +131,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Uses the plain engine: one event per arrival, per deadline and per turn of a queue.
+    /// Uses the plain engine: one event per arrival, per deadline and per turn of a busy link.
     ///
     /// Results are the same, except for [`Measurement::events`], and take several times as long.
     /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one

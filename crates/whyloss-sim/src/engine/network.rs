@@ -34,18 +34,19 @@ pub(crate) struct Network {
     pub(super) transits: Vec<Transit>,
     /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
-    /// Maximum number of packets in transit, held and lost that wait.
+    /// Maximum number of places: those of the rings of packets in transit, which only grow, and one
+    /// for each held packet and each waiting cause.
     most_packets: u64,
     /// The number of places for packets that may still be added.
     pub(super) room: u64,
     /// The link whose packet found no room.
     overfull: Option<usize>,
-    /// The gate of each flow that has one.
+    /// The gate of each flow that has one. Empty once the ends are built.
     pub(super) gates: Vec<Option<Gate>>,
     /// The flow whose gate is at the end of each link, if there is one.
     pub(super) gate_of: Vec<Option<u32>>,
     pub(super) window: Window,
-    /// The payloads that do not fit into a parcel.
+    /// The packets that do not fit into a parcel.
     pub(crate) aside: Aside,
 }
 

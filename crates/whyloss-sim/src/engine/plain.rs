@@ -256,8 +256,8 @@ impl<'a> Plain<'a> {
             fate,
             marked,
         });
-        let sent = fate.when() > now;
-        wire.record((packet.size, sent), (fate, marked), self.window);
+        let used_link = fate.when() > now;
+        wire.record((packet.size, used_link), (fate, marked), self.window);
         if marked {
             packet.ecn = Ecn::Marked;
         }
@@ -271,6 +271,7 @@ impl<'a> Plain<'a> {
                 self.lose(&packet, cause, at);
                 return Ok(());
             }
+            // Only a busy link holds packets.
             Fate::Held => return self.hold(now, entity, packet),
         };
         self.add(now, entity)?;

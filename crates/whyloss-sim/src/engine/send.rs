@@ -25,7 +25,7 @@ pub(crate) enum Sent {
     AtSink,
     /// No packet is parked there before it.
     AtSource,
-    /// Only if it was sent no further than that.
+    /// Only with `TO_GATE`.
     AtGate,
     /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
@@ -33,8 +33,9 @@ pub(crate) enum Sent {
 }
 
 impl Network {
-    /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on
-    /// through all links fused to that one: as far as its gate, if it comes from a late source.
+    /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on to
+    /// the first hop that is not fused. There, the packet is put in transit. With `TO_GATE` (a late
+    /// source, whose first stop is its gate), it is returned instead, as its time may be now.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(
@@ -147,24 +148,24 @@ impl Network {
                 marked,
             });
         }
-        self.arrive((link, fate.when() > now), parcel, fate, marked);
+        self.record_fate((link, fate.when() > now), parcel, fate, marked);
         match fate {
             Fate::Lost(cause, when) => Err(Sent::Lost(cause, when)),
             fate => Ok(fate.when()),
         }
     }
 
-    /// Counts the fate of a packet at a link, `sent` or not, and writes mark and damage into the
-    /// packet.
+    /// Counts the fate of a packet at a link whose time it `used_link` or not, and writes mark and
+    /// damage into the packet.
     #[inline]
-    pub(super) fn arrive(
+    pub(super) fn record_fate(
         &mut self,
-        (link, sent): (usize, bool),
+        (link, used_link): (usize, bool),
         parcel: &mut Parcel,
         fate: Fate,
         marked: bool,
     ) {
-        self.wires[link].record((parcel.size, sent), (fate, marked), self.window);
+        self.wires[link].record((parcel.size, used_link), (fate, marked), self.window);
         if marked {
             parcel.mark(&mut self.aside);
         }

@@ -93,8 +93,8 @@ impl Transit {
         self.ring.capacity()
     }
 
-    /// Makes room for a quarter more parcels, at most `most`, and subtracts them from `most`.
-    /// Returns whether there is more room: memory may also be exhausted.
+    /// Makes room for a quarter more parcels, at least four and at most `most`, and subtracts them
+    /// from `most`. Returns whether there is more room: memory may also be exhausted.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self, most: &mut u64) -> bool {
@@ -159,9 +159,10 @@ impl Network {
     }
 
     /// Removes and returns the packet at the end of a link, with its hop, if one is due. Sets the
-    /// link's event for the next packet, except at a fused source: that may take several, so the
-    /// caller must then [set the event](Self::arm_first), if packets [were parked
-    /// there](Self::some_are_parked) before the source acted.
+    /// link's event for the next packet, except at a fused source: it may foresee the next packets,
+    /// too, which removes them. So the caller must [set the event](Self::arm_first) afterwards, if
+    /// packets [were parked there](Self::some_are_parked) before. [`Self::put`] sets one only if it
+    /// finds the ring empty.
     #[inline(always)]
     pub(crate) fn take_due(
         &mut self,

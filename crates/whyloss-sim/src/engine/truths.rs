@@ -1,9 +1,10 @@
 //! Losses, and the true causes of those that were computed ahead of time.
 //!
 //! As in the plain engine, a judge learns of a loss when the packet reaches the link that loses it,
-//! because a verdict may be asked for before. Until then, the cause waits here. Only ends that are
-//! themselves ahead of time learn of it at once: the judge of a fused TFRC sink
-//! (`shortcuts/sinks.rs`), and a source whose own time has come (`transmit.rs`).
+//! because a verdict may be asked for before. Until then, the cause waits here. Two ends learn of
+//! it at once: the judge of a fused TFRC sink (`shortcuts/sinks.rs`), and a source that acts ahead
+//! of time and loses a packet at its own first link. Its judge is asked nothing before that time
+//! (`transmit.rs`).
 
 use std::collections::BTreeMap;
 

@@ -13,8 +13,11 @@
 //! ```
 //!
 //! A test below asserts these rows. A busy link has nothing in transit, so an event of its entity
-//! that finds no truth is a turn. The hot path needs no check: without its events, the link answers
-//! [`Fate::Held`].
+//! that finds no truth is a turn, or an old one. The hot path needs no check for busy links: the
+//! plain link of such a [`Wire`](super::wire::Wire) answers every offer with [`Fate::Held`].
+//!
+//! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. What
+//! an end sends is [held](Network::hold), and leaves at a turn at the same time.
 
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
@@ -79,7 +82,7 @@ impl Network {
                 }
             }
             Some(fate) => {
-                self.arrive((link, true), &mut onward, fate, false);
+                self.record_fate((link, true), &mut onward, fate, false);
                 onward.due = fate.when();
                 return Some(onward);
             }
@@ -133,7 +136,7 @@ impl Network {
                 marked,
             });
         }
-        self.arrive((link, sent), &mut parcel, fate, marked);
+        self.record_fate((link, sent), &mut parcel, fate, marked);
         let lost = match fate {
             Fate::Lost(cause, when) => Some((cause, when)),
             _ => None,

@@ -10,8 +10,9 @@ use crate::scenario::Connection;
 /// A link and its counts. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(super) struct Wire<T> {
+    /// The link. If it is busy, this one answers every offer with [`Fate::Held`].
     pub(super) link: Link,
-    /// The link that replaces it if it cannot answer at once.
+    /// The link that replaces it if it cannot decide at once.
     pub(super) busy: Option<Box<Busy<T>>>,
     pub(super) count: LinkResult,
 }
@@ -35,7 +36,7 @@ impl<T: Copy> Wire<T> {
     #[inline]
     pub(super) fn record(
         &mut self,
-        (size, sent): (u32, bool),
+        (size, used_link): (u32, bool),
         (fate, marked): (Fate, bool),
         window: Window,
     ) {
@@ -53,7 +54,7 @@ impl<T: Copy> Wire<T> {
             Fate::Lost(cause, _) => {
                 count.lost.add(cause);
                 // A packet lost on arrival, or by its queue, has not used the link's time.
-                if cause == Cause::Wireless && sent {
+                if cause == Cause::Wireless && used_link {
                     count.corrupted_bytes += u64::from(size);
                 }
             }

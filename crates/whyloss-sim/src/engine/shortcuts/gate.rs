@@ -13,8 +13,8 @@
 //! **Licence.** The source sends packets of one size, by timers. (Where it also sends as an answer
 //! comes, as RACK does, those packets take the same links.) Only the flow uses the links to its
 //! gate. They are fused with each other, can answer at once, and have neither a channel nor a
-//! discipline nor a change of delay. None is slower than the first, so that packets never wait
-//! behind that one, and only its queue loses packets.
+//! discipline nor a change of delay. None after the first is slower than it, so packets
+//! never wait on those, and only the first one's queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! Only this flow's packets enter them, and they do so in the order of their deadlines, so sending

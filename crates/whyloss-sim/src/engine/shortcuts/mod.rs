@@ -1,10 +1,10 @@
 //! Shortcuts of the fast engine: events that it omits, each under a licence.
 //!
-//! Each file names the idea, the licence (the condition under which results stay the same to the
-//! byte) and the proof, and has the function that finds the places where a scenario meets the
-//! licence. This happens once, before the run. It reads a [`Map`] of plain facts and fills in
-//! [`Licences`], from which the [table of hops](super::hops) is written. At each packet, the engine
-//! only reads the table.
+//! The file of a shortcut names the idea, the licence (the condition under which results stay the
+//! same to the byte) and the proof, and has the function that finds the places where a scenario
+//! meets the licence. This happens once, before the run. It reads a [`Map`] of plain facts and
+//! fills in [`Licences`]. From them come the [table of hops](super::hops), the gates, and which
+//! busy links are prompt; during the run, the engine only reads these.
 //!
 //! # An example
 //!
@@ -44,14 +44,15 @@
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel queue ahead of time |
+//! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel or FQ-CoDel queue ahead of time |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
 //! # Two words
 //!
 //! - A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait
 //!   on a link follows from the distances between them (`spacing.rs`).
-//! - A packet *stops* where it needs an event: at each hop that is not fused.
+//! - A packet *stops* where it needs an event: at each hop that is not fused, and at a fused source
+//!   that does not foresee it.
 //!
 //! A packet may wait on a fused link, whose queue is worked out ahead of time, and stop before a
 //! link on which packets never wait.
@@ -62,7 +63,7 @@
 //!
 //! ```text
 //! part           worked out                                    sees all in order, because
-//! fused link     ahead: in the step of the link before it      that one alone feeds it, or in order
+//! fused link     ahead: in the step of the link before it      it alone feeds it, or this is a merge
 //! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
 //! fused source   ahead: with an answer that it foresees        others are parked until their time
 //! late source    behind: when its packet is at its gate        it catches up before other news

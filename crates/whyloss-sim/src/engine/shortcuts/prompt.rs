@@ -1,11 +1,12 @@
-//! *Prompt*: packets of a CoDel link enter the next link as soon as they leave the queue, before
-//! they arrive.
+//! *Prompt*: packets of a CoDel or FQ-CoDel link enter the next link as soon as they leave the
+//! queue, before they arrive.
 //!
-//! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a
+//! **Idea.** Where only the queue keeps a link from deciding at once, the arrival of a
 //! packet is known as soon as it leaves the queue. At its turn, it enters the next link and all
 //! links that are fused behind, as from any other link.
 //!
-//! **Licence.** Nothing observes links, and the link feeds only links that have no other feeder.
+//! **Licence.** Nothing observes links, only the queue makes the link busy, and it feeds only links
+//! that have no other feeder.
 //!
 //! **Proof.** As for fused links: those behind see their packets in the order of the turns. The
 //! link has nothing in transit; its packets are in transit over the links behind it. Packets that

@@ -36,8 +36,8 @@
 //!
 //! On a branch, packets never wait (`spacing.rs`), and each link is worked out in the step of the
 //! one before it. The sinks answer only in the moments in which packets arrive, or never. The root
-//! is the last link on which the data may wait; all branches have the same root, the same size of
-//! data and the same length in time.
+//! is the last link on which the data may wait. It is even and not busy, so no two packets leave it
+//! at once. All branches have the same root, the same size of data and the same length in time.
 //!
 //! **Proof.** Let two packets leave the root at times t < u, and let them be answered.
 //!
@@ -49,11 +49,14 @@
 //! 3. So the merge sees its packets in the order of their times, with or without events between,
 //!    and so do the links fused behind it. Packets that are lost on a branch only leave gaps.
 //!
-//! **Lemma.** A root is asked in the order of time, although it may itself be asked ahead of time.
-//! If it is a stop, by events. If it is fused with the link before, or a merge, this follows by
-//! induction. If it is the first link of a source that acts ahead of its time or after it, only
-//! this source sends into it, in its own order: the licences of *foresee* and *gate* say so. A late
-//! source sends no further than its gate, so a root behind that is a stop.
+//! **Lemma.** A root gets its packets in the order of time, although it may get them ahead of it:
+//!
+//! - A root that is a stop gets them by events.
+//! - A root that is fused with one link gets them in the order in which they leave that link.
+//! - A root that is itself a merge was shown to be one in an earlier round.
+//! - The first link of a source that acts ahead of its time or after it gets packets from this
+//!   source alone, in its order: the licences of *foresee* and *gate* say so. The link behind a
+//!   gate is a stop.
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A
 //! merge may be part of the branches to another one, such as that of several sinks at one host.

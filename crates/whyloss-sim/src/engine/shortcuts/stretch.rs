@@ -12,8 +12,8 @@
 //! it crosses it as part of a stretch.
 //!
 //! The [table](super::super::hops::Table) holds one entry for a stretch. Deliveries are counted
-//! once for all its links, except near the ends of the measurement window, where they are counted
-//! link by link.
+//! once for all its links. Before the measurement window and near its ends, they are counted link
+//! by link.
 
 use super::map::Map;
 use super::spacing::Spacing;
