@@ -16,8 +16,8 @@
 //! that finds no truth is a turn, or an old one. The hot path needs no check for busy links: the
 //! plain link of such a [`Wire`](super::wire::Wire) answers every offer with [`Fate::Held`].
 //!
-//! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. What
-//! an end sends is [held](Network::hold), and leaves at a turn at the same time.
+//! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. A
+//! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time.
 
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
