@@ -107,7 +107,7 @@ pub const SOURCES: Table = Table {
             "rate_bytes_per_s",
             "bytes/s",
             Kind::Real,
-            "the rate at which packets may leave: TFRC's allowed rate; the pacing rate of a TCP controller that paces (BBR); a packet of IFTP per period",
+            "the rate at which packets may leave: TFRC's allowed rate; TCP's pacing rate, if it paces (BBR); for IFTP, one packet per period",
         ),
         optional(
             "rtt_s",
