@@ -1,5 +1,4 @@
-//! Sends numbered packets over a link of 10 Mbit/s and 50 ms, on which a radio loses one packet in
-//! a given number.
+//! Sends numbered packets over a radio of 10 Mbit/s and 50 ms, which loses one in a given number.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -18,8 +17,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Runs a connection for `seconds`. Returns the percentage of the link used, and loss events.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
-    // `free`: the time at which the link is idle. `departure`: the time of the next paced packet.
-    // `under_way`: each packet with the arrival time of its acknowledgement, `None` if it is lost.
+    // When the link is idle, and when the next paced packet may leave; acknowledgements to come.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
     let (mut number, mut delivered, mut causes) = (0, 0, [0, 0]);
@@ -51,8 +49,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
                 connection.on_packets_acked([acked], now);
                 under_way.remove(index);
                 delivered += 1;
-                // A packet is lost once a packet at least three numbers later is acknowledged (RFC
-                // 9002 §6.1.1).
+                // An acknowledgement of a number three or more later shows a loss (RFC 9002 §6.1.1).
                 let gone = under_way.iter().take_while(|packet| packet.0 + 3 <= acked);
                 let gone: Vec<u64> = gone.map(|packet| packet.0).collect();
                 under_way.drain(..gone.len());
