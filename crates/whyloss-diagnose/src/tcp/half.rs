@@ -2,13 +2,16 @@
 //! which show the lost ones.
 //!
 //! ```text
-//! lost beyond     a piece passed several times, and its acknowledgement answers a later passage: the one with the echoed
-//!                 timestamp; without timestamps, the first one after all passages known to have arrived, if it was at
-//!                 least 85 % of the shortest round trip ago
-//! spurious        the same, but the acknowledgement answers an earlier passage; or the piece was acknowledged before it
-//!                 passed again; or a later D-SACK (RFC 2883) reports that it arrived twice
-//! lost before     bytes are missing at the point of capture, and pass later with a later timestamp than the packet that
-//!                 showed the gap (without timestamps: after 80 % of a round trip, or with a later IPv4 identification)
+//! lost beyond     a piece passed several times, and its acknowledgement answers a later passage:
+//!                 the one with the echoed timestamp; without timestamps, the first one after all
+//!                 passages known to have arrived, if it was at least 85 % of the shortest round
+//!                 trip ago
+//! spurious        the same, but the acknowledgement answers an earlier passage; or the piece was
+//!                 acknowledged before it passed again; or a later D-SACK (RFC 2883) reports that
+//!                 it arrived twice
+//! lost before     bytes are missing at the point of capture, and pass later with a later
+//!                 timestamp than the packet that showed the gap (without timestamps: after 80 % of
+//!                 a round trip, or with a later IPv4 identification)
 //! reordered       the same, but with an earlier timestamp
 //! not captured    bytes are acknowledged that never passed
 //! keep-alive      at most one byte, just before what is expected next

@@ -4,9 +4,9 @@
 //! the smallest delay of the flow, and *top* the 99.5 % quantile.
 //!
 //! ```text
-//! time on the link   (spacing/transmission − 1)/missing: the time between the arrivals of the neighbours, in packets, per
-//!                    missing packet. A packet lost on the channel used the link (1); one that a full queue refused did
-//!                    not (0)
+//! time on the link   (spacing/transmission − 1)/missing: the time between the arrivals of the
+//!                    neighbours, in packets, per missing packet. A packet lost on the channel used
+//!                    the link (1); one that a full queue refused did not (0)
 //! ```
 
 use crate::delay::{Around, Delays, Ranks};

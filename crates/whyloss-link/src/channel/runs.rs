@@ -1,7 +1,8 @@
 //! Draws how many packets in a row meet the same fate, instead of drawing each packet's fate.
 //!
 //! ```text
-//! chain     the pair (state, fate) is a Markov chain of four values; it keeps a value for 1 + ⌊ln U / ln stay⌋ packets
+//! chain     the pair (state, fate) is a Markov chain of four values, each of which stays for
+//!           1 + ⌊ln U / ln stay⌋ packets
 //! renewal   bursts of drawn lengths, good runs of 1 + ⌊ln U / ln(1 − start)⌋ packets
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and answers.
 //!
 //! ```text
-//! arrived → deliver ─ in order ──────────────────────────────────→ send_answer → foreseen or parked
+//! arrived → deliver ─ in order ────────────────────────────────→ send_answer → foreseen or parked
 //!                   ╰ else → deliver_packet → deliver_unpacked → answer_with → parked
 //! ```
 //!

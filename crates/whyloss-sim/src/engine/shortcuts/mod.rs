@@ -63,7 +63,7 @@
 //!
 //! ```text
 //! part           worked out                                    sees all in order, because
-//! fused link     ahead: in the step of the link before it      it alone feeds it, or this is a merge
+//! fused link     ahead: in the step of the link before it      one link feeds it, or it is a merge
 //! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
 //! fused source   ahead: with an answer that it foresees        others are parked until their time
 //! late source    behind: when its packet is at its gate        it catches up before other news
