@@ -135,7 +135,7 @@ def table(trees, depth, threshold):
         "//! The trees. `tools/classifier/train.py` writes this file; edit that program instead.",
         "//!",
         f"//! Each block is one tree: {2**depth - 1} questions (number of the signal, bound) and {2**depth} leaves. Each question",
-        "//! lies between two leaves, and the middle question is asked first.",
+        "//! separates two neighbouring leaves, and the middle question comes first.",
         "",
         "use crate::trees::Tree;",
         "",

@@ -6,8 +6,8 @@ use whyloss::losses::LossTracker;
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time, testing};
 
-/// Calls a gap of one packet congestion if the delay is in the upper half of its range so far. A
-/// longer gap is congestion in the upper quarter.
+/// Calls a gap congestion if the delay is in the upper half of its range so far; for a gap of more
+/// than one packet, in the upper quarter.
 #[derive(Clone, Debug, Default)]
 struct UpperHalf {
     /// The smallest and the largest relative one-way trip time.
@@ -20,7 +20,7 @@ impl ReceiverClassifier for UpperHalf {
         let (min, max) = self.range.unwrap_or((rott, rott));
         let (min, max) = (min.min(rott), max.max(rott));
         self.range = Some((min, max));
-        // Uses only differences of delays, so that a clock offset cancels.
+        // Uses only differences of delays, so a clock offset cancels.
         let bound = (max - min) / 4 * if missing == 1 { 2 } else { 3 };
         let cause = if rott - min > bound {
             Cause::Congestion

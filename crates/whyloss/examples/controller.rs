@@ -10,7 +10,7 @@ use whyloss::schemes::{CongestionControl, NeedsRateSamples};
 use whyloss::sender::fq_rtt::FqRtt;
 use whyloss::{Cause, Duration, Time, testing};
 
-/// Grows the window by two segments per round trip, and keeps four fifths of it at a loss.
+/// Grows the window by two segments per round trip. Keeps four fifths of it at a loss.
 struct Aimd {
     cwnd: u64,
     ssthresh: u64,

@@ -1,4 +1,5 @@
-//! Sends numbered packets over a radio of 10 Mbit/s and 50 ms, which loses one in a given number.
+//! Sends numbered packets over a radio of 10 Mbit/s and 50 ms that loses one packet in a given
+//! number.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -14,10 +15,10 @@ const LINK: Rate = Rate::from_mbps(10);
 const QUEUE: Duration = Duration::from_millis(100);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
-/// Runs a connection for `seconds`. Returns the percentage of the link used, and loss events.
+/// Runs a connection for `seconds`. Returns the percentage of the link used and the loss events.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
-    // When the link is idle, and when the next paced packet may leave; acknowledgements to come.
+    // When the link is idle, when the next paced packet may leave, and the packets in flight.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
     let (mut number, mut delivered, mut causes) = (0, 0, [0, 0]);
@@ -49,7 +50,8 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
                 connection.on_packets_acked([acked], now);
                 under_way.remove(index);
                 delivered += 1;
-                // An acknowledgement of a number three or more later shows a loss (RFC 9002 §6.1.1).
+                // An acknowledgement of a number three or more later reveals a loss (RFC 9002
+                // §6.1.1).
                 let gone = under_way.iter().take_while(|packet| packet.0 + 3 <= acked);
                 let gone: Vec<u64> = gone.map(|packet| packet.0).collect();
                 under_way.drain(..gone.len());

@@ -35,8 +35,8 @@ struct Packet {
 }
 
 /// Returns a call of ten seconds with a packet every 20 ms, whose sequence numbers wrap around. At
-/// first the radio loses packets while the queue is empty. From the sixth second on, a queue fills
-/// until it drops packets.
+/// first, the radio loses packets while the queue is empty. After five seconds, a queue fills until
+/// it drops packets.
 fn capture() -> impl Iterator<Item = Packet> {
     let lost_on_the_air = |k: u32| matches!(k, 111 | 180 | 181 | 240);
     let dropped = |k: u32| k > 300 && k % 40 > 30 && k.is_multiple_of(3);

@@ -1,10 +1,10 @@
-//! Causes of packet loss, and counts of right and wrong verdicts.
+//! Causes of packet loss and counts of right and wrong verdicts.
 
 /// The cause of a packet loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
-    /// A queue had no room.
+    /// A queue dropped the packet, because it had no room.
     Congestion,
     /// The channel corrupted the packet.
     Wireless,

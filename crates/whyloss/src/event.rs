@@ -4,7 +4,7 @@
 //! the connection; in QUIC, the bytes of packets in sending order. Times are on the sender's clock
 //! unless noted otherwise.
 //!
-//! Each constructor takes what every transport knows; setters add the optional fields:
+//! Each constructor takes the fields that every transport has; setters add the optional fields:
 //!
 //! ```
 //! use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -22,10 +22,10 @@
 //! | a packet leave | [`SentEvent`] |
 //! | an acknowledgement | [`AckEvent`], with [`AckEvent::app_limited`] if application-limited |
 //! | a loss event | [`LossEvent`] |
-//! | ECN-CE marks at the peer | [`MarkEvent`]: congestion, without asking a classifier |
+//! | ECN-CE marks at the peer | [`MarkEvent`]: congestion, without a classifier |
 //! | a retransmission timeout | [`LossEvent`] with [`Detection::Timeout`] |
 //! | persistent congestion | [`LossEvent`] with [`Detection::PersistentCongestion`] |
-//! | that a loss event was spurious | [`on_spurious_loss`] |
+//! | a loss event that was spurious | [`on_spurious_loss`] |
 //! | a new path MTU | [`on_mtu_change`] |
 //!
 //! [`on_spurious_loss`]: crate::schemes::CongestionControl::on_spurious_loss
@@ -43,8 +43,8 @@
 //!                (RFC 9002 §7.3.2)
 //! ```
 //!
-//! Do not let a packet that never arrives hold back [`acknowledged`](AckEvent::acknowledged): no
-//! round trip would end any more.
+//! Do not let a packet that never arrives hold back [`acknowledged`](AckEvent::acknowledged),
+//! because no more round trips would end.
 
 use crate::{Duration, Time};
 
@@ -90,7 +90,7 @@ macro_rules! event {
 event! {
     /// Reports that a packet leaves, for the first time or as a retransmission.
     SentEvent of {
-        /// The time at which the packet leaves.
+        /// When the packet leaves.
         now: Time,
         /// The size of the packet in bytes, as windows count it.
         bytes: u64,
@@ -123,16 +123,15 @@ event! {
         acknowledged: u64 = 0,
         /// The number of bytes sent but not cumulatively acknowledged, after this acknowledgement.
         /// Unless a timeout causes retransmissions, the next byte to leave is at `acknowledged +
-        /// in_flight`: a round trip that begins now ends when `acknowledged` reaches that offset.
+        /// in_flight`. A round trip that begins now ends when `acknowledged` reaches that offset.
         in_flight: u64 = 0,
         /// The window in use at the arrival, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
-        /// The round-trip time that this acknowledgement measured, if any. Take that of the most
-        /// recently sent packet that it newly acknowledges: earlier ones may have waited at the
-        /// receiver.
+        /// The round-trip time that this acknowledgement measured, if any. Use the most recently
+        /// sent packet that it newly acknowledges: earlier packets may have waited at the receiver.
         rtt: Option<Duration> = None,
-        /// The time at which the receiver sent the acknowledgement, on the receiver's clock and at
-        /// its precision, if known (RFC 7323 TSval).
+        /// When the receiver sent the acknowledgement, on the receiver's clock and at its
+        /// precision, if known (RFC 7323 TSval).
         receiver_stamp: Option<Time> = None,
         /// Whether the window allows more data than the application has supplied.
         app_limited: bool = false,
@@ -168,10 +167,10 @@ impl Detection {
 }
 
 event! {
-    /// A loss is detected, which begins a recovery, or a timer expires. Report it once per loss
-    /// event: further losses in the same window belong to it.
+    /// Reports a loss that begins a recovery, or an expired timer. Report it once per loss event:
+    /// more losses in the same window belong to it.
     LossEvent of {
-        /// The time at which the loss was detected.
+        /// When the loss was detected.
         now: Time,
         /// The way in which the loss was detected.
         detection: Detection,
@@ -180,7 +179,7 @@ event! {
     } and {
         /// The offset of the first lost byte.
         first: u64 = 0,
-        /// The time at which the lost packet was last sent, if known.
+        /// When the lost packet was last sent, if known.
         sent: Option<Time> = None,
         /// The number of times that the lost packet was sent before the detection, if known; else
         /// 1.
@@ -188,7 +187,7 @@ event! {
         /// FlightSize: bytes in the network. When a recovery begins: bytes sent but not
         /// cumulatively acknowledged, without those that duplicates released (RFC 5681 §3.2 step
         /// 2). At a timeout: also without those known to have arrived, since a long recovery sends
-        /// several windows. So the next new byte need not be at `first + in_flight`.
+        /// several windows. The next new byte may therefore not be at `first + in_flight`.
         in_flight: u64 = 0,
         /// The window in use, in bytes: the controller's, capped by the receiver's.
         window: u64 = 0,
@@ -203,7 +202,8 @@ event! {
 }
 
 event! {
-    /// The peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Report it once per window.
+    /// Reports that the peer received packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Report it
+    /// once per window.
     MarkEvent of {
         /// The arrival time of the report.
         now: Time,
@@ -212,7 +212,7 @@ event! {
     } and {
         /// The offset of the oldest byte in flight.
         first: u64 = 0,
-        /// The time at which the oldest packet in flight was last sent, if known.
+        /// When the oldest packet in flight was last sent, if known.
         sent: Option<Time> = None,
         /// The number of times that the oldest packet in flight was sent, if known; else 1.
         transmissions: u32 = 1,

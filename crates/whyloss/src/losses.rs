@@ -1,8 +1,9 @@
 //! Finds lost packets by their sequence numbers and determines their causes, for receivers of RTP,
 //! QUIC datagrams or TFRC.
 //!
-//! [`LossTracker`] finds gaps in sequence numbers of any width and asks a [`ReceiverClassifier`]
-//! for their causes. It can wait for reordered packets, and recognises duplicates and restarts.
+//! [`LossTracker`] finds gaps in sequence numbers of any width and gets their causes from a
+//! [`ReceiverClassifier`]. It can wait for reordered packets, and recognises duplicates and
+//! restarts.
 //!
 //! ```
 //! use whyloss::losses::LossTracker;
@@ -30,16 +31,16 @@
 //!                                                      follows (a restart)
 //! ```
 //!
-//! The last rule and its limits come from RFC 3550 appendix A.1. The tracker asks for the cause
-//! when the gap appears, as classifiers expect, and reports it when the wait is over. A packet that
-//! was only reordered is not reported. Late packets reach the classifier with nothing missing;
-//! duplicates and suspects do not. At most [`HOLES`] gaps wait at a time; one more, and the oldest
-//! counts as lost.
+//! The last rule and its limits come from RFC 3550 appendix A.1. The tracker gets the cause when
+//! the gap appears, as classifiers expect, and reports it after the wait. A packet that was only
+//! reordered is not reported. Late packets reach the classifier with nothing missing; duplicates
+//! and suspects do not. At most [`HOLES`] gaps wait at a time; with one more, the oldest counts as
+//! lost.
 //!
 //! # Late reads from the socket
 //!
-//! A busy program reads its socket late, and then many packets at once. `tests/it/bunched.rs` shows
-//! two consequences on a path with both kinds of loss:
+//! A busy program reads its socket late, and then many packets in a row. `tests/it/bunched.rs`
+//! shows two consequences on a path with both kinds of loss:
 //!
 //! | event | effect on classifiers | remedy |
 //! |---|---|---|
@@ -53,7 +54,7 @@
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
 
-/// Maximum number of gaps that can wait for reordered packets at a time.
+/// The maximum number of gaps that can wait for reordered packets at a time.
 pub const HOLES: usize = 16;
 
 /// A run of consecutive lost packets and their cause.
@@ -61,18 +62,18 @@ pub const HOLES: usize = 16;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Loss {
-    /// The number of the first lost packet, counted without wrapping: its low bits are the sequence
+    /// The number of the first lost packet, counted without wrapping. Its low bits are the sequence
     /// number.
     pub first: u64,
     /// The number of consecutive lost packets.
     pub count: u64,
     /// The cause of the loss.
     pub cause: Cause,
-    /// The time at which the gap was revealed, on the receiver's clock.
+    /// When the gap was revealed, on the receiver's clock.
     pub revealed: Time,
 }
 
-/// Says how a [`LossTracker`] classed a packet.
+/// Tells how a [`LossTracker`] classified a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Seen {
@@ -95,7 +96,7 @@ pub enum Seen {
     Restart,
 }
 
-/// Finds gaps among numbered packets and asks a classifier for their causes. See the
+/// Finds gaps among numbered packets and gets their causes from a classifier. See the
 /// [module](self).
 #[derive(Clone, Debug)]
 pub struct LossTracker<C> {
@@ -138,8 +139,9 @@ const NO_HOLE: Hole = Hole {
 };
 
 impl<C: ReceiverClassifier> LossTracker<C> {
-    /// Creates a tracker for sequence numbers of `bits` bits (2 to 64). It reports a gap at once;
-    /// [`Self::wait_for_packets`] and [`Self::wait_for`] let it wait for reordered packets.
+    /// Creates a tracker for sequence numbers of `bits` bits (2 to 64). It reports a gap
+    /// immediately; [`Self::wait_for_packets`] and [`Self::wait_for`] let it wait for reordered
+    /// packets.
     pub fn new(classifier: C, bits: u32) -> Self {
         let mask = u64::MAX >> (64 - bits.clamp(2, 64));
         Self {
@@ -163,8 +165,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         Self::new(classifier, 16)
     }
 
-    /// Waits for a missing packet until `packets` later packets have arrived, such as 3 as in TCP.
-    /// Combined with [`wait_for`](Self::wait_for), the limit that is reached first applies.
+    /// Waits for a missing packet until `packets` later packets have arrived; TCP uses 3. Combined
+    /// with [`wait_for`](Self::wait_for), the limit that is reached first applies.
     #[must_use]
     pub fn wait_for_packets(mut self, packets: u64) -> Self {
         self.packets = Some(packets);
@@ -180,7 +182,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
     }
 
     /// Treats a gap of more than `packets` as a restart of the sender. The default is 3000 (RFC
-    /// 3550), and the limit a quarter of the range of sequence numbers.
+    /// 3550). The limit is a quarter of the range of sequence numbers.
     #[must_use]
     pub fn longest_jump(mut self, packets: u64) -> Self {
         self.longest_jump = packets.min(self.mask / 4);
@@ -211,7 +213,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
             self.fall_behind(packet, highest.wrapping_sub(behind), behind, &mut lost)
         } else if self.suspect == Some(number) {
             self.give_up(&mut lost, |_| true);
-            // Above all numbers so far, so that no number repeats.
+            // Start above all numbers so far, so that no number repeats.
             let number = ((highest | self.mask).wrapping_add(1)) | number;
             self.renew(number);
             self.tell(packet, number, 0);
@@ -229,10 +231,10 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.settle(now, &mut lost);
     }
 
-    /// Ends the stream at `now` and reports all packets still waited for. With the number of the
-    /// `last` packet sent, also reports those missing at the end, as congestion: no arrival reveals
-    /// their cause. The next packet begins another stream; the classifier keeps its knowledge of
-    /// the path.
+    /// Ends the stream at `now` and reports all packets still missing. If the number of the `last`
+    /// packet sent is given, also reports those missing at the end, as congestion: no arrival
+    /// reveals their cause. The next packet begins another stream; the classifier keeps its
+    /// knowledge of the path.
     pub fn finish(&mut self, last: Option<u64>, now: Time, mut lost: impl FnMut(Loss)) {
         self.give_up(&mut lost, |_| true);
         let Some(highest) = self.highest.take() else {
@@ -333,14 +335,14 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         }
     }
 
-    /// Removes `number` from the hole at `place`, which may split it in two.
+    /// Removes `number` from the hole at index `place`, which may split it in two.
     fn fill(&mut self, place: usize, number: u64, lost: &mut impl FnMut(Loss)) {
         let hole = self.holes[place];
         let before = number.wrapping_sub(hole.loss.first);
         let after = hole.loss.count - before - 1;
         self.holes.copy_within(place + 1..self.waiting, place);
         self.waiting -= 1;
-        // Insert the second part first: each goes to the same place, so they end up in order.
+        // Insert the second part first: both go to the same index, so they end up in order.
         for (first, count) in [(number.wrapping_add(1), after), (hole.loss.first, before)] {
             if count > 0 {
                 let loss = Loss {
@@ -371,7 +373,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.waiting += 1;
     }
 
-    /// Reports the holes whose wait is over.
+    /// Reports the holes whose wait has ended.
     fn settle(&mut self, now: Time, lost: &mut impl FnMut(Loss)) {
         let (news, packets, span) = (self.news, self.packets, self.span);
         self.give_up(lost, |hole| {

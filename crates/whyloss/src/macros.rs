@@ -1,4 +1,4 @@
-//! Macros for enums that delegate to their variants, and for registries of names.
+//! Macros for enums that delegate to their variants and for registries of names.
 
 /// Implements a trait for an enum by delegating each method to the variant:
 /// `impl Trait for Enum { Variant, … }`, followed by the trait's methods.
@@ -30,8 +30,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Declares an enum with a variant for each type, and a `From` for each. `$dispatch!` implements
-/// the shared trait.
+/// Declares an enum with a variant for each type and a `From` for each. `$dispatch!` implements the
+/// shared trait.
 macro_rules! any {
     ($(#[$about:meta])* pub enum $name:ident by $dispatch:ident { $($type:ident),+ $(,)? }) => {
         $(#[$about])*

@@ -16,10 +16,10 @@
 //! A repeated timeout leaves ssthresh unchanged (RFC 5681 §3.1): only a retransmission is in
 //! flight, which says nothing about the path.
 //!
-//! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their
-//! section 8 (MIL-8); flight size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, 80 in
-//! TCP Veno and Feno (MIL-8); keep unless queued, Papadimitriou et al. 2010 (MIL-8), whose
-//! threshold we could not find in print.
+//! Sources: keep is from Milenkoski & Stojcevska 2010, section 4 (MIL-2, -4, -6), and keep window
+//! from their section 8 (MIL-8). Flight size is from Martignon & Fratta 2005, section 2 (MAR-3,
+//! -A5). Percent is 80 in TCP Veno and Feno (MIL-8). Keep unless queued is from Papadimitriou et
+//! al. 2010 (MIL-8); we could not find its threshold in print.
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
@@ -45,23 +45,23 @@ pub enum WirelessPolicy {
     FlightSize,
     /// The window shrinks to this percentage of its size.
     Percent(u8),
-    /// [`WirelessPolicy::Keep`], unless the queueing delay exceeds this percentage of the smallest
-    /// round-trip time.
+    /// Like [`WirelessPolicy::Keep`], unless the queueing delay exceeds this percentage of the
+    /// smallest round-trip time.
     KeepUnlessQueued(u16),
 }
 
-/// Says how much of a spared loss a controller notices.
+/// How much of a spared loss a controller notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Spared {
-    /// The algorithm behaves as if there were no loss, including all else that the revealing
-    /// acknowledgement changed (MIL-4, MIL-6).
+    /// The algorithm behaves as if there were no loss. Other effects of the revealing
+    /// acknowledgement are also undone (MIL-4, MIL-6).
     Wholly,
     /// Only the window is spared; the algorithm's other state reacts as to any loss.
     Window,
 }
 
 registry! {
-    /// Lists every policy.
+    /// Every policy.
     WirelessPolicy {
         "keep", "Keep", "the loss is repaired, and the controller does not hear of it",
         "Milenkoski & Stojcevska 2010, section 4", () => WirelessPolicy::Keep;
@@ -119,8 +119,8 @@ impl<C: Controller> UnderPolicy<C> {
         self.policy
     }
 
-    /// Returns whether the last loss event was not treated as congestion. If so, its lost packets
-    /// are not reported to the controller either.
+    /// Returns whether the last loss event was not treated as congestion. If so, the controller
+    /// does not see its lost packets.
     pub fn spares_losses(&self) -> bool {
         self.spares_losses
     }
@@ -182,7 +182,7 @@ impl<C: Controller> UnderPolicy<C> {
             WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => None,
             _ if loss.repeated => Some(before),
             WirelessPolicy::Keep | WirelessPolicy::KeepWindow => {
-                // An infinite threshold means slow start; end it at the window reached.
+                // An unlimited threshold means slow start, which must end at the window reached.
                 let least = if before == u64::MAX { 0 } else { before };
                 Some(least.max(loss.window).max(two))
             }
@@ -202,8 +202,8 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// Undoes the last loss event: all its packets arrived after all (RFC 4015, RFC 9438 §4.9).
-    /// `cwnd` and `ssthresh` are the values from before it, which the transport must keep.
+    /// Undoes the last loss event, because all its packets arrived after all (RFC 4015, RFC 9438
+    /// §4.9). `cwnd` and `ssthresh` are the values before the event, which the transport must keep.
     pub fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         self.controller.on_spurious_loss(now, cwnd, ssthresh);
     }
@@ -226,8 +226,8 @@ impl<C: Controller> UnderPolicy<C> {
         }
     }
 
-    /// Sets the window and ssthresh, in bytes, when the stack knows better values, such as those of
-    /// a saved path.
+    /// Sets the window and ssthresh, in bytes, if the stack has better values, such as those of a
+    /// saved path.
     pub fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.controller.set_window(cwnd, ssthresh);
     }
@@ -257,12 +257,12 @@ impl<C: Controller> UnderPolicy<C> {
         self.controller.pacing_rate()
     }
 
-    /// Returns the controller's bandwidth estimate; `None` if it has none.
+    /// Returns the controller's bandwidth estimate; `None` if the controller estimates none.
     pub fn bandwidth(&self) -> Option<Rate> {
         self.controller.bandwidth()
     }
 
-    /// Returns the policy for `loss`; [`WirelessPolicy::AsCongestion`] if none applies.
+    /// Returns the policy for `loss`; [`WirelessPolicy::AsCongestion`] if no other applies.
     fn decide(&mut self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
         let policy = self.applying(loss, cause);
         self.spares_losses = policy != WirelessPolicy::AsCongestion;

@@ -66,8 +66,8 @@ mod tests {
     use super::*;
 
     proptest::proptest! {
-        /// Narrow and wide products on both sides of the limit: the shares equal those of 128-bit
-        /// numbers.
+        /// Tests narrow and wide products on both sides of the limit. The results equal those of
+        /// 128-bit arithmetic.
         #[test]
         fn shares_are_those_of_wide_numbers(a: u64, b: u64, c in 1..=u64::MAX, shifts in (0u32..64, 0u32..64, 0u32..64)) {
             let (a, b, c) = (a >> shifts.0, b >> shifts.1, (c >> shifts.2).max(1));

@@ -19,7 +19,7 @@
 
 use core::fmt;
 
-/// An entry of a registry, which describes an algorithm and builds it, a `C`.
+/// An entry of a registry: describes an algorithm and builds it as a `C`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Entry<C> {
@@ -33,8 +33,7 @@ pub struct Entry<C> {
     pub source: &'static str,
     /// The parameters that can be set.
     pub parameters: &'static [Parameter],
-    /// The constructor. It gets values in range, and returns the violated relation between them as
-    /// the error.
+    /// The constructor. It gets values in range. Its error is the violated relation between them.
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
@@ -57,8 +56,8 @@ pub struct Parameter {
 }
 
 impl<C> Entry<C> {
-    /// Creates a registry line. `construct` gets values in range and returns the violated relation
-    /// between them, such as `"beta <= alpha"`, as its error.
+    /// Creates an entry. `construct` gets values in range. Its error is the violated relation
+    /// between them, such as `"beta <= alpha"`.
     pub const fn new(
         (id, name): (&'static str, &'static str),
         summary: &'static str,
@@ -76,8 +75,7 @@ impl<C> Entry<C> {
         }
     }
 
-    /// Builds the algorithm with `overrides` in place of defaults; the last override of a name
-    /// applies.
+    /// Builds the algorithm. `overrides` replace defaults; the last override of a name applies.
     ///
     /// # Errors
     /// Returns an error if a name is unknown, a value is out of range, or a relation between values
@@ -117,7 +115,7 @@ impl Parameter {
 pub struct ParameterError {
     /// The id of the entry.
     pub id: &'static str,
-    /// The parameters that the entry has.
+    /// The parameters of the entry.
     pub known: &'static [Parameter],
     /// The fault in the parameters.
     pub problem: Problem,
@@ -129,7 +127,7 @@ pub struct ParameterError {
 pub enum Problem {
     /// No parameter has this name.
     Unknown(Name),
-    /// The value is out of range, or not whole although it must be.
+    /// The value is out of range, or is not whole although it must be.
     NotAllowed {
         /// The parameter that the value is for.
         parameter: &'static Parameter,
@@ -376,7 +374,7 @@ mod tests {
             complaint("unaware", &[("mc", 0.1)]),
             "unaware has no parameter `mc`; it has no parameters"
         );
-        // Cut at 32 bytes, where it would split the 16th ä after 1 + 15·2 bytes.
+        // The name is cut at 32 bytes, without splitting the 16th ä, which follows 1 + 15·2 bytes.
         assert!(
             complaint("unaware", &[("xäääääääääääääääääääää", 0.1)])
                 .starts_with("unaware has no parameter `xäääääääääääääää…`;")

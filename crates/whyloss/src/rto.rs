@@ -9,9 +9,10 @@
 //!
 //! b is the number of expiries since the last sample. A sample counts clock ticks from sending to
 //! acknowledgement, at least 1; a tick of 1 ns makes the clock exact. SRTT is stored in eighths and
-//! RTTVAR in quarters of a tick, each at least one, which implements `max(G, …)`. Because quarters
-//! are truncated, a steady round trip leaves three. After four expiries in a row, SRTT is discarded
-//! and the next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
+//! RTTVAR in quarters of a tick. Each is at least one, which implements `max(G, …)`. Because
+//! quarters are truncated, three of them remain in a steady round trip. After four expiries in a
+//! row, SRTT is discarded and the next sample counts as the first, as RFC 6298 §5 allows and ns-2
+//! does.
 
 use crate::{Duration, Time};
 
@@ -30,7 +31,7 @@ pub struct RtoOptions {
 }
 
 impl Default for RtoOptions {
-    /// RFC 6298 §2: initially and at least 1 s, at most 60 s, with an exact clock.
+    /// Returns the values of RFC 6298 §2: initially 1 s, from 1 to 60 s, with an exact clock.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -107,8 +108,7 @@ impl Rto {
         (self.srtt > 0).then(|| self.tick * self.rttvar / 4)
     }
 
-    /// Adds the round trip of a segment sent at `sent` and acknowledged at `now`, and ends a
-    /// back-off.
+    /// Adds the round trip of a segment sent at `sent` and acknowledged at `now`. Ends a back-off.
     #[inline]
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
@@ -179,10 +179,10 @@ mod tests {
         assert_eq!(rto.timeout(), ms(1000));
         assert_eq!(rto.srtt(), None);
         sample(&mut rto, 0, 100);
-        // SRTT 100, RTTVAR 50: 300 ms.
+        // SRTT is 100 and RTTVAR 50, so the timeout is 300 ms.
         assert_eq!(rto.timeout(), ms(300));
         sample(&mut rto, 0, 140);
-        // RTTVAR 50 + (40 − 50)/4 = 47.5, SRTT 105: 295 ms.
+        // RTTVAR is 50 + (40 − 50)/4 = 47.5 and SRTT 105, so the timeout is 295 ms.
         assert_eq!(rto.timeout(), ms(295));
         assert_eq!(rto.srtt(), Some(ms(105)));
         assert_eq!(rto.rttvar(), Some(Duration::from_micros(47_500)));
@@ -206,7 +206,7 @@ mod tests {
             rto.back_off();
             assert_eq!(rto.timeout(), Duration::from_secs(seconds));
         }
-        // SRTT was discarded on the way, so the next sample is a first one.
+        // SRTT was discarded during the back-off, so the next sample counts as the first.
         assert_eq!(rto.srtt(), None);
         sample(&mut rto, 0, 2000);
         assert_eq!(rto.timeout(), Duration::from_secs(6));
@@ -221,15 +221,15 @@ mod tests {
     #[test]
     fn a_coarse_clock_counts_its_ticks() {
         let mut rto = rto(0, ms(10));
-        // Between 5 and 16 ms lies one tick of the clock, although 11 ms pass: SRTT 10, RTTVAR 5,
-        // timeout 30.
+        // The clock ticks once between 5 and 16 ms, although 11 ms pass. SRTT is 10 and RTTVAR 5,
+        // so the timeout is 30.
         sample(&mut rto, 5, 16);
         assert_eq!(rto.timeout(), ms(30));
-        // Two ticks in 12 ms: 8·SRTT = 8 + (2 − 1) = 9, 4·RTTVAR = 2 + 1 − 0 = 3: (9 + 24)/8 = 4
-        // ticks.
+        // The clock ticks twice in 12 ms. 8·SRTT = 8 + (2 − 1) = 9 and 4·RTTVAR = 2 + 1 − 0 = 3, so
+        // the timeout is (9 + 24)/8 = 4 ticks.
         sample(&mut rto, 19, 31);
         assert_eq!(rto.timeout(), ms(40));
-        // Within a tick counts as one.
+        // A time below one tick counts as one tick.
         sample(&mut rto, 41, 49);
         assert_eq!(rto.srtt(), Some(Duration::from_micros(11_250)));
     }

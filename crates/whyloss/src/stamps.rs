@@ -1,10 +1,11 @@
-//! Converts protocols' short timestamps, which wrap around, to [`Time`]s.
+//! Converts the short timestamps of protocols, which wrap around, to [`Time`]s.
 //!
 //! ```text
 //! time = (ticks since the epoch)/rate      the epoch is some moment before the first stamp
 //! ```
 //!
-//! A stamp less than half its range from the previous one lies on that side of it (RFC 1982).
+//! A stamp less than half its range before or after the previous one is earlier or later (RFC
+//! 1982).
 
 use crate::Time;
 
@@ -62,7 +63,7 @@ impl StampClock {
     pub fn time(&mut self, stamp: u32) -> Time {
         let stamp = u64::from(stamp) & self.mask;
         if self.ticks == 0 {
-            // Start one range after the epoch, because the next stamp may lie before the first.
+            // Start one range after the epoch, because the next stamp may be before the first.
             self.ticks = self.mask + 1 + stamp;
         } else {
             let ahead = stamp.wrapping_sub(self.ticks) & self.mask;
@@ -88,7 +89,7 @@ mod tests {
         let start = clock.time((1 << 24) - (1 << 17));
         assert_eq!(clock.time(1 << 17) - start, Duration::from_secs(1));
         assert_eq!(clock.time((1 << 24) - (1 << 17)), start);
-        // 64 s in steps below half the range.
+        // 64 s pass in steps below half the range.
         let mut now = start;
         for _ in 0..4 {
             for stamp in [1 << 22, 1 << 23, 3 << 22, 0] {

@@ -1,7 +1,7 @@
 //! Time as integer nanoseconds.
 //!
 //! Times are integers because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* for
-//! packets sent back to back (CEN-A10): a rounding error would flip the decision. All operators
+//! packets sent back to back (CEN-A10). A rounding error would change the decision. All operators
 //! saturate, so no timestamp from a peer can panic or wrap around.
 
 use core::fmt;

@@ -1,19 +1,19 @@
-//! Evaluates decision trees, and maintains extrema and classes of delays for their signals; shared
-//! by the receiver and sender classifiers.
+//! Evaluates decision trees. Also maintains extrema and classes of delays for their signals. Both
+//! kinds of classifiers use this file.
 //!
 //! Real numbers are only added, multiplied and divided, so results are identical on every machine.
 
 /// The depth of a tree: the number of questions from its root to a leaf.
 const DEPTH: usize = 4;
 
-/// One slot for every possible signal index, so that no index needs a bounds check.
+/// The number of possible signal indices, so that no index needs a bounds check.
 const WIDTH: usize = 1 << u8::BITS;
 
 /// The number of classes of delay.
 pub(crate) const CLASSES: usize = 16;
 
-/// A complete tree. Question k lies between leaves k and k + 1; each step asks the middle question
-/// of the remaining range.
+/// A complete tree. Question k separates leaves k and k + 1. Each step takes the middle question of
+/// the remaining range.
 #[derive(Debug)]
 pub(crate) struct Tree {
     /// The index of the signal and the bound of each question. Values up to the bound lead to the
@@ -24,7 +24,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Branch-free, so that the processor can evaluate several trees at once.
+    /// Has no branches, so the processor can evaluate several trees in parallel.
     #[inline]
     fn leaf(&self, signals: &[i16; WIDTH]) -> i32 {
         let mut at = 0;
@@ -94,7 +94,7 @@ impl Extrema {
         self.both
     }
 
-    /// Returns the extrema with one more value included.
+    /// Returns the extrema including `value`.
     pub(crate) fn with(&self, value: i64) -> (i64, i64) {
         let (min, max) = self.get();
         (min.min(value), max.max(value))
@@ -130,7 +130,7 @@ pub(crate) fn smaller(one: f64, other: f64) -> f64 {
     if one < other { one } else { other }
 }
 
-/// Returns `value/by`, or 0 if there is nothing to divide by.
+/// Returns `value/by`, or 0 if `by` is zero.
 #[inline]
 pub(crate) fn ratio(value: f64, by: f64) -> f64 {
     if by > 0.0 { value / by } else { 0.0 }
@@ -142,12 +142,13 @@ pub(crate) fn hundredths(value: f64) -> i16 {
     (100.0 * value) as i16
 }
 
-/// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever
-/// the others are. Thousandths of log-odds as odds.
+/// Converts thousandths of log-odds to odds.
 pub(crate) fn odds(log_odds: i32) -> f64 {
     libm::exp(f64::from(log_odds) / 1e3)
 }
 
+/// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever
+/// the other signals are.
 #[cfg(test)]
 pub(crate) fn assert_monotone<const COUNT: usize>(
     names: &[(&str, &str); COUNT],
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn leaves_by_hand() {
-        // pace ≤ 50 → slots ≤ 7; else the third signal, and so on.
+        // If pace ≤ 50, the next question is slots ≤ 7, otherwise the third signal, and so on.
         let mut questions = [(0, 0); 15];
         (questions[7], questions[3], questions[11]) = ((0, 50), (1, 7), (2, 3));
         let mut leaves = [0; 16];
@@ -196,7 +197,7 @@ mod tests {
             (signals[0], signals[1], signals[2]) = (pace, slots, missing);
             tree.leaf(&signals)
         };
-        // Below the first two rows every question is pace ≤ 0.
+        // After the first two levels, every question is pace ≤ 0.
         assert_eq!(at(0, 7, 0), 1);
         assert_eq!(at(0, 8, 0), 2);
         assert_eq!(at(51, 0, 4), 4);

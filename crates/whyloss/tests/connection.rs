@@ -1,5 +1,5 @@
-//! A connection by packet numbers: every controller of the registry works through it, and no order
-//! of calls breaks it.
+//! Tests connections by packet numbers: every controller of the registry works, and any order of
+//! calls is safe.
 
 #[path = "../examples/quic.rs"]
 #[allow(dead_code, reason = "the example's main")]
@@ -45,7 +45,7 @@ fn begun(classifier: &str) -> Connection {
     connection
 }
 
-/// Ten packets of 1000 bytes; the initial window is ten of them.
+/// Sends ten packets of 1000 bytes, which fill the initial window.
 #[test]
 fn a_window_by_hand() {
     let mut connection = begun("unaware");
@@ -67,7 +67,7 @@ fn a_window_by_hand() {
         (Cause::Congestion, None, Detection::Duplicates)
     );
     assert_eq!(Some(verdict), connection.last_verdict());
-    // Half of the nine packets from the first lost one on.
+    // The window becomes half of the nine packets in flight at the loss.
     assert_eq!(
         (connection.window(), connection.in_flight()),
         (4_500, 5_000)
@@ -103,8 +103,7 @@ fn marks_and_timeouts_by_hand() {
     assert_eq!((connection.window(), connection.in_flight()), (2_000, 0));
 }
 
-/// Repaired within two round trips of 100 ms, a loss turns out wireless, and the window is as
-/// before.
+/// A loss repaired within two round trips of 100 ms becomes wireless, and the window is restored.
 #[test]
 fn a_verdict_is_revised_when_the_recovery_ends() {
     for (repaired, window, cause) in [
@@ -129,7 +128,7 @@ fn a_verdict_is_revised_when_the_recovery_ends() {
     }
 }
 
-/// Trees give odds after eight acknowledgements, and their verdict agrees with the odds.
+/// Trees give odds after eight acknowledgements, and the verdict agrees with the odds.
 #[test]
 fn odds_go_with_the_verdict() {
     let mut connection = begun("trees");
@@ -169,8 +168,8 @@ fn no_packet_size_stops_the_clock() {
     assert_eq!(connection.in_flight(), 0);
 }
 
-/// A naive ledger: every packet that the connection remembers, with its bytes in flight, in the
-/// order of sending.
+/// A naive ledger: every packet that the connection remembers, with its bytes in flight, in sending
+/// order.
 #[derive(Default)]
 struct Model {
     packets: Vec<(u64, u64)>,
@@ -178,7 +177,7 @@ struct Model {
 }
 
 impl Model {
-    /// Packets that it remembers.
+    /// The number of packets that it remembers.
     const MOST: usize = 64;
 
     fn sent(&mut self, number: u64, bytes: u64) {
@@ -203,7 +202,7 @@ impl Model {
         any
     }
 
-    /// An acknowledgement also forgets the settled packets before the first one that is in flight.
+    /// Settles these packets. Also forgets the settled packets before the first one in flight.
     fn acked(&mut self, numbers: impl IntoIterator<Item = u64>) {
         if self.settle(numbers) {
             let settled = self.packets.iter().take_while(|packet| packet.1 == 0);
@@ -217,8 +216,8 @@ impl Model {
 }
 
 proptest! {
-    /// Any order of calls: the data in flight equals a naive ledger's, at least two packets may be
-    /// in flight, and nothing panics.
+    /// For any order of calls, the data in flight equals the naive ledger's, at least two packets
+    /// may be in flight, and nothing panics.
     #[test]
     fn any_order_of_calls(
         controller in 0..congestion::REGISTRY.len(),
@@ -233,7 +232,7 @@ proptest! {
             let back = |by: u64| next.saturating_sub(by);
             match kind {
                 0..=2 => {
-                    // Sometimes a gap, a repeated number, or an earlier one.
+                    // Some numbers leave a gap, repeat, or decrease.
                     let number = match b {
                         0 => a,
                         1 => next,

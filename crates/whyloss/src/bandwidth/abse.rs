@@ -15,11 +15,11 @@
 //! Δ_k  s, since the acknowledgement before      RTT  s, smoothed with gain 1/8      data: see acked_count.rs
 //! ```
 //!
-//! The paper's text was not available. ε, β, T_k and τ_k are as a later paper quotes them
-//! (SCITEPRESS 2004, paper 13988, section 2.1); N and the span of U_max are from memory and need
-//! verification. Our choice: data counts as if it had arrived evenly since the previous
-//! acknowledgement, so intervals that end between two acknowledgements are not biased. The history
-//! keeps at most 30 points in time per round trip and interpolates between them.
+//! The paper's text was not available. A later paper quotes ε, β, T_k and τ_k (SCITEPRESS 2004,
+//! paper 13988, section 2.1). N and the span of U_max are from memory and need verification. By our
+//! choice, data counts as if it had arrived evenly since the previous acknowledgement. Intervals
+//! that end between two acknowledgements are therefore not biased. The history keeps at most 30
+//! points in time per round trip and interpolates between them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -34,8 +34,9 @@ const N: usize = 10;
 /// Adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002): Westwood's estimate with an
 /// interval and a filter that adapt to congestion.
 ///
-/// Each sample is the rate over the last T = RTT·(cwnd − Th·RTT_min)/cwnd, with Th the throughput in
-/// bytes/s. The filter's time constant grows from RTT to 11·RTT with the variation of the samples.
+/// Each sample is the rate over the last T = RTT·(cwnd − Th·RTT_min)/cwnd, with Th the throughput
+/// in bytes/s. The filter's time constant grows from RTT to 11·RTT with the variation of the
+/// samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Abse {
     count: AckedCount,
@@ -128,14 +129,13 @@ impl BandwidthEstimator for Abse {
 
 /// The number of points in time that [`History`] keeps.
 const POINTS: usize = 32;
-/// The number of parts into which the points divide a round trip.
+/// The number of points per round trip.
 const POINTS_PER_RTT: f64 = 30.0;
 
-/// The number of bytes acknowledged over time, for about the last round trip.
+/// The bytes acknowledged over time, for about the last round trip.
 #[derive(Clone, Debug, PartialEq)]
 struct History {
-    /// The points in time with the bytes acknowledged by then, the oldest first from index `oldest`
-    /// on.
+    /// The points in time with the bytes acknowledged by then. The oldest is at index `oldest`.
     points: [(Time, u64); POINTS],
     oldest: usize,
     known: usize,
@@ -196,10 +196,11 @@ impl History {
         (self.now - self.point(age).0).as_secs_f64()
     }
 
-    /// Returns the rate over the last `span` seconds, or over those known, in bytes per second.
+    /// Returns the rate over the last `span` seconds, or over the known part of them, in bytes per
+    /// second.
     fn rate(&self, span: f64) -> f64 {
         let whole = Duration::from_secs_f64(span);
-        // Points from `within` on are less than `span` ago.
+        // Points with index `within` or higher are less than `span` ago.
         let (mut within, mut end) = (0, self.known);
         while within < end {
             let middle = usize::midpoint(within, end);
@@ -247,14 +248,14 @@ mod tests {
         let mut abse = Abse::new(1000);
         abse.on_ack(&with_window(0, 10_000));
         assert_eq!(abse.estimate(), None);
-        // 1000 bytes in 20 ms; Th = 50 000, T = 0.1·(10 000 − 5000)/10 000 = 50 ms, of which 20 are
-        // known: s = 50 000.
+        // 1000 bytes in 20 ms: Th = 50 000 and T = 0.1·(10 000 − 5000)/10 000 = 50 ms. Only 20 ms
+        // of T are known, so s = 50 000.
         abse.on_ack(&with_window(20, 10_000));
         assert_eq!(bps(&abse), 400_000);
-        // 40 ms: 2000 in 60 ms, Th = 0.6·50 000 + 0.4·33 333.3 = 43 333.3; T = 0.1·(10 000 −
-        // 4333.3)/10 000 = 56.67 ms, in which 1000 and 16.67/20 of 1000 came: s = 32 352.94. U =
-        // 0.4·17 647.06 = U_max: τ = 1.1 s, α = (2.2 − 0.04)/(2.2 + 0.04) = 0.964 285 7; Bw = 49
-        // 369.75 bytes/s.
+        // 2000 bytes in 60 ms: Th = 0.6·50 000 + 0.4·33 333.3 = 43 333.3 and T = 0.1·(10 000 −
+        // 4333.3)/10 000 = 56.67 ms. T covers 1000 bytes and 16.67/20 of 1000, so s = 32 352.94. U
+        // = U_max = 0.4·17 647.06, so τ = 1.1 s, α = (2.2 − 0.04)/(2.2 + 0.04) = 0.964 285 7 and Bw
+        // = 49 369.75 bytes/s.
         abse.on_ack(&with_window(60, 10_000));
         assert_eq!(bps(&abse), 394_958);
     }
@@ -265,9 +266,9 @@ mod tests {
         for k in 0..200 {
             abse.on_ack(&with_window(10 * k, 1000));
         }
-        // Th·RTT_min = 10 000 exceeds the window: T = Δ. One acknowledgement that comes early is a
-        // sample of twice the rate. U_max is U, so that τ = 1.1 s: α = (2.2 − 0.005)/(2.2 + 0.005),
-        // Bw = 800 000·(1 + 0.004 535).
+        // Th·RTT_min = 10 000 exceeds the window, so T = Δ. An acknowledgement after half of Δ is a
+        // sample of twice the rate. U = U_max, so τ = 1.1 s, α = (2.2 − 0.005)/(2.2 + 0.005) and Bw
+        // = 800 000·(1 + 0.004 535).
         assert_eq!(bps(&abse), 800_000);
         abse.on_ack(&with_window(1995, 1000));
         assert_eq!(rate(abse.sample).as_bps(), 1_600_000);

@@ -1,25 +1,25 @@
-//! AckedCount: the data that an acknowledgement stands for, with nothing counted twice.
+//! AckedCount: the data that an acknowledgement accounts for, with nothing counted twice.
 //!
 //! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8,
 //! 2002, as in the UCLA module for ns-2 and in Linux (`tcp_westwood.c`).
 //!
 //! ```text
-//! acked = 0                      a duplicate: one segment got there.  accounted += SMSS, counts SMSS
+//! acked = 0                      a duplicate: one segment arrived.    accounted += SMSS, counts SMSS
 //! acked ≤ SMSS                   counts acked
 //! acked > SMSS, < accounted      duplicates reported it before.       accounted −= acked, counts SMSS
 //! acked > SMSS, ≥ accounted      delayed or cumulative.               counts acked − accounted, accounted = 0
 //! then no more than `at_most`                                                                      [bytes]
 //! ```
 //!
-//! `acked = accounted` counts SMSS too: the segment whose arrival sent the acknowledgement. The
-//! UCLA module limits the count to two segments ("safety check"); Linux does not. The UCLA module
-//! has two versions of the third line (`tcp-westwood.cc` leaves one segment more in `accounted`);
-//! this is the one that Linux shares.
+//! `acked = accounted` also counts SMSS, for the segment whose arrival triggered the
+//! acknowledgement. The UCLA module limits the count to two segments ("safety check"); Linux does
+//! not. The UCLA module has two versions of the third line (`tcp-westwood.cc` leaves one segment
+//! more in `accounted`). The one above is also in Linux.
 
 use crate::event::AckEvent;
 
-/// Counts the bytes that each acknowledgement stands for, as Westwood does. A duplicate stands for
-/// one segment, and the next cumulative acknowledgement does not count that segment again.
+/// Counts the bytes that each acknowledgement accounts for, as Westwood does. A duplicate accounts
+/// for one segment, and the next cumulative acknowledgement does not count that segment again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckedCount {
     segment: u64,
@@ -40,7 +40,7 @@ impl AckedCount {
         }
     }
 
-    /// Returns the bytes that `ack` stands for; at least 1.
+    /// Returns the bytes that `ack` accounts for; at least 1.
     #[inline]
     pub fn count(&mut self, ack: &AckEvent) -> u64 {
         let counted = if ack.acked == 0 {
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn duplicates_are_not_counted_again() {
-        // One of five segments is lost: four duplicates, then one acknowledgement of all five, of
-        // which one segment is new.
+        // One of five segments is lost. Four duplicates come first, then one acknowledgement of all
+        // five, which adds one segment.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 5000, 1000]),
             [1000, 1000, 1000, 1000, 1000, 1000]
         );
-        // A partial acknowledgement of three of them, then of the rest and of an unreported
-        // segment.
+        // A partial acknowledgement covers three of them. The next one covers the rest and an
+        // unreported segment.
         assert_eq!(
             counts(None, [0, 0, 0, 0, 3000, 3000]),
             [1000, 1000, 1000, 1000, 1000, 2000]
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_duplicates_counted_counts_a_segment() {
-        // 3000 accounted, 3000 acknowledged: covered exactly.
+        // 3000 bytes are accounted for, and 3000 are acknowledged.
         assert_eq!(
             counts(None, [0, 0, 0, 3000, 2000]),
             [1000, 1000, 1000, 1000, 2000]

@@ -8,10 +8,10 @@
 //!                delivered − P.delivered  ÷  max(send_time − P.first_send_time, now − P.delivered_time)
 //! ```
 //!
-//! There is no rate if the divisor is below the smallest round-trip time measured here, because an
-//! earlier transmission then caused the acknowledgement. For the same reason, a retransmission
-//! gives no round-trip time below that (RFC 8985 §6.2). "Newest" is by order of transmission;
-//! packets need no identifiers.
+//! There is no rate if the divisor is below the smallest round-trip time measured here: an earlier
+//! transmission then caused the acknowledgement. For the same reason, a round-trip time of a
+//! retransmission below this minimum does not count (RFC 8985 §6.2). "Newest" is by order of
+//! transmission; packets need no identifiers.
 //!
 //! # Contract
 //!
@@ -123,7 +123,7 @@ pub struct RateSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostPacket {
-    /// The time at which the packet was found lost.
+    /// When the packet was found lost.
     pub now: Time,
     /// The packet's size in bytes.
     pub size: u32,
@@ -349,7 +349,8 @@ mod tests {
     #[test]
     fn the_slower_of_sending_and_acknowledging_counts() {
         let mut path = DeliveryRate::default();
-        // Ten packets in 9 ms, acknowledged from 100 ms on, one every 5 ms.
+        // Ten packets leave within 9 ms. The first is acknowledged at 100 ms, and one more every 5
+        // ms.
         let mut packets: Vec<_> = (0..10).map(|i| path.on_sent(ms(i), 1000, false)).collect();
         path.on_acked(ms(100), &mut packets[0]);
         let first = path.sample(ms(100)).unwrap();
@@ -357,15 +358,14 @@ mod tests {
         assert_eq!(first.delivery_rate, Some(Rate::from_bps(80_000)));
         assert_eq!(first.rtt, Some(Duration::from_millis(100)));
         assert_eq!((first.in_flight, first.sent_in_flight), (9000, 1000));
-        // A packet sent now …
+        // Another packet leaves now …
         let mut next = path.on_sent(ms(100), 1000, false);
         for (i, packet) in packets.iter_mut().enumerate().skip(1) {
             path.on_acked(ms(100 + 5 * i as u64), packet);
         }
         path.on_acked(ms(200), &mut next);
         let sample = path.sample(ms(200)).unwrap();
-        // … brings the rate of the 10 packets acknowledged in the 100 ms since the last
-        // acknowledgement before it.
+        // … and its sample is the rate of the 10 packets acknowledged in the 100 ms since it left.
         assert_eq!(sample.delivery_rate, Some(Rate::from_bps(800_000)));
         assert_eq!((sample.delivered, sample.prior_delivered), (10_000, 1000));
         assert_eq!(
@@ -373,7 +373,7 @@ mod tests {
             (10_000, 11_000)
         );
         assert_eq!(path.sample(ms(201)), None);
-        // Ten packets in 270 ms from 210 ms on, all acknowledged at 580 ms.
+        // Ten packets leave from 210 to 480 ms, and all are acknowledged at 580 ms.
         let mut packets: Vec<_> = (0..10)
             .map(|i| path.on_sent(ms(210 + 30 * i), 1000, false))
             .collect();
@@ -437,8 +437,8 @@ mod tests {
         path.on_acked(ms(115), &mut packets[1]);
         let sample = path.sample(ms(115)).unwrap();
         assert_eq!((sample.lost, sample.in_flight), (0, 1000));
-        // A packet that was marked as lost arrives after all: it is delivered, and was no longer in
-        // flight.
+        // A packet that was marked as lost arrives after all. It counts as delivered; it had
+        // already left the bytes in flight.
         path.on_acked(ms(116), &mut packets[4]);
         assert_eq!((path.in_flight(), path.delivered), (1000, 3000));
     }
@@ -482,8 +482,8 @@ mod tests {
             (sample.app_limited, sample.window_limited, sample.restarted)
         };
         assert_eq!(limits(0), (false, false, None));
-        // The mark at 1000 delivered bytes with none in flight applies until more than 1000 are
-        // delivered.
+        // The application limit is marked at 1000 delivered bytes with none in flight. It applies
+        // until more than 1000 are delivered.
         assert_eq!(limits(150), (true, false, Some(ms(150))));
         assert_eq!(limits(300), (false, false, None));
         let mut packets: Vec<_> = (0..4)

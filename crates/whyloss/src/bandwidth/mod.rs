@@ -3,9 +3,9 @@
 //!
 //! # Contract
 //!
-//! An estimator gets every acknowledgement in order of arrival, duplicates included (each stands
-//! for one segment that left the network). The controller decides how to use the estimate; Westwood
-//! sets `ssthresh = estimate · RTT_min`.
+//! An estimator gets every acknowledgement in order of arrival, also duplicates, each of which
+//! accounts for one segment. The controller decides how to use the estimate; Westwood sets
+//! `ssthresh = estimate · RTT_min`.
 //!
 //! Estimators compute in bytes per second and return bits per second. Acknowledgements that arrive
 //! at the same instant form one sample, since a rate needs time to pass.
@@ -40,7 +40,7 @@ use crate::{Duration, Rate, dispatch};
 pub trait BandwidthEstimator {
     /// Updates the estimate with an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// Sets the size of full segments from now on, in bytes.
+    /// Sets the size of full segments, in bytes.
     fn on_mtu_change(&mut self, segment_size: u32);
     /// Returns the estimated rate; `None` before the first sample.
     fn estimate(&self) -> Option<Rate>;
@@ -51,15 +51,15 @@ pub trait BandwidthEstimator {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EstimatorSpec {
-    /// Westwood's low-pass filter, [`WestwoodFilter`].
+    /// [`WestwoodFilter`]: Westwood's low-pass filter.
     Westwood(WestwoodSpec),
-    /// Westwood+, one sample per round trip, [`WestwoodPlus`].
+    /// [`WestwoodPlus`]: one sample per round trip.
     WestwoodPlus(Arithmetic),
-    /// Adaptive bandwidth share estimation, [`Abse`].
+    /// [`Abse`]: adaptive bandwidth share estimation.
     Abse,
-    /// TIBET, separate averages of sizes and intervals, [`Tibet`].
+    /// [`Tibet`]: separate averages of sizes and intervals.
     Tibet(TibetFilter),
-    /// SARBE, from the receiver's timestamps, [`Sarbe`].
+    /// [`Sarbe`]: the rate by the receiver's timestamps.
     Sarbe(DuplicateAcks),
 }
 

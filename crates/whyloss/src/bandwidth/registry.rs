@@ -5,7 +5,7 @@ use crate::macros::registry;
 use crate::registry::switch;
 
 registry! {
-    /// Lists every estimator.
+    /// Every bandwidth estimator.
     EstimatorSpec {
         "westwood", "Westwood", "a sample per acknowledgement through a fixed filter",
         "Milenkoski & Stojcevska 2010, section 3.2", () => EstimatorSpec::Westwood(WestwoodSpec::PER_ACK);

@@ -13,16 +13,17 @@
 //! L_k  bytes acknowledged by the k-th acknowledgement       ts_k  s, its timestamp, on the receiver's clock
 //! ```
 //!
-//! If samples vary as much as at any recent time, α = 1 and the sample is ignored; in a stable
-//! network, the estimate follows the samples. Acknowledgements that queue on the way back keep
-//! their timestamps, so ACK compression has no effect.
+//! If U is the largest of the last nine, α = 1 and the sample is ignored. In a stable network, the
+//! estimate follows the samples. Acknowledgements that queue on the way back keep their timestamps,
+//! so ACK compression has no effect.
 //!
 //! Where the paper is silent: Bw_1 = b_1 with U = 0; α = 0 if all U are 0. Acknowledgements within
-//! one tick of the receiver's clock, or with an earlier stamp, form one sample with the next one
-//! whose stamp is later. The first one only starts the clock. Duplicates are not new
-//! acknowledgements (section 3.2.1) and take no sample; the next cumulative acknowledgement counts
-//! their data over the time since the last new one. [`DuplicateAcks::Sample`] counts each as a
-//! segment, as Westwood does. Without timestamps there is no estimate.
+//! one tick of the receiver's clock, or with an earlier stamp, form one sample with the next
+//! acknowledgement that has a later stamp. The first acknowledgement only starts the clock.
+//! Duplicates are not new acknowledgements (section 3.2.1) and take no sample; the next cumulative
+//! acknowledgement counts their data over the time since the last new one.
+//! [`DuplicateAcks::Sample`] counts each as a segment, as Westwood does. Without timestamps there
+//! is no estimate.
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
 use crate::event::AckEvent;
@@ -33,15 +34,15 @@ const BETA: f64 = 0.95;
 /// The number of earlier instabilities in the largest one.
 const N: usize = 8;
 
-/// Says how duplicate acknowledgements are counted.
+/// Selects how duplicate acknowledgements are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DuplicateAcks {
-    /// Does not count the bytes of duplicates: the next cumulative acknowledgement counts all
-    /// bytes.
+    /// Ignores duplicates: the next cumulative acknowledgement counts all bytes.
     #[default]
     Wait,
-    /// Counts each as a segment, which the next cumulative acknowledgement does not count again.
+    /// Counts each duplicate as a segment, which the next cumulative acknowledgement does not count
+    /// again.
     Sample,
 }
 
@@ -149,14 +150,17 @@ mod tests {
         let mut sarbe = sarbe();
         sarbe.on_ack(&stamped(0, 1000));
         assert_eq!(sarbe.estimate(), None);
-        // 100 000 bytes/s is the first estimate; the same again has U = 0, so α = 0.
+        // The first sample sets the estimate to 100 000 bytes/s. An equal sample leaves U at 0, so
+        // α = 0.
         sarbe.on_ack(&stamped(10, 1000));
         sarbe.on_ack(&stamped(20, 1000));
         assert_eq!(bps(&sarbe), 800_000);
-        // 200 000: U = 0.05·100 000 = 5000, the largest: α = 1, the sample is ignored.
+        // For 200 000 bytes/s, U = 0.05·100 000 = 5000. This is the largest U, so α = 1 and the
+        // sample is ignored.
         sarbe.on_ack(&stamped(25, 1000));
         assert_eq!(bps(&sarbe), 800_000);
-        // At 200 000 again, α = 0.95 gives 105 000; next, α = 0.9025 gives 114 262.5 bytes/s.
+        // A second sample of 200 000 has α = 0.95, which gives 105 000. A third has α = 0.9025,
+        // which gives 114 262.5 bytes/s.
         sarbe.on_ack(&stamped(30, 1000));
         assert_eq!(bps(&sarbe), 840_000);
         sarbe.on_ack(&stamped(35, 1000));
@@ -169,7 +173,8 @@ mod tests {
         for ms in [0, 10, 15] {
             sarbe.on_ack(&stamped(ms, 1000));
         }
-        // One change; then α = 0.95^i while U_max is its U, and 0.95^8 ever after.
+        // The rate changes once. While U_max is the U of this change, α = 0.95^i; afterwards, α =
+        // 0.95^8.
         for i in 1..=10 {
             let before = sarbe.estimate.unwrap();
             sarbe.on_ack(&stamped(15 + 5 * i, 1000));
@@ -181,14 +186,14 @@ mod tests {
 
     #[test]
     fn a_tick_is_one_sample() {
-        // The clock moves every 10 ms: two acknowledgements at 10, one at 20: 2000 bytes since the
-        // first of them.
+        // The clock ticks every 10 ms. Two acknowledgements arrive at 10 ms and one at 20 ms: 2000
+        // bytes after the first one.
         let mut sarbe = sarbe();
         for ms in [10, 10, 20] {
             sarbe.on_ack(&stamped(ms, 1000));
         }
         assert_eq!(bps(&sarbe), 1_600_000);
-        // A stamp that goes back waits too.
+        // An acknowledgement with an earlier stamp also waits for the next one.
         sarbe.on_ack(&stamped(15, 1000));
         assert_eq!(bps(&sarbe), 1_600_000);
         sarbe.on_ack(&stamped(30, 1000));
@@ -201,7 +206,7 @@ mod tests {
             receiver_stamp: Some(Time::from_nanos(ms * 1_000_000)),
             ..duplicate(ms)
         };
-        // Three duplicates 10 ms apart, then four segments at once.
+        // Three duplicates come 10 ms apart. One acknowledgement then covers four segments.
         for (duplicates, last) in [(DuplicateAcks::Wait, 40), (DuplicateAcks::Sample, 10)] {
             let mut sarbe = Sarbe::new(duplicates, 1000);
             sarbe.on_ack(&stamped(0, 1000));

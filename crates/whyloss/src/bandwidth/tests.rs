@@ -1,12 +1,12 @@
-//! Properties that every estimator must have, and the differences that the papers state. The
-//! estimators' own tests also use the events here.
+//! Properties of every estimator, and the differences that the papers state. The estimators' own
+//! tests also use the events here.
 
 use super::*;
 use crate::Time;
 use crate::congestion::tests::ack;
 use proptest::prelude::*;
 
-/// The acknowledgement of `acked` bytes at `ms`.
+/// Builds an acknowledgement of `acked` bytes at `ms`.
 pub(super) fn at(ms: u64, acked: u64) -> AckEvent {
     AckEvent {
         now: Time::from_nanos(ms * 1_000_000),
@@ -14,7 +14,7 @@ pub(super) fn at(ms: u64, acked: u64) -> AckEvent {
     }
 }
 
-/// A duplicate at `ms`.
+/// Builds a duplicate acknowledgement at `ms`.
 pub(super) fn duplicate(ms: u64) -> AckEvent {
     at(ms, 0)
 }
@@ -41,7 +41,7 @@ pub(super) fn bps(estimator: &impl BandwidthEstimator) -> u64 {
     estimator.estimate().expect("an estimate").as_bps()
 }
 
-/// Draws the specification of any estimator. Add each new kind here.
+/// Draws the specification of any estimator. Each new kind must be added here.
 pub(crate) fn specs() -> impl Strategy<Value = EstimatorSpec> {
     prop_oneof![
         Just(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK)),
@@ -55,7 +55,7 @@ pub(crate) fn specs() -> impl Strategy<Value = EstimatorSpec> {
     ]
 }
 
-/// Acknowledgements of a path with a round-trip time of 100 ms, one by one.
+/// A path with a round-trip time of 100 ms that acknowledges segments one by one.
 struct Path {
     estimator: AnyEstimator,
     /// The current time, in ns.
@@ -98,9 +98,9 @@ impl Path {
 }
 
 proptest! {
-    /// Every estimator finds any constant rate. Westwood's timed filter needs many τ; the kernel's
-    /// whole bytes per millisecond end up to 14 below (7 per filter, whose floor((7a + b)/8) rests
-    /// at any a from b − 7 on), and up to one below for the sample itself.
+    /// Every estimator finds any constant rate. Westwood's timed filter needs many τ. The kernel's
+    /// whole bytes per millisecond end up to 14 too low: 7 per filter, because floor((7a + b)/8)
+    /// stays at any a from b − 7 to b. The sample itself is up to one too low.
     #[test]
     fn a_constant_rate_is_found(spec in specs(), apart in 100_000..20_000_000u64) {
         let mut path = Path::new(spec);
@@ -119,7 +119,7 @@ proptest! {
         prop_assert!(estimate >= truth * (1.0 - share) - below, "{estimate} of {truth}");
     }
 
-    /// Any acknowledgements in any order: no estimate is infinite, and nothing panics.
+    /// Accepts any acknowledgements in any order: no estimate is infinite, and nothing panics.
     #[test]
     fn any_acknowledgements_are_taken(
         spec in specs(),
@@ -131,7 +131,7 @@ proptest! {
         let mut estimator = spec.build(size);
         let mut now = 0;
         for (later, acked, window, rtt) in acks {
-            // Some at the same instant.
+            // Some acknowledgements arrive at the same instant.
             now += if later % 5 == 0 { 0 } else { later };
             estimator.on_ack(&AckEvent {
                 now: Time::from_nanos(now),
@@ -147,13 +147,13 @@ proptest! {
     }
 }
 
-/// BAL-30: acknowledgements come back in bursts (a reverse flow's packets queue between them).
+/// BAL-30: acknowledgements return in bursts, because packets of a reverse flow queue between them.
 #[test]
 fn compressed_acknowledgements_deceive_westwood_alone() {
     let after_bursts = |spec| {
         let mut path = Path::new(spec);
         path.run(20.0, 5_333_333, 1);
-        // 1.5 Mbit/s, eight acknowledgements at a time.
+        // The rate is 1.5 Mbit/s; acknowledgements return eight at a time.
         *path.run(20.0, 5_333_333, 8).last().unwrap() * 8.0 / 1.5e6
     };
     let per_ack = after_bursts(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK));
@@ -170,8 +170,8 @@ fn compressed_acknowledgements_deceive_westwood_alone() {
     }
 }
 
-/// BAL-29: the available bandwidth falls from 1.5 to 1 Mbit/s, and rises to 1.25. How long until an
-/// estimate has gone nine tenths of the way for good?
+/// BAL-29: the available bandwidth falls from 1.5 to 1 Mbit/s, then rises to 1.25. Measures how
+/// long an estimate takes to stay within a tenth of the step.
 #[test]
 fn sarbe_follows_changes_faster_than_westwood() {
     let settling = |spec| {
@@ -188,7 +188,7 @@ fn sarbe_follows_changes_faster_than_westwood() {
     let sarbe = settling(EstimatorSpec::Sarbe(DuplicateAcks::Wait));
     let westwood = settling(EstimatorSpec::Westwood(WestwoodSpec::TIMED));
     for (sarbe, westwood) in sarbe.into_iter().zip(westwood) {
-        // τ·ln 10 of Westwood; SARBE's gain is at least 0.95⁸ after eight samples.
+        // Westwood needs τ·ln 10. SARBE's gain is at least 0.95⁸ after eight samples.
         assert!(sarbe < 0.15, "{sarbe}");
         assert!((2.2..2.5).contains(&westwood), "{westwood}");
     }

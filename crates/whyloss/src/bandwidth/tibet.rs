@@ -1,7 +1,7 @@
 //! TIBET: sizes and intervals are averaged separately, and their ratio is filtered by time.
 //!
 //! Capone, Fratta, Martignon, "Bandwidth estimation schemes for TCP over wireless networks", IEEE
-//! Transactions on Mobile Computing 3(2), 2004; the TIBET of Martignon & Fratta 2005 (MAR-6).
+//! Transactions on Mobile Computing 3(2), 2004. Martignon & Fratta 2005 use it (MAR-6).
 //!
 //! ```text
 //! L̄_k  = a·L̄_(k−1) + (1 − a)·L_k        L_k bytes acknowledged: see acked_count.rs
@@ -10,11 +10,11 @@
 //! Bw_k = (1 − e^(−T_k/T₀))·b_k + e^(−T_k/T₀)·Bw_(k−1),   Bw_1 = b_1
 //! ```
 //!
-//! Averaging before dividing is the point: the mean of L/T exceeds the ratio of the means when
+//! TIBET averages before it divides, because the mean of L/T exceeds the ratio of the means when
 //! acknowledgements come in clusters. Both averages start from zero, which cancels in their ratio.
 //!
-//! The paper's text was not available: the formulas and a = 0.99 are from memory, T₀ = 0.5 s is our
-//! choice, and all need verification. The paper uses intervals between departures of segments;
+//! The paper's text was not available. The formulas and a = 0.99 are from memory, and T₀ = 0.5 s is
+//! our choice. All need verification. The paper uses intervals between departures of segments;
 //! here, intervals between acknowledgements replace them.
 
 use super::{AckedCount, BandwidthEstimator, rate};
@@ -48,8 +48,8 @@ impl Default for TibetFilter {
 /// TIBET (Capone, Fratta & Martignon 2004): the ratio of the mean segment size to the mean interval
 /// between acknowledgements, filtered by time.
 ///
-/// b = L̄/T̄ in bytes/s, from means of bytes and of seconds per acknowledgement with weight a on the
-/// old value. Then Bw = (1 − e^(−T/T₀))·b + e^(−T/T₀)·Bw, T seconds after the previous sample.
+/// b = L̄/T̄ in bytes/s, from means of bytes and of seconds per acknowledgement with weight a on
+/// the old value. Then Bw = (1 − e^(−T/T₀))·b + e^(−T/T₀)·Bw, T seconds after the previous sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tibet {
     keep: f64,
@@ -71,7 +71,7 @@ impl Tibet {
     /// Creates the estimator for segments of `segment_size` bytes.
     pub fn new(filter: TibetFilter, segment_size: u32) -> Self {
         Self {
-            // Below 1; with 1, the averages would never change.
+            // `keep` stays below 1, because the averages would otherwise never change.
             keep: filter.keep.clamp(0.0, 1.0 - f64::EPSILON),
             time_constant: filter
                 .time_constant
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn clusters_do_not_bias_it() {
-        // Two acknowledgements 1 ms apart every 20 ms: 100 000 bytes/s, where the mean of L/T is
-        // 526 316.
+        // Two acknowledgements 1 ms apart arrive every 20 ms. This is 100 000 bytes/s, but the mean
+        // of L/T is 526 316.
         let mut tibet = Tibet::new(TibetFilter::default(), 1000);
         for k in 0..2000 {
             tibet.on_ack(&at(20 * k, 1000));

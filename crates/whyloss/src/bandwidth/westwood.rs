@@ -1,8 +1,8 @@
 //! Westwood's filter: the rate of acknowledgements through a low-pass filter.
 //!
 //! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8,
-//! 2002; in the form of Milenkoski & Stojcevska 2010, equations 3 and 4 ([`Gain::PerAck`], MIL-3),
-//! and in that of Le & Hong 2006, section 2 ([`Gain::Timed`], BAL-1).
+//! 2002. [`Gain::PerAck`] is the form of Milenkoski & Stojcevska 2010, equations 3 and 4 (MIL-3).
+//! [`Gain::Timed`] is the form of Le & Hong 2006, section 2 (BAL-1).
 //!
 //! ```text
 //! b_k = d_k/Δ_k                                            d_k bytes: see acked_count.rs
@@ -14,17 +14,17 @@
 //! Δ_k       s, since the sample before              Bw_0 = b_0 = 0
 //! ```
 //!
-//! 19/21 is α for Δ = τ/10. Milenkoski & Stojcevska print equation 4 with Bwe in place of the new
-//! sample, which would then never be used, and with 0.9047 and 0.0476. Le & Hong print only the
-//! step of a virtual sample.
+//! 19/21 is α for Δ = τ/10. Milenkoski & Stojcevska print 0.9047 and 0.0476. Their equation 4 has
+//! Bwe instead of the new sample, which would then never be used. Le & Hong print only the step of
+//! a virtual sample.
 //!
-//! Where the papers are silent, this follows the UCLA module for ns-2 that both used
-//! (`tcp-westwood.cc`, version 1.3): τ = 1 s; the filter starts from zero; a count is at most two
-//! segments. The remainder of an interval with virtual samples is the Δ of the real one; a
-//! remainder below 10 ms joins the virtual interval before it (the module drops it). The module has
+//! Where the papers are silent, this file follows the UCLA module for ns-2 that both used
+//! (`tcp-westwood.cc`, version 1.3). τ is 1 s, the filter starts from zero, and a count is at most
+//! two segments. The remainder of an interval with virtual samples is the Δ of the real sample. A
+//! remainder below 10 ms joins the virtual interval before it; the module drops it. The module has
 //! m = 2, BAL-1 has 10. Both approximate the same exponential decay: 0.600 or 0.606 of an estimate
-//! remain after τ/2. The first acknowledgement only starts the clock (the module takes a sample
-//! since the start of the simulation).
+//! remain after τ/2. The first acknowledgement only starts the clock; the module takes a sample
+//! from the start of the simulation.
 
 use super::{AckedCount, BandwidthEstimator, per_second, rate};
 use crate::event::AckEvent;
@@ -56,14 +56,14 @@ pub struct WestwoodSpec {
 }
 
 impl WestwoodSpec {
-    /// The filter of Milenkoski & Stojcevska (MIL-3): a constant gain per acknowledgement, which
-    /// counts for at most two segments.
+    /// The filter of Milenkoski & Stojcevska (MIL-3): a constant gain per acknowledgement, at most
+    /// two segments per acknowledgement.
     pub const PER_ACK: Self = Self {
         gain: Gain::PerAck,
         at_most: Some(2),
     };
-    /// The filter of Le & Hong (BAL-1): time constant τ = 1 s, m = 10 virtual samples per τ, at
-    /// most two segments per acknowledgement.
+    /// The filter of Le & Hong (BAL-1): τ = 1 s, m = 10 virtual samples per τ, at most two segments
+    /// per acknowledgement.
     pub const TIMED: Self = Self {
         gain: Gain::Timed {
             tau: Duration::from_secs(1),
@@ -71,7 +71,7 @@ impl WestwoodSpec {
         },
         at_most: Some(2),
     };
-    /// The filter by time of UCLA's module: time constant τ = 1 s, m = 2 virtual samples per τ.
+    /// UCLA's filter by time: τ = 1 s, m = 2 virtual samples per τ.
     pub const UCLA_TIMED: Self = Self {
         gain: Gain::Timed {
             tau: Duration::from_secs(1),
@@ -81,21 +81,21 @@ impl WestwoodSpec {
     };
 }
 
-/// The minimum remainder of an interval that counts separately.
+/// The shortest remainder of an interval that counts as a separate sample.
 const REMAINDER: Duration = Duration::from_millis(10);
 
 /// Westwood's estimate (Casetti et al. 2001): the rate of acknowledgements through a low-pass
 /// filter.
 ///
-/// With the sample b = bytes/Δ, Δ seconds after the previous one, Bw = α·Bw + (1 − α)·(b + b_prev)/2.
-/// α is 19/21 for [`Gain::PerAck`], and (2τ − Δ)/(2τ + Δ) for [`Gain::Timed`].
+/// A sample is b = bytes/Δ, Δ seconds after the previous one; Bw = α·Bw + (1 − α)·(b + b_prev)/2. α
+/// is 19/21 for [`Gain::PerAck`], and (2τ − Δ)/(2τ + Δ) for [`Gain::Timed`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodFilter {
     gain: Gain,
     count: AckedCount,
     /// The time of the previous sample; `None` before the first acknowledgement.
     last: Option<Time>,
-    /// The bytes acknowledged since the last sample, which had the same arrival time.
+    /// The bytes acknowledged at the time of the last sample, but not counted in it.
     pending: u64,
     /// b_(k−1), in bytes/s; 0 before the first sample.
     sample: f64,
@@ -143,7 +143,7 @@ impl WestwoodFilter {
         }
     }
 
-    /// Filters the virtual samples of `span`. Returns Bw after them, and the rest of the span.
+    /// Filters the virtual samples of `span`. Returns Bw after them and the rest of the span.
     #[inline]
     fn idle(&mut self, before: f64, span: Duration, tau: Duration, m: u32) -> (f64, Duration) {
         let step = (tau.as_nanos() / i64::from(m)).max(1);
@@ -159,7 +159,7 @@ impl WestwoodFilter {
             return (before, span);
         }
         let (decay, weight) = (f64::from(2 * m - 1), f64::from(2 * m + 1));
-        // The first virtual sample still averages with the last real one.
+        // The first virtual sample is averaged with the last real one.
         let first = (decay * before + self.sample) / weight;
         self.sample = 0.0;
         let later = libm::pow(decay / weight, (samples - 1) as f64);
@@ -202,13 +202,13 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::PER_ACK, 1000);
         filter.on_ack(&at(5, 1000));
         assert_eq!(filter.estimate(), None);
-        // 1000 bytes in 10 ms are 800 kbit/s: 800/21 = 38.095 238; then twice that rate, (19·38.095 +
-        // 1600 + 800)/21.
+        // 1000 bytes in 10 ms are 800 kbit/s, and 800/21 = 38.095 238. The next sample is twice
+        // that rate: (19·38.095 + 1600 + 800)/21.
         filter.on_ack(&at(15, 1000));
         assert_eq!(bps(&filter), 38_095);
         filter.on_ack(&at(20, 1000));
         assert_eq!(bps(&filter), 148_753);
-        // A duplicate is a segment; the acknowledgement of both counts one.
+        // A duplicate counts one segment. The acknowledgement of both counts only the other one.
         filter.on_ack(&duplicate(25));
         assert_eq!(bps(&filter), 286_967);
         filter.on_ack(&at(30, 2000));
@@ -232,9 +232,9 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::TIMED, 1000);
         filter.on_ack(&at(0, 1000));
         filter.on_ack(&at(80, 1000));
-        // 230 ms: two virtual samples, (19·3846.15 + 100 000)/21 = 8241.76 and 19/21 of it,
-        // 7456.83; then b = 1000 bytes in 30 ms with a last sample of zero: (1.97·7456.83 +
-        // 0.03·266 666.67)/2.03 = 11 177.3.
+        // Δ = 230 ms has two virtual samples: (19·3846.15 + 100 000)/21 = 8241.76, and 19/21 of
+        // that, 7456.83. Then b = 1000 bytes in 30 ms, averaged with zero: (1.97·7456.83 + 0.03·266
+        // 666.67)/2.03 = 11 177.3.
         filter.on_ack(&at(310, 1000));
         assert_eq!(bps(&filter), 11_177);
     }
@@ -244,8 +244,8 @@ mod tests {
         let mut filter = WestwoodFilter::new(WestwoodSpec::TIMED, 1000);
         filter.on_ack(&at(0, 1000));
         filter.on_ack(&at(80, 1000));
-        // 205 ms: one virtual sample, 8241.76; b = 8000 bits in 105 ms = 76 190.48; (1.895·8241.76 +
-        // 0.105·76 190.48)/2.105.
+        // Δ = 205 ms has one virtual sample, 8241.76. Then b = 8000 bits in 105 ms = 76 190.48:
+        // (1.895·8241.76 + 0.105·76 190.48)/2.105.
         filter.on_ack(&at(285, 1000));
         assert_eq!(bps(&filter), 11_220);
     }

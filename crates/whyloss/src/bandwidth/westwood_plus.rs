@@ -11,8 +11,8 @@
 //!
 //! The acknowledgement that ends a round counts in the next round, as in Linux. The first
 //! acknowledgement only starts the clock. RTT is the last sample. [`Arithmetic::Kernel`] computes
-//! as Linux 2.6.22 and ns-2's `Agent/TCP/Linux`. RTT is smoothed, time has ticks of 1 ms, and rates
-//! are whole bytes per tick, rounded down at each step.
+//! like Linux 2.6.22 and ns-2's `Agent/TCP/Linux`: RTT is smoothed, time has ticks of 1 ms, and
+//! rates are whole bytes per tick, rounded down at each step.
 
 use super::{AckedCount, BandwidthEstimator, rate};
 use crate::event::AckEvent;
@@ -136,16 +136,16 @@ mod tests {
     #[test]
     fn a_sample_per_round_smoothed_twice() {
         let mut plus = WestwoodPlus::new(Arithmetic::Exact, 1000);
-        // Round trips of 100 ms. The first acknowledgement starts the clock at 0; those at 40 and
-        // 100 ms count, the one at 110 ms ends the round: 2000 bytes in 110 ms.
+        // Round trips take 100 ms. The first acknowledgement starts the clock at 0. Those at 40 and
+        // 100 ms count; the one at 110 ms ends the round, with 2000 bytes in 110 ms.
         for ms in [0, 40, 100] {
             plus.on_ack(&measured(ms, 1000, 100));
             assert_eq!(plus.estimate(), None);
         }
         plus.on_ack(&measured(110, 1000, 100));
         assert_eq!(bps(&plus), 145_455);
-        // 110 ms later: 1000 + 2000 bytes, b = 218 181.8; Bn = (7·145 454.5 + b)/8 = 154 545.5; Bw
-        // = 146 590.9.
+        // 110 ms later, 1000 + 2000 bytes make b = 218 181.8, so Bn = (7·145 454.5 + b)/8 = 154
+        // 545.5 and Bw = 146 590.9.
         plus.on_ack(&measured(150, 2000, 100));
         plus.on_ack(&measured(220, 1000, 100));
         assert_eq!(bps(&plus), 146_591);
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn the_kernel_rounds_down() {
         let mut plus = WestwoodPlus::new(Arithmetic::Kernel, 1000);
-        // 2000 bytes in 110 ticks: 18.18 → 18; then 3000 in 110: 27.27 → 27; Bn = (126 + 27)/8 =
-        // 19.1 → 19; Bw = 18.1 → 18.
+        // 2000 bytes in 110 ticks are 18.18, rounded to 18. 3000 in 110 are 27.27, rounded to 27.
+        // Bn = (126 + 27)/8 = 19.1, rounded to 19; Bw = 18.1, rounded to 18.
         for (ms, acked) in [(0, 1000), (40, 1000), (100, 1000), (110, 1000)] {
             plus.on_ack(&measured(ms, acked, 100));
         }
@@ -182,7 +182,7 @@ mod tests {
         plus.on_ack(&measured(150, 2000, 100));
         plus.on_ack(&measured(220, 1000, 100));
         assert_eq!(bps(&plus), 144_000);
-        // A round-trip time of 180 is smoothed to 110: 110 ticks are not more than that.
+        // A round-trip time of 180 raises the smoothed one to 110, and 110 ticks do not exceed it.
         plus.on_ack(&measured(330, 1000, 180));
         assert_eq!(plus.start, Some(Time::from_nanos(220_000_000)));
         plus.on_ack(&measured(331, 1000, 100));

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! LDEA detects incipient congestion with the Vegas predictor (`sender/vegas.rs`, α = 1, β = 3),
-//! initially uncongested. The paper's congestion loss is one at which LDEA sees incipient
-//! congestion: the classifier `ldea` with the policy
-//! [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take
-//! its place. LDEA in this file only ends slow start. Before the first estimate, a loss sets oCwnd
+//! initially uncongested. In the paper, a loss is a congestion loss if LDEA sees incipient
+//! congestion. This is the classifier `ldea` with the policy
+//! [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can
+//! replace it. LDEA in this file only ends slow start. Before the first estimate, a loss sets oCwnd
 //! to half of FlightSize (RFC 5681 equation 4), and LDEA does not end slow start. The paper has no
 //! floor for oCwnd (BAL-4).
 
@@ -28,7 +28,7 @@ use crate::sender::SenderClassifier;
 use crate::sender::vegas::Vegas;
 use crate::{Rate, Time};
 
-/// TCP BaLDE (Le & Hong 2006): Reno that sets ssthresh from SARBE's bandwidth estimate, and leaves
+/// TCP BaLDE (Le & Hong 2006): Reno that sets ssthresh from SARBE's bandwidth estimate and leaves
 /// slow start when the Vegas predictor sees congestion. [`crate::schemes::balde`] has the formula.
 #[derive(Clone, Debug)]
 pub struct Balde {
@@ -113,7 +113,8 @@ mod tests {
     use super::*;
     use crate::Duration;
 
-    /// A new acknowledgement that the receiver sent at `ms`, with this round-trip time and window.
+    /// Builds a new acknowledgement that the receiver sends at `ms`, with this round-trip time and
+    /// window.
     fn at(ms: u64, rtt_ms: i64, window: u64) -> AckEvent {
         let time = Time::from_nanos(ms * 1_000_000);
         AckEvent {
@@ -125,8 +126,8 @@ mod tests {
         }
     }
 
-    /// 1000 bytes per 10 ms and RTT_min = 80 ms: 8000 bytes in the pipe. cwnd is 4000, without
-    /// ssthresh.
+    /// Returns BaLDE at 1000 bytes per 10 ms and RTT_min = 80 ms: the path holds 8000 bytes. cwnd
+    /// is 4000, and ssthresh is unlimited.
     fn settled() -> Balde {
         let mut balde = Balde::new(&START, DuplicateAcks::Wait);
         for k in 0..2 {
@@ -143,12 +144,12 @@ mod tests {
     #[test]
     fn incipient_congestion_ends_slow_start() {
         let mut balde = settled();
-        // RTT = 100 ms: a fifth of the window waits. 14 999 bytes are just below three segments.
+        // At RTT = 100 ms, a fifth of the window waits. 14 999 bytes are just below three segments.
         balde.on_ack(&at(20, 100, 14_999));
         assert_eq!(sizes(&balde), (5000, u64::MAX));
         balde.on_ack(&at(30, 100, 15_000));
         assert_eq!(sizes(&balde), (6000, 8000));
-        // Slow start goes on to oCwnd, then congestion is avoided.
+        // Slow start continues up to oCwnd. Congestion avoidance follows.
         for (ms, cwnd) in [(40, 7000), (50, 8000), (60, 8125)] {
             balde.on_ack(&at(ms, 80, 4000));
             assert_eq!(sizes(&balde), (cwnd, 8000));

@@ -1,6 +1,7 @@
-//! Copa: the window follows the rate that the queueing delay allows (Arun & Balakrishnan, *Copa:
-//! Practical Delay-Based Congestion Control for the Internet*, NSDI 2018, sections 2 and 3). The
-//! sources are summaries of the paper and its authors' program; the paper itself was not available.
+//! Copa: the window follows the rate that the queueing delay allows. From Arun & Balakrishnan,
+//! *Copa: Practical Delay-Based Congestion Control for the Internet*, NSDI 2018, sections 2 and 3.
+//! The sources are summaries of the paper and its authors' program; the paper itself was not
+//! available.
 //!
 //! ```text
 //! delay      d_q = RTTstanding − RTTmin;  RTTstanding: smallest RTT in the last SRTT/2, RTTmin: in the last 10 s
@@ -93,7 +94,7 @@ pub struct Copa {
     min: WindowedMin,
     standing: WindowedMin,
     max: WindowedMax,
-    /// The time at which the queue was last nearly empty.
+    /// When the queue was last nearly empty.
     emptied: Time,
     modes: CopaModes,
     competing: bool,
@@ -106,14 +107,14 @@ pub struct Copa {
     pacing: Option<Rate>,
 }
 
-/// The modes that Copa may use.
+/// Selects the modes that Copa may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CopaModes {
     /// Uses both modes: Copa competes while the queue does not empty.
     #[default]
     Both,
-    /// Uses the default mode alone, as if no other flow filled queues.
+    /// Uses only the default mode, as if no other flow filled queues.
     Default,
 }
 
@@ -277,7 +278,7 @@ impl Controller for Copa {
     }
 
     fn on_loss(&mut self, _loss: &LossEvent) {
-        // ECN marks arrive here as well, without a lost packet.
+        // ECN marks also arrive here, without a lost packet.
         self.lost = true;
     }
 
@@ -321,7 +322,7 @@ mod tests {
         }
 
         /// Acknowledges `segments` segments `later` ms later, with a round trip of `rtt` ms;
-        /// `round` says whether they end a round trip. Returns cwnd in segments.
+        /// `round` tells whether they end a round trip. Returns cwnd in segments.
         fn ack(&mut self, later: i64, segments: u64, rtt: i64, round: bool) -> f64 {
             self.now += Duration::from_millis(later);
             self.delivered += 1000 * segments;
@@ -344,17 +345,17 @@ mod tests {
     #[test]
     fn the_window_doubles_until_the_rate_exceeds_the_target() {
         let mut script = Script::new(10);
-        // No delay: no target. 10 + 10, 20 + 20.
+        // Without delay, no target limits the rate: the window grows to 10 + 10, then to 20 + 20.
         is(script.ack(100, 10, 100, true), 20.0);
         is(script.ack(100, 20, 100, true), 40.0);
-        // The round trip of 100 ms leaves the half of 100 ms after another 50: λ·d_q·δ = 41 · 4/104
-        // / 2 = 0.79 and 45 · 5/105 / 2 = 1.07. Then the window goes down, by 2 · 1/45 for a
-        // segment.
+        // The round trip of 100 ms leaves the window of half an SRTT after another 50 ms. λ·d_q·δ
+        // is 41 · 4/104 / 2 = 0.79, then 45 · 5/105 / 2 = 1.07. A segment then lowers the window by
+        // 2 · 1/45.
         is(script.ack(45, 1, 104, false), 41.0);
         is(script.ack(10, 4, 104, false), 45.0);
         is(script.ack(60, 1, 105, false), 45.0 - 2.0 / 45.0);
         assert!(!script.copa.slow_start);
-        // Twice the window in a standing round trip of 105 ms.
+        // The rate is twice the window per standing round trip of 105 ms.
         let rate = 2.0 * script.copa.cwnd * 8.0 / 0.105;
         assert_eq!(script.copa.pacing, Some(Rate::from_bps(rate as u64)));
     }
@@ -368,10 +369,10 @@ mod tests {
         for _ in 0..101 {
             script.ack(1, 1, 100, false);
         }
-        // 2/101 + 2/101.02 + …: a little less than 101 times 2/101.
+        // The growth 2/101 + 2/101.02 + … is slightly below 101 times 2/101.
         let grown = (script.copa.cwnd - before) / 1000.0;
         assert!((1.98..2.0).contains(&grown), "{grown}");
-        // All of it in one acknowledgement.
+        // One acknowledgement of the whole window has the same effect.
         let before = script.copa.cwnd;
         script.ack(1, 500, 100, false);
         is((script.copa.cwnd - before) / 1000.0, 2.0);
@@ -387,10 +388,10 @@ mod tests {
             script.ack(100, 10, 100, true);
             *velocity = script.copa.velocity as u64;
         }
-        // The first of these ends the slow start's last round trip, which went up.
+        // The first of these ends the last round trip of slow start, in which the window grew.
         assert_eq!(velocities, [1, 1, 2, 4, 8, 16]);
-        // With 1000 segments and 100 ms of queueing, the window falls, which the next round trip
-        // shows.
+        // With 1000 segments and 100 ms of queueing, the window falls. The next round trip takes
+        // note of it.
         script.ack(100, 1000, 200, true);
         script.ack(100, 1000, 200, true);
         is(script.copa.velocity, 1.0);
@@ -403,7 +404,8 @@ mod tests {
         script.ack(100, 1, 100, true);
         script.copa.slow_start = false;
         script.copa.velocity = 64.0;
-        // δ·cwnd = 11/2 segments: a whole window acknowledged is a window more.
+        // v is limited to δ·cwnd = 11/2 segments. A whole window acknowledged therefore adds a
+        // whole window.
         is(script.ack(1, 11, 100, false), 22.0);
         is(script.copa.velocity, 5.5);
     }
@@ -412,8 +414,8 @@ mod tests {
     fn five_round_trips_with_a_queue_make_it_compete_and_an_empty_one_ends_that() {
         let mut script = Script::new(100);
         script.ack(100, 1, 100, true);
-        // 50 ms waiting, at most 60: more than a tenth of 60. SRTT lags: five of it are 614 ms at
-        // 600 ms, 632 ms at 750 ms.
+        // The queueing delay is 50 ms and at most 60, so it exceeds a tenth of 60. SRTT lags: five
+        // times SRTT is 614 ms after 600 ms, and 632 ms after 750 ms.
         for rtt in [150, 160, 150, 160] {
             script.ack(150, 10, rtt, true);
             assert!(!script.copa.is_competing());
@@ -425,14 +427,14 @@ mod tests {
         is(script.copa.inverse_delta, rounds + 1.0);
         script.copa.inverse_delta = 9.0;
         for delta in [2.0 / 9.0, 4.0 / 9.0, 0.5] {
-            // Two losses of a round trip count once.
+            // Two losses in a round trip count once.
             script.copa.on_loss(&loss(10_000, 10_000));
             script.copa.on_loss(&loss(10_000, 10_000));
             script.ack(150, 10, 150, true);
             is(script.copa.delta(), delta);
         }
         script.copa.inverse_delta = 9.0;
-        // A tenth of 50 ms is 5.
+        // A queueing delay of 5 ms is a tenth of the maximum of 50 ms.
         script.ack(150, 10, 105, true);
         assert!(!script.copa.is_competing());
         is(script.copa.delta(), 0.5);

@@ -16,11 +16,11 @@
 //! C = 0.4 segments/s³, β = 0.7. t starts at the first acknowledgement of congestion avoidance and
 //! excludes time while the application limits the window (§5.8). RTT is smoothed as in RFC 6298.
 //!
-//! Departures: cwnd is never lowered to W_est. After a slow start that ended at the initial
-//! ssthresh, W_max is unknown and set as after a timeout, as §4.10 says for HyStart++ (RFC 9406).
-//! HyStart++ itself (a SHOULD) is not implemented: slow start is Reno's. A spurious reduction is
-//! undone as in §4.9 if the transport reports it (TCP here does not). The source is the authors'
-//! working copy of the RFC (draft-ietf-tcpm-rfc8312bis).
+//! Departures: cwnd is never lowered to W_est. If slow start ends at the initial ssthresh, W_max is
+//! unknown and is set as after a timeout; §4.10 says the same for HyStart++ (RFC 9406). HyStart++
+//! itself (a SHOULD) is not implemented: slow start is Reno's. A spurious reduction is undone as in
+//! §4.9 if the transport reports it (TCP here does not). The source is the authors' working copy of
+//! the RFC (draft-ietf-tcpm-rfc8312bis).
 
 use super::{Controller, Start, may_grow};
 use crate::event::{AckEvent, LossEvent};
@@ -38,11 +38,12 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum CubicDialect {
-    /// RFC 9438's: `W_est` starts from the window, and grows by a segment per round trip once it is back at `cwnd_prior`.
+    /// RFC 9438's: `W_est` starts from the window. It grows by a segment per round trip once it has
+    /// reached `cwnd_prior` again.
     #[default]
     Rfc9438,
-    /// RFC 8312's (§4.2): `W_est(t) = β·W_max + α·t/RTT`. It grows by α without end, and starts
-    /// below the window if fast convergence has lowered `W_max`.
+    /// RFC 8312's (§4.2): `W_est(t) = β·W_max + α·t/RTT`. It always grows by α. It starts below the
+    /// window if fast convergence has lowered `W_max`.
     Rfc8312,
 }
 
@@ -114,8 +115,8 @@ impl Cubic {
         self.curve.epoch = Some(now);
     }
 
-    /// Handles the first acknowledgement of congestion avoidance. (Not inlined, because its cube
-    /// root would make every acknowledgement save registers.)
+    /// Handles the first acknowledgement of congestion avoidance. Not inlined, because its cube
+    /// root would make every acknowledgement save registers.
     #[cold]
     #[inline(never)]
     fn begin_to_avoid_congestion(&mut self, now: Time, acked: u64) {
@@ -127,7 +128,7 @@ impl Cubic {
     #[inline]
     fn avoid_congestion(&mut self, epoch: Time, now: Time, acked: u64) {
         let t = now.since(epoch);
-        // Count at most one window, as in window.rs.
+        // Count at most one window, as `window.rs` does.
         let acked = smaller(bytes(acked), self.cwnd);
         match self.dialect {
             CubicDialect::Rfc9438 => {
@@ -156,7 +157,7 @@ impl Cubic {
         }
     }
 
-    /// Sets W_max and cwnd_prior, and returns the new ssthresh in bytes.
+    /// Sets W_max and cwnd_prior and returns the new ssthresh in bytes.
     fn reduce(&mut self, loss: &LossEvent) -> u64 {
         self.undo = Some(self.curve);
         let cwnd = loss.window as f64;
@@ -177,7 +178,8 @@ impl Cubic {
     }
 }
 
-/// Converts the bytes of one acknowledgement to a real. (A signed number takes one instruction.)
+/// Converts the bytes of one acknowledgement to a real, through a signed number, which takes one
+/// instruction.
 fn bytes(acked: u64) -> f64 {
     acked.min(i64::MAX as u64) as i64 as f64
 }
@@ -214,7 +216,7 @@ impl Controller for Cubic {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        // A loss has ended the epoch already, unless it was spared.
+        // A loss has ended the epoch already, unless the policy spared it.
         if self.window() > at_most {
             self.set(at_most, self.ssthresh);
         }
@@ -249,7 +251,7 @@ impl Controller for Cubic {
 
     #[inline]
     fn window(&self) -> u64 {
-        // (At least a segment. A signed number is converted in fewer instructions.)
+        // The window is at least a segment. Signed numbers are converted in fewer instructions.
         self.cwnd as i64 as u64
     }
 
@@ -263,7 +265,7 @@ mod tests {
     use super::super::tests::{START, ack, loss};
     use super::*;
 
-    /// CUBIC after a loss at 100 segments, which all were in flight.
+    /// Returns CUBIC after a loss at 100 segments, all of them in flight.
     fn after_loss() -> Cubic {
         let mut cubic = Cubic::new(&START, CubicDialect::Rfc9438);
         cubic.on_loss(&loss(100_000, 100_000));
@@ -282,12 +284,13 @@ mod tests {
     fn concave_growth_by_hand() {
         let mut cubic = after_loss();
         assert_eq!((cubic.window(), cubic.ssthresh()), (70_000, 70_000));
-        // The epoch begins here: K = ∛(30/0.4) = 4.217 s. W_cubic(0) = 70 is less than W_est = 70 + 0.5294/70 segments.
+        // The epoch begins here: K = ∛(30/0.4) = 4.217 s. W_cubic(0) = 70 segments is less than
+        // W_est = 70 + 0.5294/70 segments.
         cubic.on_ack(&at(10.0, 1000));
         assert_eq!(cubic.window(), 70_007);
         assert!((cubic.curve.k - 4.217_163_3).abs() < 1e-6);
-        // W_cubic(1 s) = 86.68 exceeds W_est. W_cubic(1.1 s) = 100 − 0.4·3.1171633³ = 87.8846 segments:
-        // 70.00756 + (87.8846 − 70.00756)/70.00756 = 70.26291.
+        // W_cubic(1 s) = 86.68 exceeds W_est. W_cubic(1.1 s) = 100 − 0.4·3.1171633³ = 87.8846
+        // segments, so the window is 70.00756 + (87.8846 − 70.00756)/70.00756 = 70.26291.
         cubic.on_ack(&at(11.0, 1000));
         assert_eq!(cubic.window(), 70_262);
     }
@@ -296,7 +299,8 @@ mod tests {
     fn convex_growth_is_bounded() {
         let mut cubic = after_loss();
         cubic.on_ack(&at(0.0, 1000));
-        // W_cubic(60.1 s) = 100 + 0.4·55.88³ is beyond 1.5·cwnd: half a segment an acknowledgement.
+        // W_cubic(60.1 s) = 100 + 0.4·55.88³ exceeds 1.5·cwnd, so an acknowledgement adds half a
+        // segment.
         cubic.on_ack(&at(60.0, 1000));
         assert_eq!(cubic.window(), 70_507);
     }
@@ -314,7 +318,7 @@ mod tests {
         let grown = cubic.curve.w_est - before;
         assert!((grown - 1000.0 * 0.5294).abs() < 3.0, "{grown}");
         assert_eq!(cubic.window(), cubic.curve.w_est as u64);
-        // Once W_est is back at the window of the loss, it grows by a whole segment.
+        // Once W_est has reached the window of the loss again, it grows by a whole segment.
         cubic.curve.w_est = 100_000.0;
         cubic.cwnd = 100_000.0;
         cubic.on_ack(&at(0.0, 2000));
@@ -327,10 +331,11 @@ mod tests {
         cubic.on_loss(&loss(100_000, 100_000));
         cubic.on_loss(&loss(80_000, 80_000));
         cubic.on_ack(&at(0.0, 1000));
-        // W_max = 0.85·80 = 68 segments, of which seven tenths are 47.6; the window is 56.
+        // W_max = 0.85·80 = 68 segments, and W_est is 0.7 of that, 47.6. The window is 56.
         assert!((cubic.curve.w_est - 47_600.0).abs() < 1e-6);
         assert_eq!(cubic.ssthresh(), 56_000);
-        // Twenty round trips of 0.5294 segments, and a hundred: no faster beyond the 80 of the last loss.
+        // W_est grows by 0.5294 segments in each of 20 or 100 round trips, also beyond the 80
+        // segments of the last loss.
         for (seconds, w_est) in [(2.0, 58_188.2), (10.0, 100_541.2)] {
             cubic.on_ack(&at(seconds, 1000));
             assert!((cubic.curve.w_est - w_est).abs() < 0.1);
@@ -340,7 +345,8 @@ mod tests {
     #[test]
     fn convergence_is_faster_when_less_is_left() {
         let mut cubic = after_loss();
-        // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was in flight.
+        // cwnd = 80 is below W_max = 100, so W_max = 0.85·80 = 68. Half of the window was in
+        // flight.
         cubic.on_loss(&loss(40_000, 80_000));
         assert!((cubic.curve.w_max - 68_000.0).abs() < 1e-9);
         assert_eq!((cubic.window(), cubic.curve.cwnd_prior), (28_000, 80_000.0));
@@ -376,7 +382,7 @@ mod tests {
         for cubic in [&mut cubic, &mut spared] {
             cubic.on_ack(&at(60.0, 1000));
         }
-        // The same numbers as in convex_growth_is_bounded.
+        // These are the numbers of `convex_growth_is_bounded`.
         assert_eq!((cubic.window(), spared.window()), (70_507, 70_507));
     }
 
@@ -400,7 +406,7 @@ mod tests {
             });
         }
         assert_eq!(cubic.window(), 70_007);
-        // t is a second, as in concave_growth_by_hand.
+        // t is 1 s, as in `concave_growth_by_hand`.
         cubic.on_ack(&at(4.0, 1000));
         assert_eq!(cubic.window(), 70_262);
     }

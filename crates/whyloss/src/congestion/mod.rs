@@ -30,7 +30,7 @@
 //! spaced at that rate.
 //!
 //! A controller only sees congestion losses. A [`WirelessPolicy`] around it decides what a wireless
-//! loss does to the window, so any classifier can be combined with any controller; a
+//! loss does to the window, so any classifier can be combined with any controller. A
 //! [`scheme`](crate::schemes) combines all three.
 //!
 //! # Adding a controller
@@ -77,7 +77,7 @@ use pipe::Pipe;
 
 /// The interface of a congestion controller. See the [module](self) for the contract.
 pub trait Controller {
-    /// Records a sent packet. Controllers that want rate samples are served by
+    /// Records a sent packet. Controllers that want rate samples use
     /// [`DeliveryRate`](crate::bandwidth::delivery_rate::DeliveryRate) instead.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
@@ -97,8 +97,8 @@ pub trait Controller {
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         let _ = (loss, spared);
     }
-    /// Ends a recovery. The window must not exceed `at_most` bytes afterwards, so that data held
-    /// back does not leave in one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] means no bound.
+    /// Ends a recovery. The window must not exceed `at_most` bytes afterwards; [`u64::MAX`] means
+    /// no bound. The limit prevents a burst of the data held back (RFC 6582 §3.2 step 3).
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
     /// Reacts to an expired retransmission timer or to persistent congestion.
     fn on_timeout(&mut self, loss: &LossEvent);
@@ -108,7 +108,7 @@ pub trait Controller {
         let _ = now;
         self.set_window(cwnd.max(self.window()), ssthresh.max(self.ssthresh()));
     }
-    /// Sets the size of full segments from now on, in bytes; at least 1.
+    /// Sets the size of full segments, in bytes; at least 1.
     fn on_mtu_change(&mut self, segment_size: u32);
     /// Returns whether the controller needs delivery rates and every lost packet. The answer never
     /// changes.
@@ -152,7 +152,7 @@ pub struct Start {
     /// The initial slow start threshold in bytes. [`u64::MAX`] means slow start until the first
     /// loss.
     pub initial_ssthresh: u64,
-    /// The unit of congestion avoidance, for controllers that grow as Reno does.
+    /// The unit of congestion avoidance, for controllers that grow like Reno.
     pub growth: Growth,
 }
 
@@ -176,7 +176,7 @@ impl Start {
     }
 }
 
-/// Returns C.send_quantum, the bytes that may leave at once when paced at `rate`
+/// Returns C.send_quantum, the bytes that may leave back to back when paced at `rate`
 /// (draft-ietf-ccwg-bbr-06 §5.6.3). These are the bytes of one millisecond, at most 64 KiB and at
 /// least two segments of `segment_size` bytes.
 pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
@@ -206,38 +206,38 @@ impl ControllerSpec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ControllerKind {
-    /// Reno with FlightSize or the window halved, [`Reno`].
+    /// [`Reno`], which halves FlightSize or the window.
     Reno(Decrease),
-    /// Westwood with any bandwidth estimator, [`Westwood`].
+    /// [`Westwood`] with any bandwidth estimator.
     Westwood(WestwoodOptions),
-    /// TCP BaLDE, with SARBE's bandwidth estimate, [`Balde`].
+    /// [`Balde`]: TCP BaLDE, with SARBE's bandwidth estimate.
     Balde(DuplicateAcks),
-    /// TCP Veno, with a backlog estimate, [`Veno`].
+    /// [`Veno`]: TCP Veno, with a backlog estimate.
     Veno(BacklogRtt),
-    /// CUBIC of RFC 9438 or RFC 8312, [`Cubic`].
+    /// [`Cubic`] of RFC 9438 or RFC 8312.
     Cubic(CubicDialect),
-    /// BBR version 3, [`Bbr`].
+    /// [`Bbr`], version 3.
     Bbr,
-    /// Copa, which follows the queueing delay, [`Copa`].
+    /// [`Copa`], which follows the queueing delay.
     Copa(CopaModes),
-    /// SCReAM's window, which keeps the delay tolerable for media, [`Scream`].
+    /// [`Scream`]: a window that keeps the delay tolerable for media.
     Scream(ScreamTarget),
-    /// TCP Vegas of the paper or of ns-2, [`Vegas`].
+    /// [`Vegas`], as in its paper or as in ns-2.
     Vegas(VegasDialect),
-    /// Whyloss over CUBIC or Reno, [`Whyloss`].
+    /// [`Whyloss`] over CUBIC or Reno.
     Whyloss(Under),
 }
 
 impl Default for ControllerKind {
-    /// Follows RFC 5681 to the letter.
+    /// Returns Reno as in RFC 5681.
     fn default() -> Self {
         Self::Reno(Decrease::default())
     }
 }
 
 impl ControllerKind {
-    /// Returns the controller's variant in ns-2 2.35: Reno halves the window instead of the data in
-    /// flight, Veno is Linux's, and Vegas departs from the paper.
+    /// Returns the controller as implemented in ns-2 2.35. Reno halves the window instead of the
+    /// data in flight, Veno uses [`BacklogRtt::Latest`], and Vegas uses [`VegasDialect::Ns2`].
     #[must_use]
     pub fn of_ns2(self) -> Self {
         match self {
@@ -309,7 +309,7 @@ macro_rules! dispatch_controller {
 }
 
 any! {
-    /// Any of the controllers, dispatched without indirection.
+    /// Any of the controllers, with static dispatch.
     #[derive(Clone, Debug)]
     pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss }
 }

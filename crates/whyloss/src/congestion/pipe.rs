@@ -1,4 +1,4 @@
-//! The bytes that the path holds, Bw·RTT_min, for controllers with a bandwidth estimate.
+//! The bytes that fill the path, Bw·RTT_min, for controllers with a bandwidth estimate.
 
 use crate::bandwidth::{AnyEstimator, BandwidthEstimator, EstimatorSpec};
 use crate::event::AckEvent;
@@ -33,7 +33,7 @@ impl Pipe {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
         self.settle();
-        // An acknowledgement that only moves the left edge reveals no loss.
+        // An acknowledgement that only advances the left edge reveals no loss.
         if ack.acked == 0 || ack.sacked > 0 {
             self.pending = Some(*ack);
         } else {
@@ -54,7 +54,7 @@ impl Pipe {
         self.pending = None;
     }
 
-    /// Sets the size of segments from now on, in bytes.
+    /// Sets the segment size, in bytes.
     pub(super) fn resize(&mut self, segment_size: u32) {
         self.segment = u64::from(segment_size.max(1));
         self.estimator.on_mtu_change(segment_size);
@@ -75,7 +75,7 @@ impl Pipe {
         &self.estimator
     }
 
-    /// Bw·RTT_min in bytes, at least two segments; `None` while either is unknown.
+    /// Returns Bw·RTT_min in bytes, at least two segments; `None` while either is unknown.
     #[inline]
     pub(super) fn bytes(&self) -> Option<u64> {
         let (rate, rtt) = (self.bandwidth()?, self.min_rtt?);

@@ -8,7 +8,7 @@ use crate::bandwidth::DuplicateAcks;
 use crate::macros::registry;
 
 registry! {
-    /// Lists every controller.
+    /// Every controller.
     ControllerKind {
         "reno", "Reno", "grows by one segment per round trip after slow start, and halves at a loss",
         "Jacobson, SIGCOMM 1988; RFC 5681", () => ControllerKind::Reno(Decrease::FlightSize);

@@ -18,19 +18,18 @@ use crate::event::{AckEvent, LossEvent};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {
-    /// FlightSize; no less than 2·SMSS remain (RFC 5681 equation 4). A repeated timeout leaves
-    /// ssthresh as it is.
+    /// FlightSize; at least 2·SMSS remain (RFC 5681 equation 4). A repeated timeout leaves ssthresh
+    /// as it is.
     #[default]
     FlightSize,
-    /// The window in use, as in ns-2: `cwnd = window/2`, at least SMSS (ns-2 goes lower), and
-    /// ssthresh is the whole segments of that window, at least 2. A repeated timeout halves it
-    /// again.
+    /// The window in use, as in ns-2: `cwnd = window/2`, at least SMSS (ns-2 goes lower). ssthresh
+    /// is cwnd in whole segments, at least 2. A repeated timeout halves it again.
     Window,
 }
 
 /// Reno (RFC 5681): slow start, congestion avoidance, and half of FlightSize or of the window after
-/// a loss. [`Window`] grows by a segment per segment acknowledged in slow start, and by a segment
-/// per round trip above ssthresh. A timeout restarts from one segment.
+/// a loss. [`Window`] has the growth: a segment per acknowledged segment in slow start, then a
+/// segment per round trip. A timeout restarts from one segment.
 #[derive(Clone, Debug)]
 pub struct Reno {
     window: Window,
@@ -46,7 +45,7 @@ impl Reno {
         }
     }
 
-    /// Halves the quantity that [`Decrease`] names, and returns (cwnd, ssthresh) in bytes.
+    /// Halves the quantity selected by [`Decrease`]. Returns (cwnd, ssthresh) in bytes.
     fn halves(&self, loss: &LossEvent) -> (u64, u64) {
         let segment = self.window.segment();
         match self.decrease {

@@ -26,14 +26,15 @@
 //! - The RFC is for media over RTP. Of its three parts, only this one applies to a bulk transfer,
 //!   which has no encoder and no queue of RTP packets.
 //! - The window is cwnd; the RFC allows one more segment while qdelay ≤ target.
-//! - A TCP or QUIC sender knows only round trips, so a queue on the way back counts, too.
+//! - A TCP or QUIC sender measures only round trips, so a queue on the return path also counts.
 //! - Delays for the target are sampled every 50 ms, like those for the trend, in steps of 2 ms up
 //!   to 0.51 s. The RFC samples at each feedback, and leaves its interval open.
-//! - Losses delay fast increase as a steep trend does. The RFC names only the trend, which a queue
+//! - Losses delay fast increase, as a steep trend does. The RFC names only the trend, which a queue
 //!   of about 20 ms never shows. Fast increase would then resume at the next sample, and lose two
 //!   packets in five.
-//! - A round trip with losses enters their share with weight 1/100; the RFC leaves this open.
-//! - A timeout, which RTP lacks, restarts from one segment.
+//! - Each round trip has weight 1/100 in the share of round trips with losses; the RFC leaves this
+//!   open.
+//! - A timeout restarts from one segment. RTP has no timeout.
 
 use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
@@ -54,7 +55,7 @@ const STEEP: f64 = 0.2;
 const RESUME: i64 = 5_000_000_000;
 /// The minimum window, in bytes.
 const MIN_CWND: f64 = 3000.0;
-/// MAX_BYTES_IN_FLIGHT_HEAD_ROOM: the largest window, in multiples of the most data in flight over
+/// MAX_BYTES_IN_FLIGHT_HEAD_ROOM: the largest window, as a multiple of the most data in flight over
 /// this many nanoseconds.
 const HEAD_ROOM: f64 = 1.1;
 const FLIGHT_WINDOW: u64 = 5_000_000_000;
@@ -65,18 +66,18 @@ const BETA_ECN: f64 = 0.9;
 const LEAST_RATE: f64 = 50_000.0;
 /// The window of the base delay, in nanoseconds.
 const BASE_WINDOW: u64 = 600_000_000_000;
-/// Nanoseconds between two samples of the delay.
+/// The time between two samples of the delay, in nanoseconds.
 const SAMPLE: i64 = 50_000_000;
-/// The share of round trips with losses above which others seem to fill the queue, and the gain of
-/// that share.
+/// The share of round trips with losses above which other flows seem to fill the queue, and the
+/// gain of that share.
 const LOSSY: f64 = 0.002;
 const LOSS_WEIGHT: f64 = 0.01;
 
 /// SCReAM's window (RFC 8298 §4.1.2): keeps the queueing delay tolerable for media.
 ///
-/// Each acknowledgement moves the window by (1 − qdelay/target)·acked·SMSS/cwnd bytes, where qdelay is
-/// the round-trip time above its minimum of ten minutes. A loss leaves 0.8 of the window, an ECN mark
-/// 0.9. Packets are paced at cwnd/SRTT. Needs rate samples and lost packets.
+/// Each acknowledgement moves the window by (1 − qdelay/target)·acked·SMSS/cwnd bytes. Here, qdelay
+/// is the round-trip time above its minimum of ten minutes. A loss leaves 0.8 of the window, an ECN
+/// mark 0.9. Packets are paced at cwnd/SRTT. Needs rate samples and lost packets.
 #[derive(Clone, Debug)]
 pub struct Scream {
     segment_size: u32,
@@ -84,7 +85,7 @@ pub struct Scream {
     /// The window, in bytes.
     cwnd: f64,
     fast_increase: bool,
-    /// The last time at which the trend was steep or a packet was lost.
+    /// When the trend was last steep or a packet was last lost.
     steep: Time,
     trend: f64,
     /// The queueing delay qdelay, in seconds.
@@ -113,8 +114,8 @@ pub struct Scream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ScreamTarget {
-    /// Adapts from 0.1 to 0.4 s, so that the flow does not starve alongside flows that fill the
-    /// queue (section 4.1.2.3).
+    /// Adapts from 0.1 to 0.4 s, so that the flow gets a share beside flows that fill the queue
+    /// (section 4.1.2.3).
     #[default]
     Adapts,
     /// Stays at 0.1 s, as if no other flow filled queues.
@@ -308,7 +309,7 @@ impl Samples {
         self.next = (self.next + 1) % 200;
     }
 
-    /// Returns the latest `count` values in seconds, the newest first.
+    /// Returns the latest `count` values in seconds, newest first.
     fn latest(&self, count: usize) -> impl Iterator<Item = f64> + '_ {
         let (new, old) = self.steps.split_at(usize::from(self.next));
         let steps = new.iter().rev().chain(old.iter().rev());
@@ -327,7 +328,7 @@ impl Samples {
         self.latest(200).map(square).sum::<f64>() / 200.0
     }
 
-    /// Returns R(1)/R(0) of the last second, without the mean; 0 if all values are equal.
+    /// Returns R(1)/R(0) of the last second, around the mean; 0 if all values are equal.
     fn autocorrelation(&self) -> f64 {
         let mean = self.latest(20).sum::<f64>() / 20.0;
         let off = || self.latest(20).map(|value| value - mean);
@@ -398,11 +399,11 @@ mod tests {
     fn fast_increase_doubles_a_window_in_use_until_the_delay_rises() {
         let mut script = Script::new(10);
         is(script.ack(5, 10, 100), 15.0);
-        // 1.5·6 + 5 = 14 is not more than 15: the window is not in use.
+        // 1.5·6 + 5 = 14 does not exceed 15, so the window is not in use.
         is(script.ack(5, 6, 100), 15.0);
         is(script.ack(5, 7, 100), 20.0);
-        // 10 ms more at each step: a ramp of two seconds has an autocorrelation of 0.85, and the
-        // mean nears its end.
+        // Each step adds 10 ms. A ramp of two seconds has an autocorrelation of 0.85, and the mean
+        // is near its end.
         let left = (1..40).find(|step| {
             script.ack(1, 100, 100 + 10 * step);
             !script.scream.fast_increase
@@ -415,8 +416,8 @@ mod tests {
     #[test]
     fn the_window_moves_by_what_the_delay_is_off_its_target() {
         let mut script = Script::steady(20);
-        // No delay: SMSS·acked/cwnd, as Reno. Half the target: half of that. Twice the target: as
-        // much back.
+        // Without delay, the window grows by SMSS·acked/cwnd, as Reno's does. At half the target,
+        // it grows by half of that. At twice the target, it shrinks by the same amount.
         is(script.ack(10, 100, 100), 20.5);
         is(script.ack(10, 100, 150), 20.5 + 0.5 * 10.0 / 20.5);
         let before = script.scream.cwnd / 1000.0;
@@ -431,7 +432,7 @@ mod tests {
     fn the_window_is_within_what_was_in_flight_and_three_thousand_bytes() {
         let mut script = Script::new(100);
         script.scream.fast_increase = false;
-        // 1.1·(50 + 10).
+        // The window is limited to 1.1·(50 + 10).
         is(script.ack(10, 50, 100), 66.0);
         for _ in 0..80 {
             script.ack(100, 100, 600);
@@ -478,7 +479,7 @@ mod tests {
             });
             resumed.expect("resumed")
         };
-        // 5 s after the start, at 50 ms; and after a loss.
+        // Fast increase resumes 5 s after the start, which was at 50 ms, and 5 s after a loss.
         assert_eq!(flat(&mut script), 99);
         script.scream.on_packet_lost(&LostPacket {
             now: Time::ZERO + script.now,
@@ -486,7 +487,7 @@ mod tests {
         });
         assert!(!script.scream.fast_increase);
         assert_eq!(flat(&mut script), 100);
-        // A ramp is steep until a second after its end at the latest.
+        // The trend of a ramp is steep until at most a second after its end.
         for step in 0..20 {
             script.ack(1, 1000, 100 + 10 * step);
         }
@@ -499,12 +500,12 @@ mod tests {
     fn the_target_follows_a_steady_queue_and_the_losses_of_others() {
         let mut script = Script::steady(100);
         is(script.scream.target(), 0.1);
-        // 200 ms for 10 s: the mean of 2.5 s, no variance.
+        // After 10 s at 200 ms, the mean of 2.5 s is 200 ms and the variance is zero.
         for _ in 0..200 {
             script.ack(1, 1000, 300);
         }
         is(script.scream.target(), 0.2);
-        // With a loss in one of the last round trips half as much more.
+        // A loss in one of the last round trips raises the target by half.
         script.scream.on_packet_lost(&lost());
         script.ack(1, 1000, 300);
         script.ack(1, 1000, 300);
@@ -525,7 +526,7 @@ mod tests {
         let latest = samples.latest(3).map(|value| (value / Samples::STEP) as u8);
         assert!(latest.eq([49, 48, 47]));
         is(samples.mean(), 24.5 * Samples::STEP);
-        // Two whole ramps of 100: (100² − 1)/12.
+        // The last 200 samples are two ramps of 100: (100² − 1)/12.
         is(samples.variance(), 833.25 * Samples::STEP * Samples::STEP);
         samples.push(9.0);
         is(samples.latest(1).sum(), 0.51);

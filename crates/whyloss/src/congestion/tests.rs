@@ -1,5 +1,5 @@
-//! Properties that every controller and the policies around it must have. The controllers' own
-//! tests also use the events here.
+//! Properties of every controller and of the policies around it. The controllers' own tests also
+//! use the events here.
 
 use super::*;
 use crate::event::Detection;
@@ -27,7 +27,7 @@ pub(crate) fn loss(in_flight: u64, window: u64) -> LossEvent {
         .window(window)
 }
 
-/// Draws any kind of controller. Add each new kind here.
+/// Draws any kind of controller. Each new kind must be added here.
 fn kinds() -> impl Strategy<Value = ControllerKind> {
     prop_oneof![
         Just(ControllerKind::Reno(Decrease::FlightSize)),
@@ -75,7 +75,7 @@ fn under(policy: WirelessPolicy) -> UnderPolicy {
     .build(&START)
 }
 
-/// (window, ssthresh) after a wireless loss with 20 of 30 segments in flight.
+/// Returns (window, ssthresh) after a wireless loss with 20 of 30 segments in flight.
 fn after_loss(policy: WirelessPolicy, queued_ms: i64) -> (u64, u64) {
     let mut governed = under(policy);
     governed.set_window(30_000, 15_000);
@@ -122,7 +122,7 @@ fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
             (1000, ssthresh),
             "{policy:?}"
         );
-        // Congestion is congestion under every policy.
+        // Every policy treats congestion as congestion.
         let mut governed = under(policy);
         governed.on_loss(&loss(20_000, 30_000), Cause::Congestion);
         assert_eq!(governed.window(), 10_000);
@@ -142,7 +142,7 @@ fn a_repeated_wireless_timeout_leaves_ssthresh_as_it_is() {
             let mut governed = under(policy);
             governed.set_window(30_000, initial);
             governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
-            // A lone retransmission is in flight, in a window of a segment.
+            // Only a retransmission is in flight, in a window of one segment.
             for _ in 0..2 {
                 let repeated = LossEvent {
                     repeated: true,
@@ -219,7 +219,8 @@ proptest! {
         }
     }
 
-    /// Any order of events: a controller lets at least a segment be in flight and does not panic.
+    /// After any order of events, a controller allows at least a segment in flight and does not
+    /// panic.
     #[test]
     fn any_order_of_events(
         kind in kinds(),

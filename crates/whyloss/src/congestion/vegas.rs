@@ -1,6 +1,6 @@
-//! TCP Vegas (Brakmo & Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*,
-//! IEEE JSAC 13(8), 1995): the window follows the difference between the rate that an empty network
-//! would allow and the actual one.
+//! TCP Vegas: the window follows the difference between the rate that an empty network would allow
+//! and the actual rate. From Brakmo & Peterson, *TCP Vegas: End to End Congestion Avoidance on a
+//! Global Internet*, IEEE JSAC 13(8), 1995.
 //!
 //! ```text
 //! round      from one segment's departure to its acknowledgement; RTT: the mean of the round's samples
@@ -8,7 +8,7 @@
 //!            flight: bytes in flight before the acknowledgement; sent: in the round; BaseRTT: the smallest RTT
 //! slow start every other round: Diff > γ: ssthresh = 2·SMSS, cwnd −= cwnd/8; else cwnd += SMSS per acknowledgement
 //! avoidance  Diff < α: cwnd += SMSS over the round; Diff > β: cwnd −= SMSS, at least 2·SMSS remain; else it stays
-//!            α = 1, β = 3, γ = 1 segments; cwnd grows only while less than two further segments fit into it
+//!            α = 1, β = 3, γ = 1 segments; cwnd grows only while less than two more segments fit into it
 //! loss       of a packet that left after the last cut: of W whole segments remain ⌈3W/4⌉, ⌊W/2⌋ if the packet was
 //!            sent more than once, 2 if W ≤ 3
 //! timer      expired: ssthresh = cwnd/2, at least 2·SMSS, and cwnd = 2·SMSS
@@ -16,8 +16,8 @@
 //! timeout    At a loss ×2 if the packet was sent more than once, else +1/8, until the next sample [ns]
 //! ```
 //!
-//! The paper leaves to its code the constants of the fine-grained timeout, of the end of slow start
-//! and of the loss. They are those of the NetBSD implementation in ns-2 2.35 (`tcp-vegas.cc`).
+//! The paper does not print the constants of the fine-grained timeout, of the end of slow start and
+//! of the loss. These are from the NetBSD implementation in ns-2 2.35 (`tcp-vegas.cc`).
 //! [`VegasDialect::Ns2`] adds ns-2's departures from the paper.
 //!
 //! A spared loss ([`Spared::Wholly`]) changes neither the window nor the timeout (MIL-6);
@@ -36,7 +36,7 @@ const GAMMA: i128 = 1;
 /// The longest round trip that counts, 13 days; keeps all sums far from overflow.
 const LONGEST_RTT: i64 = 1 << 50;
 
-/// The implementation of Vegas whose details are followed.
+/// Selects the implementation of Vegas to follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum VegasDialect {
@@ -44,35 +44,36 @@ pub enum VegasDialect {
     #[default]
     Paper,
     /// The Vegas of ns-2 2.35, which departs from the paper:
-    /// - Diff is rounded to whole segments, so that the window grows below half a segment and
-    ///   shrinks from 3½;
-    /// - a round with a single segment makes its RTT the BaseRTT, even a larger one;
+    /// - Diff is rounded to whole segments, so the window grows below half a segment and shrinks at
+    ///   3½ or more;
+    /// - the RTT of a round with a single segment becomes the BaseRTT, even if it is larger;
     /// - the end of a recovery, not its beginning, ends slow start;
-    /// - at the end of a recovery the window falls to what the last *cut* left of it, whether this
-    ///   recovery cut it or not. A timeout counts as a cut that leaves nothing (ns-2 then waits for
-    ///   the timer; here a segment remains). So a loss that was spared, or one from before the last
-    ///   cut, costs what the window has grown since; a sender whose losses are all spared falls to
-    ///   one segment at every recovery.
+    /// - at the end of a recovery, the window falls to the value after the last *cut*, even if this
+    ///   recovery made no cut. A timeout counts as a cut to nothing (ns-2 then waits for the timer;
+    ///   here a segment remains). A spared loss, or a loss from before the last cut, therefore
+    ///   costs the growth since that cut. A sender whose losses are all spared falls to one segment
+    ///   at every recovery.
     Ns2,
 }
 
-/// Says how the window grows until the round ends.
+/// How the window grows until the round ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Growth {
     None,
     /// The window grows by a segment per acknowledgement.
     SlowStart,
-    /// The window grows by a segment for this many bytes acknowledged: the window when the round
-    /// began.
+    /// The window grows by a segment for this many acknowledged bytes, which are the window at the
+    /// start of the round.
     Linear(u64),
 }
 
 /// TCP Vegas (Brakmo & Peterson 1995): a window that follows the difference between the expected
 /// and the actual rate.
 ///
-/// Diff = flight − sent·BaseRTT/RTT estimates the own bytes in queues. Once per round trip, the window
-/// grows by a segment if Diff is below one segment, and shrinks by one if it is above three. A loss
-/// leaves three quarters of the window. [`crate::schemes::vegas`] has the scheme.
+/// Diff = flight − sent·BaseRTT/RTT estimates how many of its own bytes wait in queues. Once per
+/// round trip, the window grows by a segment if Diff is below one segment, and shrinks by one if it
+/// is above three. A loss leaves three quarters of the window. [`crate::schemes::vegas`] has the
+/// scheme.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     dialect: VegasDialect,
@@ -80,13 +81,13 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
     growth: Growth,
-    /// The rest of linear growth that is not yet a byte of cwnd, in bytes².
+    /// The part of linear growth that is less than a byte of cwnd, in bytes².
     credit: u64,
-    /// Whether slow start let the window grow in the round before.
+    /// Whether slow start grew the window in the previous round.
     grew: bool,
     /// BaseRTT; `None` before the first sample.
     base_rtt: Option<Duration>,
-    /// The round ends when a byte beyond this one is acknowledged.
+    /// The round ends when a byte after this offset is acknowledged.
     round: u64,
     round_began: Time,
     /// The sum of the round's samples in ns, and their count.
@@ -368,7 +369,8 @@ mod tests {
         let mut vegas = vegas(VegasDialect::Paper);
         assert_eq!(micros(&vegas), Some(150_000.0));
         vegas.on_ack(&ack(140, 2000, 0, 140));
-        // 8·SRTT = 800 + 40, 4·DEV = 100 + 40 − 25 = 115: (840/4 + 115)/2 = 162.5, and 1/16 of it.
+        // 8·SRTT = 800 + 40 and 4·DEV = 100 + 40 − 25 = 115. (840/4 + 115)/2 = 162.5, plus 1/16 of
+        // it.
         assert_eq!(micros(&vegas), Some(172_656.25));
         vegas.on_loss(&loss(1000, 2000));
         assert_eq!(micros(&vegas), Some(194_238.281));
@@ -382,8 +384,8 @@ mod tests {
         assert_eq!(micros(&vegas), Some(388_476.562));
         vegas.on_spared_loss(&again, Spared::Window);
         assert_eq!(micros(&vegas), Some(776_953.124));
-        // Until the next sample: 8·SRTT = 840 − 5, 4·DEV = 115 + 5 − 28.75 = 91.25: (208.75 +
-        // 91.25)/2 = 150, 1/16.
+        // The next sample ends the back-off. 8·SRTT = 840 − 5 and 4·DEV = 115 + 5 − 28.75 = 91.25.
+        // (208.75 + 91.25)/2 = 150, plus 1/16 of it.
         vegas.on_ack(&ack(240, 3000, 0, 100));
         assert_eq!(micros(&vegas), Some(159_375.0));
     }
@@ -395,15 +397,16 @@ mod tests {
             assert_eq!(vegas.window(), 2000);
             vegas.on_ack(&ack(110, 2000, 0, 100));
             assert_eq!(vegas.window(), 2000, "the first round only looks");
-            // Segments 2 and 3 left in the round: 2 − 2·100/100 = 0.
+            // Segments 2 and 3 left in the round, so Diff = 2 − 2·100/100 = 0.
             vegas.on_ack(&ack(200, 3000, 1000, 100));
             vegas.on_ack(&ack(210, 4000, 3000, 100));
             assert_eq!(vegas.window(), 4000);
-            // The round from 4: five segments of 125 ms, 4 − 5·100/125 = 0.
+            // The round from segment 4 has five segments at 125 ms, so Diff = 4 − 5·100/125 = 0.
             vegas.on_ack(&ack(325, 5000, 3000, 125));
             vegas.on_ack(&ack(326, 6000, 3000, 125));
             assert_eq!(vegas.window(), 4000);
-            // A growing round with 8 − 4·100/125 = 4.8 in the queue ends slow start: 4 − 4/8.
+            // A growing round with Diff = 8 − 4·100/125 = 4.8 ends slow start; 4 − 4/8 segments
+            // remain.
             vegas.on_ack(&ack(450, 9000, 7000, 125));
             assert_eq!((vegas.window(), vegas.ssthresh()), (3500, 2000));
         }
@@ -412,7 +415,8 @@ mod tests {
     #[test]
     fn the_window_keeps_one_to_three_segments_in_the_queue() {
         use VegasDialect::{Ns2, Paper};
-        // Ten segments sent in a round of so many ms, ten in flight: Diff = 10 − 10·100/RTT.
+        // Ten segments are sent in a round of `rtt` ms, and ten are in flight: Diff = 10 −
+        // 10·100/RTT.
         for (dialect, rtt, expected, growth) in [
             (Paper, 105, 10_000, Growth::Linear(10_000)), // 0.477
             (Ns2, 105, 10_000, Growth::Linear(10_000)),
@@ -493,7 +497,7 @@ mod tests {
         assert_eq!(after(VegasDialect::Paper, 12_000), (9000, 50_000));
         assert_eq!(after(VegasDialect::Ns2, 12_000), (8000, 2000));
         assert_eq!(after(VegasDialect::Ns2, 7000), (7000, 50_000));
-        // Nothing was ever cut, or the timer expired since.
+        // No cut was made, or the timer has expired since.
         let mut ns2 = vegas(VegasDialect::Ns2);
         ns2.set_window(10_000, 50_000);
         ns2.on_recovery_end(ms(200), 12_000);

@@ -10,10 +10,10 @@
 //! of the last round. With a small backlog, a loss is more likely random than caused by a full
 //! queue. Before RTT is known, Veno acts as Reno.
 //!
-//! The paper's text was not available; this follows Linux's module, with three differences. Linux
-//! restarts with every acknowledgement, so its "last round" is the latest sample
-//! ([`BacklogRtt::Latest`]); here it is a round. Here, round trips measured during a recovery count
-//! only for BaseRTT. Linux's first N is zero, which makes an early loss random.
+//! The paper's text was not available. This file follows Linux's module, with three differences.
+//! Linux restarts a round at every acknowledgement, so its "last round" is the latest sample
+//! ([`BacklogRtt::Latest`]); here it is a round trip. Here, round trips measured during a recovery
+//! count only for BaseRTT. In Linux, N is zero at first, so an early loss counts as random.
 //!
 //! A repeated timeout keeps ssthresh, as in RFC 5681. For the same decrease with another
 //! controller, use the classifier `veno` with
@@ -39,8 +39,9 @@ pub enum BacklogRtt {
     Latest,
 }
 
-/// TCP Veno (Fu & Liew 2003): Reno that grows half as fast at a backlog of three segments or more,
-/// and cuts the window by a fifth at a smaller one. [`crate::schemes::veno`] has the formula.
+/// TCP Veno (Fu & Liew 2003): Reno with a backlog estimate. At a backlog of three segments or more
+/// it grows half as fast; at a smaller one, a loss cuts the window only by a fifth.
+/// [`crate::schemes::veno`] has the formula.
 #[derive(Clone, Debug)]
 pub struct Veno {
     window: Window,
@@ -153,7 +154,7 @@ mod tests {
     use super::super::tests::{START, ack, loss};
     use super::*;
 
-    /// Veno with a window of 30 segments, after a round of 100 ms and one of `rtt_ms`.
+    /// Returns Veno with a window of 30 segments, after a round of 100 ms and one of `rtt_ms`.
     fn after(rtt_ms: i64) -> Veno {
         let mut veno = Veno::new(&START, BacklogRtt::LastRound);
         for (acknowledged, rtt) in [(0, 100), (1000, rtt_ms)] {
@@ -163,8 +164,8 @@ mod tests {
         veno
     }
 
-    /// Passes a duplicate with 1000 bytes in flight, and returns the smallest round-trip time of
-    /// the last round.
+    /// Passes a duplicate with 1000 bytes in flight and returns the smallest round-trip time of the
+    /// last round.
     fn tell(veno: &mut Veno, acknowledged: u64, rtt_ms: i64) -> Duration {
         veno.on_ack(&AckEvent {
             rtt: Some(Duration::from_millis(rtt_ms)),
@@ -180,7 +181,7 @@ mod tests {
         let ms = Duration::from_millis;
         let told = |round_trip| {
             let mut veno = Veno::new(&START, round_trip);
-            // The first acknowledgement is a round of its own; the next one lasts until 2000 is
+            // The first acknowledgement is a separate round. The next round lasts until 2000 is
             // acknowledged.
             let samples = [(1000, 100), (1500, 130), (1800, 120), (2000, 140)];
             samples.map(|(acknowledged, rtt)| tell(&mut veno, acknowledged, rtt))
@@ -213,7 +214,8 @@ mod tests {
 
     #[test]
     fn a_large_backlog_halves_the_pace() {
-        // 10⁶/30 000 = 33.3 bytes an acknowledgement: almost 100 in three; half of that, almost 50.
+        // An acknowledgement adds 10⁶/30 000 = 33.3 bytes, so three add almost 100, or almost 50 at
+        // half that pace.
         for (rtt_ms, grown) in [(111, 30_099), (112, 30_049)] {
             let mut veno = after(rtt_ms);
             for _ in 0..3 {

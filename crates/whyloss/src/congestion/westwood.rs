@@ -1,4 +1,4 @@
-//! Westwood: Reno's growth, and after a loss the window that the path can hold by a bandwidth
+//! Westwood: grows like Reno; a loss limits the window to what the path holds by a bandwidth
 //! estimate.
 //!
 //! Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; Milenkoski & Stojcevska 2010, equations 5
@@ -13,13 +13,12 @@
 //! spared window     ssthresh likewise, cwnd stays (MIL-8)
 //! ```
 //!
-//! Of MIL-8 the paper says only that a classifier "must take into consideration the estimated
-//! bandwidth and make possible changes after the estimation is performed"; setting ssthresh from it
-//! without reducing the window is our reading. Before the first estimate, ssthresh is half of
+//! On MIL-8, the paper says only that a classifier "must take into consideration the estimated
+//! bandwidth and make possible changes after the estimation is performed". We set ssthresh from the
+//! estimate and leave the window as it is. Before the first estimate, ssthresh is half of
 //! FlightSize (RFC 5681 equation 4).
 //!
-//! [`Reaction::Linux`] is what `tcp_westwood.c` of Linux 2.6.22 does under ns-2's
-//! `Agent/TCP/Linux`:
+//! [`Reaction::Linux`] follows `tcp_westwood.c` of Linux 2.6.22 under ns-2's `Agent/TCP/Linux`:
 //!
 //! ```text
 //! loss              ssthresh = max(cwnd/2, 2·SMSS),  cwnd = Bw·RTT_min, up or down
@@ -29,8 +28,8 @@
 //!
 //! in whole segments, and with RTT_min the smallest of the smoothed round-trip time (gain 1/8).
 //!
-//! [`Reaction::Ucla`] is what UCLA's module for ns-2 (`tcp-westwood.cc` 1.3, June 2002) does, whose
-//! constants Milenkoski & Stojcevska print and which Le & Hong name:
+//! [`Reaction::Ucla`] follows UCLA's module for ns-2 (`tcp-westwood.cc` 1.3, June 2002). Milenkoski
+//! & Stojcevska print its constants, and Le & Hong name it:
 //!
 //! ```text
 //! loss              a = 1, in slow start a = min(a + 1/4, 4);  ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
@@ -39,18 +38,18 @@
 //!
 //! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is
 //! 0. A wholly spared loss changes none of these values, not even a, so the policy also affects
-//!    later timeouts. (The module measures RTT_min in ticks of ns-2's clock; here it is exact. Its
-//!    loss recovery is left to the transport here.)
+//! later timeouts. The module measures RTT_min in ticks of ns-2's clock; here it is exact. Loss
+//! recovery is left to the transport.
 //!
-//! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR`
-//! (`tcp-w-nr.cc` 1.2, September 2001), which derives from NewReno's agent and divides by nothing:
+//! [`Reaction::UclaNewReno`] follows UCLA's other module, `Agent/TCP/WestwoodNR` (`tcp-w-nr.cc`
+//! 1.2, September 2001). It derives from NewReno's agent and has no divisor:
 //!
 //! ```text
 //! loss              ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
 //! timeout           ssthresh likewise,  cwnd = 2·SMSS
 //! ```
 //!
-//! in whole segments, and without an estimate Bw is 0, too.
+//! in whole segments; without an estimate, Bw is also 0.
 
 use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
@@ -58,7 +57,7 @@ use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Rate, Time};
 
-/// The use of the estimate at a loss.
+/// Selects how a loss uses the estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
@@ -67,20 +66,20 @@ pub enum Reaction {
     Westwood,
     /// The estimate becomes the window; ssthresh is that of Reno.
     Linux,
-    /// Like [`Self::Westwood`], but a timeout divides the estimate by a factor that grows while
-    /// slow starts end in losses.
+    /// Like [`Self::Westwood`], but a timeout divides the estimate by a factor that grows as slow
+    /// starts end in losses.
     Ucla,
     /// Like [`Self::Westwood`], but in whole segments, and a timeout leaves two segments.
     UclaNewReno,
 }
 
-/// Says how Westwood estimates the bandwidth, and when it resets its lowest round-trip time.
+/// The options of Westwood.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodOptions {
     /// The bandwidth estimator.
     pub estimator: EstimatorSpec,
-    /// The use of the estimate at a loss.
+    /// How a loss uses the estimate.
     pub reaction: Reaction,
     /// Whether the lowest round-trip time, RTT_min, is reset after a timeout, because the path may
     /// have changed (Linux since 2.6.23).
@@ -161,8 +160,8 @@ impl WestwoodOptions {
     }
 }
 
-/// Westwood (Casetti et al. 2001): Reno's growth, and after a loss a window set from a bandwidth
-/// estimate: ssthresh = max(Bw·RTT_min, 2·SMSS) bytes. [`Reaction`] has the variants.
+/// Westwood (Casetti et al. 2001): grows like Reno; a loss sets the window from a bandwidth
+/// estimate. ssthresh = max(Bw·RTT_min, 2·SMSS) bytes. [`Reaction`] has the variants.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     window: Window,
@@ -207,7 +206,7 @@ impl Westwood {
         self.pipe.bytes().unwrap_or_else(without)
     }
 
-    /// Returns UCLA's a, in quarters, after a loss that adds `quarters` to it in slow start.
+    /// Returns UCLA's a in quarters, after a loss that adds `quarters` to a in slow start.
     fn divisor(&mut self, quarters: u8) -> u64 {
         self.quarters = if self.window.in_slow_start() {
             (self.quarters + quarters).min(16)
@@ -318,7 +317,7 @@ mod tests {
     use super::super::tests::{START, ack, loss};
     use super::*;
 
-    /// An acknowledgement at `ms` with a round-trip time of `rtt_ms`.
+    /// Builds an acknowledgement at `ms` with a round-trip time of `rtt_ms`.
     fn at(ms: u64, acked: u64, rtt_ms: i64) -> AckEvent {
         AckEvent {
             now: Time::from_nanos(ms * 1_000_000),
@@ -327,8 +326,8 @@ mod tests {
         }
     }
 
-    /// Returns Westwood after a long time at 1000 bytes per 10 ms, with round-trip times of 100 and
-    /// sometimes 80 ms. The path holds 8000 bytes.
+    /// Returns Westwood after a long time at 1000 bytes per 10 ms. One round-trip time is 80 ms,
+    /// all others are 100 ms. The path holds 8000 bytes.
     fn settled(options: WestwoodOptions) -> Westwood {
         let mut westwood = Westwood::new(&START, options);
         for k in 0..2000 {
@@ -364,7 +363,7 @@ mod tests {
         westwood.set_window(30_000, u64::MAX);
         westwood.on_loss(&loss(20_000, 30_000));
         assert_eq!(sizes(&westwood), (10_000, 10_000));
-        // 800 kbit/s/21 in 10 ms are 48 bytes.
+        // The estimate of 800 kbit/s/21 gives 48 bytes in 10 ms.
         westwood.on_ack(&at(10, 1000, 10));
         westwood.on_loss(&loss(20_000, 30_000));
         assert_eq!(sizes(&westwood), (2000, 2000));
@@ -389,7 +388,7 @@ mod tests {
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
             assert_eq!(sizes(&westwood), (30_000, 15_000));
-            // Only the effect of the last acknowledgement can be undone, and it already is.
+            // Only the last acknowledgement can be undone, and it already was.
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
         }
@@ -403,7 +402,7 @@ mod tests {
             westwood.on_spared_loss(&loss(4000, 4000), spared);
             westwood.on_recovery_end(Time::ZERO, u64::MAX);
             assert_eq!(westwood.window(), 4000, "{spared:?}");
-            // The end of a later recovery does not make up for a cut that a timeout followed.
+            // The end of a later recovery does not restore a window that a timeout reduced.
             westwood.on_loss(&loss(4000, 4000));
             westwood.on_timeout(&loss(4000, 4000));
             westwood.on_spared_loss(&loss(1000, 1000), spared);
@@ -419,7 +418,7 @@ mod tests {
         let before = westwood.bandwidth();
         westwood.on_ack(&at(19_991, 0, 100));
         westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Window);
-        // A segment in 1 ms: (19·800 + 8000 + 800)/21 = 1142.857 kbit/s, of 80 ms.
+        // A segment arrived after 1 ms: (19·800 + 8000 + 800)/21 = 1142.857 kbit/s, times 80 ms.
         assert_ne!(westwood.bandwidth(), before);
         assert_eq!(sizes(&westwood), (30_000, 11_428));
     }
@@ -433,7 +432,7 @@ mod tests {
         westwood.on_ack(&at(20_010, 1000, 130));
         westwood.on_timeout(&loss(20_000, 30_000));
         assert_eq!(westwood.ssthresh(), 12_000);
-        // Westwood does not.
+        // Westwood does not reset its smallest round-trip time.
         let mut westwood = settled(WestwoodOptions::per_ack());
         westwood.on_timeout(&loss(20_000, 30_000));
         westwood.on_ack(&at(20_000, 1000, 120));
@@ -443,9 +442,9 @@ mod tests {
 
     #[test]
     fn ucla_divides_at_timeouts_by_what_slow_starts_cost() {
-        // 8000 bytes in the pipe, segments of 1000.
+        // The path holds 8000 bytes, and segments have 1000.
         let mut westwood = settled(WestwoodOptions::ucla());
-        // In slow start: a = 1/4, 1/2; a loss does not divide.
+        // In slow start, losses set a to 1/4 and 1/2. A loss does not divide by a.
         for quarters in [1, 2] {
             westwood.set_window(12_000, 20_000);
             westwood.on_loss(&loss(12_000, 12_000));
@@ -456,20 +455,21 @@ mod tests {
         westwood.set_window(12_000, 20_000);
         westwood.on_spared_loss(&loss(12_000, 12_000), Spared::Wholly);
         assert_eq!((sizes(&westwood), westwood.quarters), ((12_000, 20_000), 2));
-        // Timeouts in slow start: a = 3/2, 5/2, 7/2, 4: whole segments of 8/a, two at least.
+        // Timeouts in slow start set a to 3/2, 5/2, 7/2 and 4. ssthresh is 8/a in whole segments,
+        // at least two.
         for ssthresh in [5000, 3000, 2000, 2000] {
             westwood.set_window(2000, 20_000);
             westwood.on_timeout(&loss(2000, 2000));
             assert_eq!(sizes(&westwood), (1000, ssthresh));
         }
-        // In congestion avoidance: a = 1, at a loss or a timeout.
+        // In congestion avoidance, a loss or a timeout sets a to 1.
         westwood.set_window(12_000, 12_000);
         westwood.on_loss(&loss(12_000, 12_000));
         assert_eq!((sizes(&westwood), westwood.quarters), ((8000, 8000), 4));
         westwood.set_window(6000, 5000);
         westwood.on_timeout(&loss(6000, 6000));
         assert_eq!(sizes(&westwood), (1000, 8000));
-        // Without an estimate two segments are left.
+        // Without an estimate, two segments remain.
         let mut westwood = Westwood::new(&START, WestwoodOptions::ucla());
         westwood.set_window(12_000, 20_000);
         westwood.on_loss(&loss(12_000, 12_000));
@@ -478,9 +478,9 @@ mod tests {
 
     #[test]
     fn linux_takes_the_estimate_for_the_window_and_halves_ssthresh() {
-        // RTT_min is 97.5 ms, smoothed. The first round has 10 000 bytes in 110 ms, 90 a tick; the
-        // later ones have 100, but whole numbers do not get there: Bn stays 93 = ⌊(7·93 + 100)/8⌋,
-        // Bw stays 90 = ⌊(7·90 + 93)/8⌋. So 8775 bytes.
+        // The smoothed RTT_min is 97.5 ms. The first round has 10 000 bytes in 110 ms, 90 a tick.
+        // Later rounds have 100 a tick, but integers do not reach it: Bn stays 93 = ⌊(7·93 +
+        // 100)/8⌋, and Bw stays 90 = ⌊(7·90 + 93)/8⌋. The path holds 8775 bytes.
         let mut westwood = settled(WestwoodOptions::linux());
         assert_eq!(westwood.bandwidth(), Some(Rate::from_bps(720_000)));
         westwood.set_window(31_500, 15_000);

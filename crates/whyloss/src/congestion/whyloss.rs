@@ -70,7 +70,7 @@
 //! ```
 //!
 //! In the first slow start, at most eight losses at 2·w ≥ 3·w₀ are spared before the delivered rate
-//! grows by a quarter; from the ninth on, κ = κ′.
+//! grows by a quarter. For the ninth and later ones, κ = κ′.
 
 mod history;
 
@@ -394,7 +394,8 @@ mod tests {
         }
     }
 
-    /// Of a window of a hundred segments that waited 50 of 150 ms, 33 were in the queue.
+    /// Returns a path on which a window of 100 segments has waited 50 of 150 ms, so 33 were in the
+    /// queue.
     fn with_a_queue() -> Path {
         let mut path = Path::new(Under::Cubic);
         path.acks(20, 100_000);
@@ -448,8 +449,8 @@ mod tests {
         assert_eq!(path.windows(), [100_000, 70_000]);
     }
 
-    /// Acknowledgements wait up to 15 of 100 ms, in no order, and one segment in a hundred is lost:
-    /// no queue is seen, and delays are not flat.
+    /// Acknowledgements wait up to 15 of 100 ms, in no order, and one segment in a hundred is lost.
+    /// No queue is seen, and delays are not flat.
     #[test]
     fn losses_at_any_delay_leave_a_window_that_never_saw_a_queue() {
         let mut path = Path::new(Under::Cubic);
@@ -512,8 +513,8 @@ mod tests {
 
     proptest! {
         /// With a queue of fewer than six own segments and losses at its largest delays, the window
-        /// equals the base controller's to the byte. (The first loss comes before there are enough
-        /// samples, and ends slow start.)
+        /// equals the base controller's to the byte. The first loss ends slow start, before there
+        /// are enough samples.
         #[test]
         fn without_a_queue_it_is_its_base_controller(
             events in what(),
@@ -568,7 +569,7 @@ mod tests {
             let mut path = with_a_queue();
             path.loss(Detection::Duplicates);
             for (count, wait, loss) in events {
-                // Round trips of a hundred acknowledgements.
+                // A round trip has a hundred acknowledgements.
                 path.set(100_000);
                 for _ in 0..count {
                     path.acks(4, 150_000 + wait);
@@ -585,7 +586,7 @@ mod tests {
             }
         }
 
-        /// Every loss that cuts less than in full has a reason among those of the guarantees.
+        /// Every loss with less than a full cut has one of the guaranteed reasons.
         #[test]
         fn a_loss_is_spared_only_for_a_reason(
             events in what(),
@@ -629,11 +630,11 @@ mod tests {
             }
         }
 
-        /// The window grows and the delivered rate does not: nine losses end the first slow start.
+        /// The window grows, but the delivered rate does not: nine losses end the first slow start.
         #[test]
         fn a_slow_start_that_brings_nothing_ends(events in prop::collection::vec((1..60_u32, 0..1000_u64), 9..12)) {
             let mut path = Path::new(Under::Cubic);
-            // An acknowledgement a millisecond, whatever the window.
+            // One acknowledgement arrives per millisecond, whatever the window.
             path.acks(400, 100_000);
             for (count, jitter) in events {
                 path.acks(count, 100_000 + jitter / 4);
@@ -667,7 +668,7 @@ mod tests {
         }
 
         /// From the same window, a loss leaves no less than the base controller would, and no more
-        /// than there was.
+        /// than before.
         #[test]
         fn a_cut_lies_between_nothing_and_its_base_controllers(events in what()) {
             let mut path = Path::new(Under::Cubic);

@@ -1,5 +1,5 @@
-//! The congestion window of controllers that grow as Reno: slow start and congestion avoidance (RFC
-//! 5681 §3.1).
+//! The congestion window of controllers that grow like Reno: slow start and congestion avoidance
+//! (RFC 5681 §3.1).
 //!
 //! ```text
 //! cwnd < ssthresh:  cwnd += min(acked, SMSS)
@@ -10,10 +10,10 @@
 //!
 //! The RFC recommends counting bytes; counting acknowledgements grows half as fast with delayed
 //! acknowledgements. The remainder of the quotient is carried over, so growth is exact for any
-//! window. An acknowledgement of more than a window, which fills a hole after a timeout, counts as
-//! one window: "cwnd MUST NOT be increased by more than SMSS bytes per RTT" (RFC 5681 §3.1). The
-//! window does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says
-//! why).
+//! window. After a timeout, a filled hole can acknowledge more than a window. This counts as one
+//! window: "cwnd MUST NOT be increased by more than SMSS bytes per RTT" (RFC 5681 §3.1). The window
+//! does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 gives the
+//! reason).
 
 use super::Start;
 use crate::event::AckEvent;
@@ -26,15 +26,15 @@ pub enum Growth {
     /// segment per round trip.
     #[default]
     PerByte,
-    /// Counts acknowledgements (equation 3 of RFC 5681; ns-2). The window grows by half a segment
-    /// per round trip if they are delayed.
+    /// Counts acknowledgements (equation 3 of RFC 5681; ns-2). If they are delayed, the window
+    /// grows by half a segment per round trip.
     PerAck,
     /// Grows by a whole segment for each window of acknowledged bytes (RFC 3465 §2.1; RFC 9002
     /// §7.3.3 allows no more), as in quinn and noq.
     PerWindow,
 }
 
-/// A congestion window that grows as in Reno, with cwnd and ssthresh in bytes.
+/// A congestion window that grows like Reno's, with cwnd and ssthresh in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     cwnd: u64,
@@ -159,7 +159,7 @@ pub fn may_grow(ack: &AckEvent) -> bool {
     ack.acked > 0 && !ack.in_recovery && !ack.app_limited
 }
 
-/// The methods of a controller whose window is a [`Window`].
+/// Implements the methods of a controller whose window is a [`Window`].
 macro_rules! by_window {
     () => {
         fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
@@ -178,7 +178,8 @@ macro_rules! by_window {
 }
 pub(super) use by_window;
 
-/// The methods of a controller whose window is a real number `cwnd` of bytes, without a threshold.
+/// Implements the methods of a controller whose window is a real number `cwnd` of bytes, without a
+/// threshold.
 macro_rules! by_real_window {
     () => {
         fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
@@ -227,12 +228,13 @@ mod tests {
     fn congestion_avoidance_carries_fractions() {
         let mut window = Window::new(&START);
         window.set(7000, 7000);
-        // 10⁶/7000 = 142.857…: 142 and 6000/7000 of a byte; (10⁶ + 6000)/7142 = 140 and 6120/7142.
+        // 10⁶/7000 is 142 bytes and a rest of 6000; (10⁶ + 6000)/7142 is 140 bytes and a rest of
+        // 6120.
         window.grow(&ack(1000));
         assert_eq!((window.cwnd(), window.credit), (7142, 6000));
         window.grow(&ack(1000));
         assert_eq!((window.cwnd(), window.credit), (7282, 6120));
-        // A window of a million segments grows too: a byte per 1000 acknowledgements, where 10⁶/10⁹
+        // A window of a million segments also grows, by a byte per 1000 acknowledgements; 10⁶/10⁹
         // alone would round to zero. Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
         window.set(1_000_000_000, 0);
         for _ in 0..10_000 {
@@ -246,7 +248,8 @@ mod tests {
         for (growth, grown) in [(Growth::PerByte, 200), (Growth::PerAck, 100)] {
             let mut window = Window::new(&Start { growth, ..START });
             window.set(10_000, 10_000);
-            // 1000·2000/10 000, or 1000²/10 000.
+            // The window grows by 1000·2000/10 000 per byte, or by 1000²/10 000 per
+            // acknowledgement.
             window.grow(&ack(2000));
             assert_eq!(window.cwnd(), 10_000 + grown, "{growth:?}");
         }
@@ -264,7 +267,7 @@ mod tests {
             window.grow(&ack(1000));
             *step = window.cwnd() / 1000;
         }
-        // Four acknowledgements for the fifth segment, then five for the sixth.
+        // The fifth segment takes four acknowledgements, the sixth five.
         assert_eq!(steps, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6]);
         // Five segments of a window of six were acknowledged. Halving the window discards this
         // credit.

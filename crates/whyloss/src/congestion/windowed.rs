@@ -1,6 +1,6 @@
-//! Extrema over a sliding window in constant space. Keeps the best three candidates, each later and
-//! worse than the one before (K. Nichols's algorithm, in Linux's `win_minmax.c`). An extremum may
-//! cover less than the window, never more.
+//! Extrema over a sliding window in constant space, by K. Nichols's algorithm (Linux's
+//! `win_minmax.c`). It keeps the best three candidates, each later and worse than the previous one.
+//! An extremum may cover less than the window, never more.
 
 /// The largest value over a window, in the caller's unit: rounds or nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ impl WindowedMin {
         !self.0.get()
     }
 
-    /// Adds a value, as [`WindowedMax::update`] does.
+    /// Adds a value, like [`WindowedMax::update`].
     pub(super) fn update(&mut self, value: u64, now: u64, window: u64) {
         self.0.update(!value, now, window);
     }
@@ -57,8 +57,8 @@ mod tests {
     use std::vec::Vec;
 
     proptest! {
-        /// Compared with a list of all values: the extremum may cover less than the window, but
-        /// never more, and at least the latest value.
+        /// Compares with a list of all values. The extremum may cover less than the window, but
+        /// never more, and covers at least the latest value.
         #[test]
         fn the_extremum_is_one_of_the_window(
             values in prop::collection::vec((0..1000u64, 0..4u64), 1..60),

@@ -1,6 +1,6 @@
-//! Serves stacks whose callbacks report each packet by its sending time, and then the end of the
-//! batch. The adapters of quinn and noq use these methods. One call may report several packets that
-//! left together.
+//! Methods for stacks whose callbacks report each packet by its sending time, and then the end of
+//! the batch. The adapters of quinn and noq use them. One call may report several packets that left
+//! together.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -26,7 +26,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Infers the window limit when no further packet fits, for stacks that do not report it.
+    /// Infers that the window limits the stack if no more packets fit. For stacks that do not
+    /// report it.
     pub fn infer_window_limited(&mut self) {
         // Only the rate meter uses the window limit.
         if self.ledger.meter().is_some()
@@ -64,7 +65,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     }
 
     /// Ends the batch; `largest` is the largest number acknowledged so far. For stacks that report
-    /// losses at once: packets still open below the previous batch's number no longer count.
+    /// losses immediately: packets below the previous batch's number that are still open no longer
+    /// count.
     pub fn on_end_acks(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         self.enter(now, largest.unwrap_or(u64::MAX));
         if self.batch.newest.is_some()

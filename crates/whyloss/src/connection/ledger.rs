@@ -1,4 +1,4 @@
-//! Keeps the packets that were sent and are neither acknowledged nor lost.
+//! The packets that were sent and are neither acknowledged nor lost.
 //!
 //! An entry is one call of `on_sent`: a packet, or several that left together (segmentation
 //! offload). Entries and their times are in sending order. Some stacks (quinn) identify packets
@@ -11,9 +11,9 @@
 //!                all before it (RFC 9002 §6.1); among packets with the same time, the first ones
 //! ```
 //!
-//! So a loss may be attributed to an earlier packet, but only within a burst. If the stack reports
-//! no loss of a packet although three later ones were acknowledged, the packet was an
-//! acknowledgement alone or an MTU probe. It is then settled.
+//! A loss may therefore be attributed to an earlier packet, but only within a burst. If three later
+//! packets are acknowledged and the stack reports no loss, the packet carried only acknowledgements
+//! or probed the MTU. It is then settled.
 
 use alloc::boxed::Box;
 use alloc::collections::{TryReserveError, VecDeque};
@@ -60,7 +60,7 @@ impl Entry {
     }
 }
 
-/// The packets from the first unsettled one on.
+/// The packets, from the first unsettled one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
@@ -78,7 +78,7 @@ pub(super) struct Ledger {
     fresh: u64,
     /// The open bytes of all entries.
     open: u64,
-    /// Maximum number of entries to remember.
+    /// The maximum number of entries to remember.
     most: usize,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Passed {
 pub(super) struct FirstLost {
     /// The offset of the first lost byte.
     pub(super) offset: u64,
-    /// The time at which the packet left.
+    /// When the packet left.
     pub(super) left: Time,
     /// The highest packet number in the burst of the first lost packet.
     pub(super) number: u64,
@@ -222,10 +222,11 @@ impl Ledger {
         offset
     }
 
-    /// Acknowledges `bytes` of the packets sent at `left`: the last ones, up to number `most`.
+    /// Acknowledges `bytes` of the packets sent at `left`: the last ones with a number of at most
+    /// `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
         let Range { start, end } = self.at(left);
-        // Skip later packets of the burst; by search if numbers increase.
+        // Skip later packets of the burst, by a search if numbers increase.
         let end = if start >= self.mixed {
             end.min(self.holding(most) + 1)
         } else {
@@ -248,7 +249,7 @@ impl Ledger {
     #[inline]
     fn holding(&self, number: u64) -> usize {
         let rising = self.entries.range(self.mixed..);
-        // Most often, a burst is acknowledged from its front.
+        // A burst is usually acknowledged from its front.
         let near = rising.take(NEAR).position(|entry| entry.last >= number);
         near.map_or_else(|| self.search(number), |near| self.mixed + near)
     }
@@ -328,7 +329,7 @@ impl Ledger {
         for entry in self.entries.range_mut(..at.start) {
             let open = entry.open();
             if open > 0 {
-                // For a single packet, only the last one counts: what is open before it does not
+                // For a single packet, only the last entry counts; earlier open entries do not
                 // matter.
                 if bytes > mtu {
                     first = first.or(Some(entry.first()));
@@ -354,7 +355,7 @@ impl Ledger {
         first
     }
 
-    /// Calls `tell` with the meter for each range of lost bytes that is not yet reported.
+    /// Calls `tell` with the meter for each unreported range of lost bytes.
     pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;

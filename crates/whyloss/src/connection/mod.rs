@@ -32,17 +32,17 @@
 //!   call [`on_packets_lost`](Connection::on_packets_lost) for the losses that it reveals, and
 //!   [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
 //! - Send while [`in_flight`](Connection::in_flight) plus the next packet fits into
-//!   [`window`](Connection::window), at [`pacing_rate`](Connection::pacing_rate) or below, and at
-//!   most a [`send_quantum`](crate::congestion::send_quantum) at once.
-//! - Unknown and settled numbers have no effect; nor does sending a number that does not increase.
+//!   [`window`](Connection::window), at [`pacing_rate`](Connection::pacing_rate) or below. At most
+//!   a [`send_quantum`](crate::congestion::send_quantum) may leave back to back.
+//! - Unknown and settled numbers have no effect. Sent numbers that do not increase are ignored.
 //! - At most [`MOST_PACKETS`] are remembered, or the number set by
-//!   [`most_packets`](Connection::most_packets); a further packet replaces the oldest. Nothing else
-//!   grows, and nothing allocates once the ledger has its full size.
+//!   [`most_packets`](Connection::most_packets); the next packet then replaces the oldest. Nothing
+//!   else grows. Nothing allocates once the ledger has its full size.
 //!
 //! # Events
 //!
-//! Classifiers and controllers receive these events. The *left edge* is the offset before which every
-//! packet is settled, that is, acknowledged or lost.
+//! Classifiers and controllers receive these events. All packets before the *left edge*, an offset,
+//! are settled: acknowledged or lost.
 //!
 //! ```text
 //! acknowledgements   one `AckEvent` for each packet that the left edge passes, or one for all that
@@ -72,10 +72,10 @@ use crate::{Cause, Duration, Rate, Time};
 
 use ledger::{FirstLost, Ledger, PACKET_THRESHOLD};
 
-/// Default for the number of packets that a connection remembers.
+/// The default number of packets that a connection remembers.
 pub const MOST_PACKETS: usize = 1 << 18;
 
-/// Maximum number of steps into which an acknowledged batch is split.
+/// The maximum number of steps into which an acknowledged batch is split.
 const MOST_STEPS: u64 = 1 << 12;
 
 /// Congestion control of one connection by packet numbers. See the [module](self) for the contract.
@@ -85,11 +85,11 @@ pub struct Connection<S = Classifier, C = AnyController> {
     ledger: Ledger,
     mtu: u32,
     latest_rtt: Option<Duration>,
-    /// Smallest round trip, including the peer's delay (RFC 9002 §5.2).
+    /// The smallest round trip, including the peer's delay (RFC 9002 §5.2).
     min_rtt: Option<Duration>,
-    /// The stack's own measurement for the next acknowledgement.
+    /// The stack's own measurement of the round trip for the next acknowledgement.
     told_rtt: Option<Duration>,
-    /// Largest packet number acknowledged when losses were last looked for.
+    /// The largest packet number acknowledged at the last search for losses.
     largest: Option<u64>,
     /// The departure time of the newest acknowledged packet.
     newest: Option<Time>,
@@ -101,7 +101,7 @@ pub struct Connection<S = Classifier, C = AnyController> {
     recovery: Recovery,
 }
 
-/// The cause of a loss event, and how it was found.
+/// The cause of a loss event and how it was detected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -112,14 +112,14 @@ pub struct Verdict {
     pub odds: Option<f64>,
     /// The way in which the loss was detected.
     pub detection: Detection,
-    /// The time at which the loss was detected.
+    /// When the loss was detected.
     pub at: Time,
 }
 
 /// The batch of acknowledgements being processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
-    /// Packets with one sending time that are not yet in the ledger, and their bytes.
+    /// The packets with one sending time that are not yet in the ledger, and their bytes.
     left: Option<Time>,
     bytes: u64,
     /// The departure time of the newest packet in the batch.
@@ -129,14 +129,14 @@ struct Batch {
 /// The current or last recovery.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recovery {
-    /// The time at which this recovery began; `None` before the first.
+    /// When this recovery began; `None` before the first.
     start: Option<Time>,
     goes_on: bool,
     /// The offset that holds the left edge.
     hold: Option<u64>,
-    /// Acknowledged bytes beyond the held edge.
+    /// The acknowledged bytes beyond the held edge.
     held: u64,
-    /// First packet lost since the last congestion event, and the number of lost packets.
+    /// The first packet lost since the last congestion event, and the number of lost packets.
     first: Option<FirstLost>,
     lost: u32,
 }
@@ -240,7 +240,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     }
 
     /// Sets the round-trip time for the next acknowledgement, without the delay that the peer
-    /// reports (RFC 9002 §5.3; at most its `max_ack_delay`), which would otherwise look like a
+    /// reports (RFC 9002 §5.3; at most its `max_ack_delay`). This delay would otherwise look like a
     /// queue. The value is clamped between the smallest round trip and the connection's own
     /// measurement.
     pub fn on_rtt(&mut self, rtt: Duration) {

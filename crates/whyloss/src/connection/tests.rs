@@ -1,5 +1,5 @@
-//! Compares the events that classifiers get from a stack with packet numbers with those from a
-//! stack with sending times.
+//! Compares the events that classifiers get from a stack with packet numbers and from a stack with
+//! sending times.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,7 @@ enum Heard {
     Loss(LossEvent),
 }
 
-/// Records every event, and gives every loss the same cause.
+/// Records every event and gives every loss the same cause.
 #[derive(Clone, Debug)]
 struct Recorder(Rc<RefCell<Vec<Heard>>>, Cause);
 
@@ -64,7 +64,7 @@ fn ms(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-/// An adapter and the packets that were sent, in the manner of either stack.
+/// An adapter and the packets sent through it, for either kind of stack.
 struct Stack<S> {
     adapter: Connection<S>,
     numbered: bool,
@@ -194,7 +194,7 @@ fn a_single_loss_holds_the_edge_until_the_recovery_ends() {
 #[test]
 fn a_second_loss_lets_go_of_the_edge() {
     for numbered in [false, true] {
-        // The stack finds the losses a batch later, and at once.
+        // The stack detects the losses a batch later, or immediately.
         for at_once in [false, true] {
             let (mut stack, heard) = recorded(numbered);
             for number in 0..9 {
@@ -212,7 +212,8 @@ fn a_second_loss_lets_go_of_the_edge() {
             }
             stack.ack(ms(107), &[7]);
             let told = acks(&heard);
-            // Packets behind the losses are passed, 5 is not settled: a partial acknowledgement.
+            // The edge passes the packets after the losses. Packet 5 is not settled, so this is a
+            // partial acknowledgement.
             let last = told.last().expect("one");
             let passed = if at_once { 2 } else { 1 };
             assert_eq!(*last, (passed, 1, 5, 4, true), "{numbered} {told:?}");
@@ -240,7 +241,7 @@ fn the_recovery_takes_no_notice_of_what_left_before_it() {
         stack.lose(ms(214), &[11], false);
         let second = losses(&heard)[1];
         assert_eq!((second.first, second.in_flight), (11 * MTU, 4 * MTU));
-        // Persistent congestion is reported during a recovery too, and ends it.
+        // Persistent congestion is also reported during a recovery, and ends it.
         stack.lose(ms(215), &[12], true);
         let third = losses(&heard)[2];
         assert_eq!(third.detection, Detection::PersistentCongestion);
@@ -272,7 +273,7 @@ fn single_losses_do_not_teach_fqrtt() {
             number += 20;
         };
         round(&mut stack, 0, 100, None);
-        // A full queue: twice the round-trip time.
+        // A full queue doubles the round-trip time.
         round(&mut stack, 1_000, 200, Some(5));
         round(&mut stack, 2_000, 100, None);
         for lap in 3..20 {
@@ -291,7 +292,7 @@ fn single_losses_do_not_teach_fqrtt() {
 #[test]
 fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     let (mut stack, heard) = recorded(false);
-    // Two bursts of four packets, and a single packet.
+    // The stack sends two bursts of four packets and a single packet.
     stack.send(ms(0), 4);
     stack.send(ms(1), 4);
     stack.send(ms(2), 1);
@@ -319,8 +320,7 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
-/// A packet that stands for the lost one of a burst is not mistaken for one that the stack never
-/// reports.
+/// A packet that substitutes for a lost one of the same burst does not count as unreported.
 #[test]
 fn a_burst_is_overtaken_as_a_whole() {
     let (mut stack, heard) = recorded(false);
@@ -335,7 +335,7 @@ fn a_burst_is_overtaken_as_a_whole() {
 }
 
 /// Packets that carry only acknowledgements are never acknowledged, but do not hold back the edge
-/// for ever.
+/// forever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     let (mut stack, heard) = recorded(false);
@@ -357,9 +357,8 @@ fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     assert_eq!((ack.acknowledged, ack.acked), (5 * MTU + 40, MTU));
 }
 
-/// A path that drops at random, reported by both kinds of stacks: classifiers receive the same
-/// events if every packet has its own time, and controllers that measure rates end with the same
-/// window.
+/// Both kinds of stacks report a path that drops at random. Classifiers receive the same events if
+/// every packet has a different time. Controllers that measure rates end with the same window.
 #[test]
 fn both_kinds_of_stacks_tell_the_same() {
     for controller in ["reno", "cubic", "bbr", "westwood-nr"] {
@@ -426,7 +425,7 @@ fn both_kinds_of_stacks_tell_the_same() {
 }
 
 proptest! {
-    /// The delay of acknowledgements that the peer reports does not count as a queue on a path of
+    /// The delay of acknowledgements that the peer reports does not count as a queue, on a path of
     /// 50 ms.
     #[test]
     fn the_delay_that_the_peer_reports_is_no_queue(
@@ -460,7 +459,7 @@ proptest! {
         }
     }
 
-    /// No value that a stack reports leads to a measurement out of range.
+    /// No value that a stack reports leads to a measurement outside the valid range.
     #[test]
     fn a_told_round_trip_stays_within_those_measured(told in any::<i64>(), first in 1_u64..100, then in 1_u64..100) {
         let mut connection = adapter(Unaware);

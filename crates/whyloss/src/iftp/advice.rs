@@ -1,4 +1,4 @@
-//! Maps the verdict of a sender classifier to the reaction of an IFTP sender's rate n to a loss
+//! Maps the verdict of a sender classifier to how the rate n of an IFTP sender reacts to a loss
 //! (ElAarag, Moedinger & Hogg 2008).
 //!
 //! ```text
@@ -97,7 +97,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Returns the cause that a classifier finds for a loss event, and the reaction.
+    /// Returns the classifier's cause for a loss event, and the reaction.
     pub fn of(classifier: &mut Classifier, loss: &LossEvent) -> Self {
         if let Classifier::Veno(veno) = classifier {
             let judgement = veno.judge(loss);
@@ -116,7 +116,7 @@ impl From<Cause> for Advice {
     }
 }
 
-/// Any classifier of the registry. The unaware one gives IFTP, and enhanced Veno IFTPV.
+/// Uses any classifier of the registry. The unaware one gives IFTP, and enhanced Veno gives IFTPV.
 impl Judge for Classifier {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {

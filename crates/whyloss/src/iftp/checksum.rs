@@ -65,7 +65,7 @@ mod tests {
     fn odd_ends_and_zeros() {
         assert_eq!(Sum::default().with(&[0x12]).checksum(), !0x1200);
         assert_eq!(Sum::default().checksum(), 0xFFFF);
-        // A computed zero is sent as all ones, which is the other zero.
+        // A computed checksum of zero is sent as all ones, which is the other form of zero.
         assert_eq!(Sum::default().with(&[0xFF, 0xFF]).checksum(), 0xFFFF);
         assert!(
             Sum::default()

@@ -1,8 +1,8 @@
 //! IFTP, IFTP-W, IFTPV and IFTPV-W: rate-based streaming as friendly as TCP Reno.
 //!
 //! ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams over heterogeneous
-//! wired–wireless networks", Computer Communications 31, 2008: section 4 (IFTP), 7 (IFTP-W), 10.2
-//! (IFTPV), 11 (IFTPV-W, which it suggests but does not try).
+//! wired–wireless networks", Computer Communications 31, 2008. Section 4 has IFTP, section 7
+//! IFTP-W, and section 10.2 IFTPV. Section 11 suggests IFTPV-W, but does not try it.
 //!
 //! A sender spaces its packets by a gap that emulates Reno's window. The receiver acknowledges each
 //! packet by its number, and the sender retransmits none. Two choices make four protocols:
@@ -12,8 +12,8 @@
 //! | every loss is congestion | IFTP | IFTP-W |
 //! | a classifier finds the causes | IFTPV | IFTPV-W |
 //!
-//! The section affects only the wire format and the host that drops damaged packets. The
-//! classifier receives the sender's events and returns a [`Reaction`]. So all four protocols share
+//! The section affects only the wire format and the host that drops damaged packets. The classifier
+//! receives the sender's events and returns a [`Reaction`]. All four protocols therefore share
 //! their state machines.
 //!
 //! | item | contents |
@@ -27,9 +27,9 @@
 //! # Contract
 //!
 //! Both ends are sans-I/O. After every [`Sender::on_ack`] and [`Sender::on_timeout`], and once at
-//! the start, call [`Sender::poll_transmit`] until it returns `None`. [`Sender::next_timeout`] is
-//! the time to call `on_timeout` and poll again; [`Time::MAX`] means to wait for an
-//! acknowledgement. Early calls do nothing. The sender has data unless its host says otherwise
+//! the start, call [`Sender::poll_transmit`] until it returns `None`. [`Sender::next_timeout`]
+//! returns when to call `on_timeout` and poll again; [`Time::MAX`] means to wait for an
+//! acknowledgement. Early calls do nothing. The sender has data unless its host reports otherwise
 //! ([`Sender::set_has_data`]). No input from a peer can cause a panic or unbounded work.
 
 mod advice;
@@ -67,7 +67,7 @@ pub struct Ack {
 pub struct Receiver;
 
 impl Receiver {
-    /// Returns the acknowledgement to send at once.
+    /// Returns the acknowledgement to send immediately.
     #[inline]
     pub fn on_data(self, data: &Data) -> Ack {
         Ack {

@@ -3,7 +3,7 @@
 use crate::Duration;
 use crate::rto::RtoOptions;
 
-/// The maximum window: a sender remembers this many packets, without allocation.
+/// The maximum window. A sender remembers this many packets, without allocation.
 pub const MOST_PACKETS: u32 = 1024;
 
 /// The options of an IFTP sender. Numbers out of range are clamped.
@@ -15,7 +15,8 @@ pub struct Options {
     pub transmission_time: Option<Duration>,
     /// The initial slow start threshold in packets; at least 1.
     pub initial_ssthresh: u32,
-    /// Maximum number of packets in a period, and therefore in the window; 1 to [`MOST_PACKETS`].
+    /// The maximum number of packets in a period, and therefore in the window; 1 to
+    /// [`MOST_PACKETS`].
     pub max_window: u32,
     /// The number of later packets that must be acknowledged before the lowest outstanding packet
     /// counts as lost; at least 1.
@@ -28,7 +29,7 @@ pub struct Options {
 
 impl Default for Options {
     /// ElAarag et al., section 5.2: threshold 32, maximum 50, three duplicates. The window slides
-    /// (section 7), the timer is RFC 6298's, and τ is not known.
+    /// (section 7), the timer is RFC 6298's, and τ is unknown.
     fn default() -> Self {
         Self {
             transmission_time: None,

@@ -13,11 +13,10 @@
 //! | payload …                                                     |  12
 //! ```
 //!
-//! Fields are big-endian. An acknowledgement has no payload. An acknowledgement of IFTP-W has no
-//! coverage either, and its checksum covers all of it. With a timestamp of 32 bits, the last field
-//! moves to byte 12, two bytes of zero follow it, and the header has 16 bytes. An IFTP-W
-//! acknowledgement then ends after the timestamp, with 12 bytes. `docs/reference/iftp.md` has the
-//! layouts.
+//! Fields are big-endian. An acknowledgement has no payload. In IFTP-W, it also has no coverage
+//! field, and its checksum covers all of it. With a timestamp of 32 bits, the last field moves to
+//! byte 12, two bytes of zero follow it, and the header has 16 bytes. An IFTP-W acknowledgement
+//! then ends after the timestamp, with 12 bytes. `docs/reference/iftp.md` has the layouts.
 //!
 //! The paper gives neither widths nor units. Fields have 16 bits, as its figures suggest (ELA-6).
 //! The timestamp counts milliseconds and wraps after 65.536 s; with 32 bits, it counts
@@ -26,9 +25,9 @@
 //! Length and coverage count the header. Coverage and checksum follow UDP-Lite (RFC 3828, 3.1): a
 //! coverage of 0 means the whole packet. A coverage from 1 to the header's length minus 1, or above
 //! the packet's length, is illegal. A checksum computed as 0 is sent as all ones, and a packet with
-//! a checksum of 0 is invalid. As in UDP-Lite, a flipped bit in the *coverage field* itself moves
-//! the end of the covered part, so the checksum detects it only with probability 1 − 2⁻¹⁶. It
-//! always detects a flipped bit elsewhere in the covered part.
+//! a checksum of 0 is invalid. A flipped bit in the *coverage field* moves the end of the covered
+//! part. As in UDP-Lite, the checksum detects it only with probability 1 − 2⁻¹⁶. It always detects
+//! a flipped bit elsewhere in the covered part.
 
 use core::fmt;
 
@@ -58,7 +57,7 @@ pub struct Header {
     pub stamp: u32,
 }
 
-/// Explains why bytes cannot be decoded, or a packet cannot be encoded.
+/// Why bytes cannot be decoded or a packet cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketError {
     /// There is no room for the header.
@@ -219,7 +218,7 @@ impl Format {
         self.encode(header, Some(last), packet, covered, pseudo)
     }
 
-    /// Writes an acknowledgement into the beginning of `packet`, and returns its length in bytes.
+    /// Writes an acknowledgement into the beginning of `packet` and returns its length in bytes.
     ///
     /// # Errors
     /// Returns an error if `packet` is too short, or the timestamp too wide.
@@ -361,7 +360,7 @@ pub const fn expand_number(number: u16, near: u64) -> u64 {
         near.saturating_add(ahead)
     } else {
         let behind = (1 << 16) - ahead;
-        // No number lies below 0, the first.
+        // No number is below 0, the first one.
         if behind > near {
             near.saturating_add(ahead)
         } else {

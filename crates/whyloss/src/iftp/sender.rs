@@ -39,9 +39,9 @@ const LEAST_SSTHRESH: f64 = 2.0;
 /// The sending end of a flow, which spaces its packets by R/n. See the [module](super) for the
 /// contract.
 ///
-/// n is the number of packets per smoothed round-trip time R. It doubles per period in slow start and
-/// grows by one above ssthresh; a [`Judge`] decides whether a loss leaves n, 4n/5 or n/2. A timeout
-/// sets n to 1 (sections 4, 7 and 10.2).
+/// n is the number of packets per smoothed round-trip time R. It doubles per period in slow start
+/// and grows by one above ssthresh; a [`Judge`] decides whether a loss leaves n, 4n/5 or n/2. A
+/// timeout sets n to 1 (sections 4, 7 and 10.2).
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,
@@ -56,13 +56,13 @@ pub struct Sender {
     min_rtt: Option<Duration>,
     latest_rtt: Option<Duration>,
     rto: Rto,
-    /// The time at which the timer expires.
+    /// When the timer expires.
     deadline: Time,
     /// The gap G between packets.
     gap: Duration,
-    /// The time at which the last packet left.
+    /// When the last packet left.
     last: Option<Time>,
-    /// The time at which the gap after the last packet ends.
+    /// When the gap after the last packet ends.
     due: Time,
     /// The lowest number that is neither acknowledged nor given up.
     una: u64,
@@ -95,12 +95,12 @@ pub enum Phase {
     SlowStart,
     /// The rate n grows by one packet every round trip.
     CongestionAvoidance,
-    /// The rate n is at the maximum window, and does not grow.
+    /// The rate n is at the maximum window and does not grow.
     MaximumWindow,
 }
 
 impl Sender {
-    /// Creates a sender of packets of `packet_size` bytes whose first packet is due at once.
+    /// Creates a sender of packets of `packet_size` bytes. The first packet is due immediately.
     pub fn new(options: &Options, packet_size: u32) -> Self {
         let options = Options {
             initial_ssthresh: options.initial_ssthresh.max(1),
@@ -138,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// Returns the time at which to call [`Self::on_timeout`] and [`Self::poll_transmit`].
+    /// Returns when to call [`Self::on_timeout`] and [`Self::poll_transmit`].
     #[inline]
     pub fn next_timeout(&self) -> Time {
         if self.has_data && self.window_open() {
@@ -148,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// Returns the packet to send now, and counts it as sent; `None` if none is due.
+    /// Returns the packet to send now and counts it as sent; `None` if none is due.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Data> {
         if !self.has_data || !self.window_open() || now < self.due {
@@ -275,7 +275,7 @@ impl Sender {
         self.latest_rtt
     }
 
-    /// Returns the rule by which n, the number of packets per period, grows now.
+    /// Returns how n, the number of packets per period, grows now.
     pub fn phase(&self) -> Phase {
         if self.n >= f64::from(self.options.max_window) {
             Phase::MaximumWindow
@@ -327,7 +327,7 @@ impl Sender {
         !self.has_data && self.window_open() && self.due < now
     }
 
-    /// Updates the timeout with the round trip of a packet that left before now, and returns it.
+    /// Updates the timeout with the round trip of a packet sent before now, and returns it.
     #[inline]
     fn measure(&mut self, now: Time, sent: Time) -> Duration {
         let sample = now - sent;

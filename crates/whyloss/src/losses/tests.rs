@@ -1,4 +1,4 @@
-//! Tests gaps worked out by hand, and that every number is accounted for.
+//! Tests gaps computed by hand, and that every number is accounted for.
 
 use super::*;
 use crate::receiver::Unaware;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
-/// Remembers each report: the number, and how many were missing.
+/// Records each number and how many packets were missing before it.
 #[derive(Clone, Debug, Default)]
 struct Told(Vec<(u64, u64)>);
 
@@ -63,11 +63,11 @@ fn the_end_of_a_stream_tells_what_is_missing() {
         tracker.finish(last, Time::MAX, |loss| {
             lost.push((loss.first % 65_536, loss.count, loss.cause));
         });
-        // Another stream begins.
+        // Packet 9 begins a new stream.
         assert_eq!(feed(&mut tracker, &[9])[0].0, Seen::First);
         lost
     };
-    // 8 is waited for, and the stream ends with 11, across a wrap-around too.
+    // Packet 8 is missing, and the stream ends with 11; the same across a wrap-around.
     assert_eq!(end(&[7, 9], None), [(8, 1, Cause::Wireless)]);
     let both = [(8, 1, Cause::Wireless), (10, 2, Cause::Congestion)];
     assert_eq!(end(&[7, 9], Some(11)), both);
@@ -86,7 +86,7 @@ fn sixteen_and_thirty_two_bits_wrap_around() {
         let mut tracker = LossTracker::new(Told::default(), bits);
         let result = feed(&mut tracker, &[last - 1, last, 0, 2]);
         assert_eq!(result[3].0, Seen::New { missing: 1 }, "{bits}");
-        // Numbers continue past the wrap-around, as far as 64 bits hold them.
+        // Numbers continue past the wrap-around, as far as 64 bits can hold them.
         assert_eq!(result[3].1, [(last.wrapping_add(2), 1)], "{bits}");
     }
 }
@@ -96,7 +96,7 @@ fn overtaken_packets_are_not_lost() {
     let mut tracker = LossTracker::rtp(Told::default()).wait_for_packets(3);
     let result = feed(&mut tracker, &[1, 2, 6, 4, 7, 8, 5]);
     assert_eq!(result[2], (Seen::New { missing: 3 }, Vec::new()));
-    // 4 splits the hole; 8 is the third packet after it.
+    // Packet 4 splits the hole. Packet 8 is the third one after it.
     assert_eq!(result[3], (Seen::Late, Vec::new()));
     assert_eq!(result[5], (NEXT, Vec::from([(3, 1), (5, 1)])));
     assert_eq!(result[6], (Seen::TooLate, Vec::new()));
@@ -171,7 +171,7 @@ fn with_too_many_holes_the_oldest_counts() {
 
 proptest! {
     /// For arrivals in any order within the way back, each number is reported once as new, late or
-    /// lost; the rest was overtaken in time.
+    /// lost. The others were overtaken in time.
     #[test]
     fn everything_is_accounted_for(
         steps in prop::collection::vec((0_u64..4, 0_usize..6), 1..300),
@@ -179,7 +179,7 @@ proptest! {
         start in any::<u64>(),
         packets in 1_u64..6,
     ) {
-        // A sender's numbers, some lost, some held back behind five later ones at most.
+        // The sender's numbers: some are lost, some arrive after up to five later ones.
         let mut line: Vec<(usize, u64)> = Vec::new();
         let mut number = start;
         for (k, (skip, back)) in steps.into_iter().enumerate() {
@@ -209,13 +209,13 @@ proptest! {
                 other => prop_assert!(false, "{other:?}"),
             }
         }
-        // Every packet up to the highest has arrived, is lost, or is still awaited.
+        // Every packet up to the highest has arrived, is lost, or is still expected.
         let waits: u64 = tracker.holes[..tracker.waiting].iter().map(|hole| hole.loss.count).sum();
         let (first, last) = (*came.first().expect("one came"), *came.last().expect("one came"));
         prop_assert_eq!(came.len() as u64 + gone.len() as u64 + waits, last - first + 1);
     }
 
-    /// Any numbers: nothing panics, and no wait lasts for ever.
+    /// For any numbers, nothing panics, and no wait lasts forever.
     #[test]
     fn any_numbers(
         numbers in prop::collection::vec((any::<u64>(), any::<u64>()), 0..200),

@@ -1,7 +1,7 @@
 //! Biaz and mBiaz: a loss is wireless if the packet after the gap arrives on time.
 //!
 //! Biaz & Vaidya, "Discriminating congestion losses from wireless losses using inter-arrival times
-//! at the receiver", ASSET 1999; mBiaz from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
+//! at the receiver", ASSET 1999. mBiaz is from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
 //!
 //! ```text
 //! wireless  ⇔  (n+1)·T_min ≤ T_i < (n+c)·T_min        else congestion
@@ -12,7 +12,7 @@
 //! c      2 in Biaz, 1.2 in mBiaz, 1.25 in the journal version of 2003
 //! ```
 //!
-//! An earlier arrival means that a buffer dropped the missing packets, and a later one that queues
+//! If the packet arrives earlier, a buffer dropped the missing packets. If it arrives later, queues
 //! grew.
 //!
 //! The lower bound holds with *equality* when packets travel back to back (CEN-A10), so it is
@@ -20,10 +20,11 @@
 //!
 //! Where the source is silent:
 //! - T_min is the minimum over all inter-arrival times, including those across gaps (CEN-A3). Times
-//!   of zero or less are ignored (a repeated packet, a batch with one stamp, a clock set back): a
-//!   T_min of zero would make every later loss congestion.
-//! - Without a T_min or an arrival before the gap, there is no evidence for radio loss: congestion.
-//! - The "arrival before the gap" is the latest arrival of any packet, even a late one, since the
+//!   of zero or less are ignored, because a T_min of zero would make every later loss congestion.
+//!   They come from a repeated packet, a batch with one stamp, or a clock set back.
+//! - Without a T_min or an arrival before the gap, there is no evidence for radio loss, so the loss
+//!   is congestion.
+//! - The "arrival before the gap" is the latest arrival of any packet, even a late one, because the
 //!   link last carried that packet.
 //! - Updating T_min first makes no difference: a T_i that is a new minimum is too early either way.
 
@@ -43,7 +44,7 @@ pub struct Biaz {
 }
 
 impl Biaz {
-    /// The c of Biaz in the upper bound (n + c)·T_min: a later packet after n lost ones means
+    /// The c of Biaz in the upper bound (n + c)·T_min. After n lost packets, a later arrival means
     /// congestion.
     pub const BIAZ: f64 = 2.0;
     /// The c of mBiaz in the upper bound (n + c)·T_min.
@@ -164,8 +165,8 @@ mod tests {
 
     #[test]
     fn bounds_by_hand() {
-        // T_min = 10, n = 2: on time is 30 ≤ T_i < 40 for Biaz, 30 ≤ T_i < 32 for mBiaz, < 32.5 in
-        // 2003.
+        // With T_min = 10 and n = 2, a packet is on time if 30 ≤ T_i < 40 in Biaz, T_i < 32 in
+        // mBiaz, and T_i < 32.5 in 2003.
         for (upper, on_time) in [
             (Biaz::BIAZ, 30..40),
             (Biaz::MBIAZ, 30..32),
@@ -180,8 +181,8 @@ mod tests {
 
     #[test]
     fn back_to_back_packets_are_on_time() {
-        // CEN-A10: 762 bytes at 150, 800, 1600 kbit/s; the lower bound is met with equality,
-        // whatever the gap.
+        // CEN-A10: with 762 bytes at 150, 800 or 1600 kbit/s, T_i equals the lower bound for any
+        // gap.
         for kbps in [150, 800, 1600] {
             let slot = Rate::from_kbps(kbps).transmission_time(762).as_nanos() as u64;
             for missing in 1..=1000 {
@@ -219,7 +220,7 @@ mod tests {
     fn no_evidence_is_congestion() {
         for update_first in [true, false] {
             let mut classifier = Biaz::new(2.0).update_first(update_first);
-            // There is no inter-arrival time yet; then only that of the gap itself.
+            // The first gap has no inter-arrival time; the second has only that of the first gap.
             for received in [0, 20] {
                 assert_eq!(
                     classifier.on_arrival(&arrival(received, 0), 1),

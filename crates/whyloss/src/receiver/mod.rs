@@ -9,11 +9,11 @@
 //! changes a decision.
 //!
 //! Classifiers never allocate: this crate is `no_std` without `alloc`, and their state has a fixed
-//! size. An oracle knows the truth and is therefore not a classifier; it lives where the truth is
-//! known.
+//! size. An oracle needs the true cause and is therefore not a classifier; the simulator has
+//! oracles.
 //!
 //! If your packets have sequence numbers, use [`LossTracker`](crate::losses::LossTracker) instead.
-//! It finds gaps, waits for reordered packets, and asks any classifier.
+//! It finds gaps, waits for reordered packets, and gets causes from any classifier.
 //!
 //! # By name
 //!
@@ -94,14 +94,14 @@ impl Arrival {
     note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
 )]
 pub trait ReceiverClassifier {
-    /// Updates the classifier with an arrival. `missing` packets lie between it and the highest
-    /// earlier sequence number.
+    /// Updates the classifier with an arrival. `missing` packets are missing between it and the
+    /// highest earlier sequence number.
     ///
     /// Returns `Some` exactly when `missing > 0`. A late packet, which fills an old gap, has
     /// `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
     /// Returns the odds of congestion of the latest cause, p/(1 − p). `None` if the algorithm
-    /// estimates none, or had no evidence.
+    /// estimates none or had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None
@@ -117,7 +117,7 @@ fn in_order<S>(
     update: impl FnOnce(&mut S),
     judge: impl Fn(&S) -> Cause,
 ) -> Option<Cause> {
-    // Call `update` in one place only, so that it is inlined: gaps are rare, updates are not.
+    // Call `update` in one place only, so that it is inlined. Gaps are rare, updates are not.
     let before = (missing > 0 && !update_first).then(|| judge(state));
     update(state);
     let after = || (missing > 0).then(|| judge(state));
@@ -129,7 +129,7 @@ mod tests {
     use super::Arrival;
     use crate::Time;
 
-    /// An arrival `received` ns after some epoch, after `delay` ns on the way.
+    /// Builds an arrival at `received` ns with a delay of `delay` ns.
     pub(super) fn arrival(received: u64, delay: u64) -> Arrival {
         const EPOCH: u64 = 1 << 40;
         Arrival {

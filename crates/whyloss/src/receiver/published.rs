@@ -1,8 +1,9 @@
-//! All published receiver classifiers at once, with their defaults.
+//! Runs all published receiver classifiers side by side, with their defaults.
 //!
-//! Their rules share statistics: T_min, the range, mean and deviation of rott, T_avg. [`Published`]
-//! keeps each once, for programs that ask every classifier about every gap. The test below compares
-//! its verdicts with those of the registry's separate classifiers.
+//! Their rules share statistics: T_min, the range, mean and deviation of rott, and T_avg.
+//! [`Published`] keeps each of them once, for programs that need every classifier's verdict on
+//! every gap. The test below compares its verdicts with those of the registry's separate
+//! classifiers.
 
 use super::Arrival;
 use super::biaz::Biaz;
@@ -46,9 +47,9 @@ impl Published {
         "zbs-2003",
     ];
 
-    /// Updates the classifiers, as [`ReceiverClassifier::on_arrival`](super::ReceiverClassifier)
-    /// does. Returns their causes for the gap before the arrival, in the order of [`Self::IDS`];
-    /// `None` if there is no gap.
+    /// Updates the classifiers with an arrival, like
+    /// [`ReceiverClassifier::on_arrival`](super::ReceiverClassifier). Returns their causes for the
+    /// gap before the arrival, in the order of [`Self::IDS`]; `None` if there is no gap.
     #[inline]
     pub fn on_arrival(
         &mut self,
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
     use crate::Time;
 
-    /// Draws below a bound.
+    /// Returns a generator of numbers below a bound.
     fn draws(mut state: u64) -> impl FnMut(u64) -> u64 {
         move |below| {
             state = state
@@ -129,8 +130,8 @@ mod tests {
         }
     }
 
-    /// Bursts, waves of delay, gaps, pauses and clocks set back: the registry gives the same
-    /// verdicts.
+    /// The registry gives the same verdicts for bursts, waves of delay, gaps, pauses and clocks set
+    /// back.
     #[test]
     fn the_registry_says_the_same() {
         let mut different = [0; Published::IDS.len()];
@@ -164,7 +165,7 @@ mod tests {
                 }
             }
         }
-        // Each rule differs from Biaz somewhere.
+        // Each rule differs from Biaz in at least one verdict.
         assert!(
             different[1..].iter().all(|&often| often > 0),
             "{different:?}"

@@ -13,7 +13,7 @@ use crate::macros::{any, registry};
 use crate::registry::{Parameter, real, switch, whole};
 use crate::{Cause, Duration, dispatch};
 
-/// A parameter of all classifiers with a state (CEN-A2).
+/// A parameter of every classifier with a state (CEN-A2).
 const UPDATE_FIRST: Parameter = switch(
     true,
     "whether the packet that reveals a gap updates the state before the decision",
@@ -39,13 +39,13 @@ macro_rules! dispatch_receiver {
 }
 
 any! {
-    /// Any classifier of the registry.
+    /// Any receiver classifier in the registry.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Classifier by dispatch_receiver { Biaz, Spike, ZigZag, Zbs, Trees, Unaware }
 }
 
 registry! {
-    /// Lists every receiver classifier.
+    /// Every receiver classifier.
     Classifier {
         "biaz", "Biaz", "wireless if the packet after the gap comes on time",
         "Biaz & Vaidya, ASSET 1999",

@@ -1,7 +1,7 @@
 //! Spike: a loss is congestion while the delay of the path is in a spike.
 //!
-//! Cen, Cosman & Voelker, MMCN 2002, section 3.2, after Tobe et al., "Achieving moderate fairness
-//! for UDP flows by path-status classification", LCN 2000, whose thresholds were fixed.
+//! Cen, Cosman & Voelker, MMCN 2002, section 3.2. It follows Tobe et al., "Achieving moderate
+//! fairness for UDP flows by path-status classification", LCN 2000, whose thresholds were fixed.
 //!
 //! ```text
 //! on each packet:   not in spike and rott > B_start  →  in spike
@@ -17,8 +17,9 @@
 //! rott_min, _max   ns, smallest and largest so far, this packet's included
 //! ```
 //!
-//! With α ≥ 1, no spike ever starts: always wireless. With α ≤ 0, a spike starts as soon as rott
-//! exceeds its minimum (α < 0: as soon as it varies) and never ends: always congestion.
+//! With α ≥ 1, no spike ever starts, so every loss is wireless. With α ≤ 0, a spike starts as soon
+//! as rott exceeds its minimum (α < 0: as soon as it varies) and never ends, so every loss is
+//! congestion.
 //!
 //! Departure: Tobe's thresholds apply to the one-way delay itself. Without synchronised clocks,
 //! they are relative to rott_min here.
@@ -45,7 +46,7 @@ impl Spike {
     /// The default β: the share of the range of delays below which a spike ends.
     pub const BETA: f64 = 1.0 / 3.0;
 
-    /// Creates a classifier in which a spike starts above the share `alpha` of the range of rott,
+    /// Creates a classifier by shares of the range of rott: a spike starts above the share `alpha`
     /// and ends below the share `beta`; `beta` ≤ `alpha`.
     pub fn new(alpha: f64, beta: f64) -> Self {
         Self::between(
@@ -60,8 +61,8 @@ impl Spike {
         )
     }
 
-    /// Creates a classifier in which a spike starts `start` above the smallest rott, and ends `end`
-    /// above it; `end` ≤ `start` (Tobe: 20 ms and 5 ms).
+    /// Creates a classifier by delays above the smallest rott: a spike starts `start` above it and
+    /// ends `end` above it; `end` ≤ `start` (Tobe: 20 ms and 5 ms).
     pub fn tobe(start: Duration, end: Duration) -> Self {
         let fixed = |above: Duration| Threshold {
             share: 0.0,
@@ -109,11 +110,11 @@ impl Spike {
     pub(super) fn update(&mut self, rott: Duration) {
         self.min = self.min.min(rott);
         self.max = self.max.max(rott);
-        // Everything is relative to rott_min: a clock offset cancels in integers, before any
+        // All values are relative to rott_min, so a clock offset cancels in integers, before any
         // rounding.
         let above_min = (rott - self.min).as_nanos() as f64;
         let span = (self.max - self.min).as_nanos() as f64;
-        // Compute both comparisons and then select: this avoids a dependency and a branch.
+        // Compute both comparisons before selecting one: this avoids a dependency and a branch.
         let stays = above_min >= self.end.above_min(span);
         let starts = above_min > self.start.above_min(span);
         self.spiking = if self.spiking { stays } else { starts };
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn tobe_by_hand() {
         let mut tobe = Spike::tobe(Duration::from_millis(20), Duration::from_millis(5));
-        // rott_min = 100 ms: starts above 120, ends below 105.
+        // With rott_min = 100 ms, a spike starts above 120 ms and ends below 105 ms.
         assert_eq!(
             states(&mut tobe, [100, 120, 121, 106, 105, 104, 119]),
             [false, false, true, true, true, false, false]
@@ -202,7 +203,8 @@ mod tests {
         ] {
             let mut spike = Spike::new(0.5, 0.25).update_first(update_first);
             states(&mut spike, [10]);
-            // 90 ms enters the spike, 10 ms leaves it; the order decides which state the gap meets.
+            // A delay of 90 ms starts a spike, and 10 ms ends it. The order decides which state
+            // applies to the gap.
             for (ms, cause) in [(90, first), (10, second)] {
                 let revealing = arrival(1 << 40, ms * 1_000_000);
                 assert_eq!(spike.on_arrival(&revealing, 1), Some(cause), "{ms} ms");
@@ -212,8 +214,8 @@ mod tests {
 
     #[test]
     fn limits_of_alpha() {
-        // CEN-5: α ≥ 1 is always wireless; α ≤ 0 always congestion, once rott has been above its
-        // minimum.
+        // CEN-5: with α ≥ 1, every loss is wireless. With α ≤ 0, every loss is congestion once rott
+        // has exceeded its minimum.
         let delays = [30, 31, 10, 90, 10, 50, 90, 95, 9, 9];
         for alpha in [1.0, 1.5] {
             assert_eq!(

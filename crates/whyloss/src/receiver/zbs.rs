@@ -7,7 +7,7 @@
 //! T_avg  ← 0.75·T_avg + 0.25·T/(n+1)           T_narr = T_avg/T_min
 //!
 //! ZBS    T_narr < 0.95 → ZigZag;  < 1.1 → mBiaz;  < 1.5 → ZigZag;  else Spike
-//! ZBS2   as ZBS, but from 1.5 on:  rott_dev < 0.5·T_min → ZigZag;  else Spike
+//! ZBS2   as ZBS, but at 1.5 or more:  rott_dev < 0.5·T_min → ZigZag;  else Spike
 //! ZBS3   rott − rott_min < 0.05·T_min → Spike;  rott_dev < 0.5·T_min → ZigZag;  else as ZBS
 //! 2003   rott − rott_min < 0.05·T_min → Spike;
 //!        T_narr < 0.875 → ZigZag;  < 1.5 → mBiaz;  < 2 → ZigZag;  else Spike
@@ -21,16 +21,16 @@
 //! T_narr is near 1 if the flow has the narrow link to itself (WLH), and near N if N flows share it
 //! (WB).
 //!
-//! *Lock*: after its choice, a base scheme is kept for 3 s or 50 packets, whichever ends first.
-//! Then each arrival evaluates the rule until it selects another scheme, which is locked in turn.
-//! The initial ZigZag is locked too. The 2003 port that was read (the Rust crate
-//! packet_loss_classification) has no lock, so the default there is none.
+//! *Lock*: a selected base scheme is kept for 3 s or 50 packets, whichever ends first. Then each
+//! arrival evaluates the rule until it selects another scheme, which is locked again. The initial
+//! ZigZag is also locked. The 2003 variant has no lock by default, because the port that was read
+//! has none (the Rust crate packet_loss_classification).
 //!
 //! Where the source is silent:
-//! - Every packet updates all three base schemes, whichever decides.
-//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts, since packets read with one stamp
-//!   average out; a clock set back does not.
-//! - Without T_min the path is unknown: ZigZag.
+//! - Every packet updates all three base schemes, whichever one decides.
+//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts, because packets read with one stamp
+//!   average out; negative times do not count.
+//! - Without T_min, the path is unknown, and the rule selects ZigZag.
 //! - The lock also covers ZBS3's own tests: it holds the final choice (CEN-A8).
 
 use super::biaz::Biaz;
@@ -45,9 +45,9 @@ use crate::{Cause, Duration, Time};
 pub enum Rule {
     /// Selects only by T_narr, as ZBS does.
     Zbs,
-    /// Selects as ZBS, but ZigZag instead of Spike if rott hardly varies.
+    /// Selects like ZBS, but ZigZag instead of Spike if rott hardly varies.
     Zbs2,
-    /// Selects Spike if queues are empty, ZigZag if rott hardly varies, and as ZBS otherwise.
+    /// Selects Spike if queues are empty, ZigZag if rott hardly varies, and otherwise like ZBS.
     Zbs3,
     /// Selects by the rules of the journal version of 2003.
     Zbs2003,
@@ -65,7 +65,7 @@ pub enum Base {
     ZigZag,
 }
 
-/// The shortest time for which a base scheme is kept. The time ends with either limit.
+/// How long a base scheme is kept at least. The lock ends when either limit is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lock {
@@ -96,7 +96,7 @@ pub struct Zbs {
     update_first: bool,
 }
 
-/// The base schemes. All of them receive every arrival, whichever decides.
+/// The base schemes. All of them receive every arrival, whichever one decides.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bases {
     pub(super) biaz: Biaz,
@@ -116,7 +116,7 @@ pub(super) struct Choice {
     /// The mean time T_avg between packets, in ns.
     t_avg: Option<f64>,
     base: Base,
-    /// The time at which `base` was selected.
+    /// When `base` was selected.
     since: Time,
     /// The number of packets received since then.
     packets: u64,
@@ -173,17 +173,17 @@ impl Zbs {
         Some(self.choice.t_avg? / self.bases.biaz.t_min()?.as_nanos() as f64)
     }
 
-    /// Returns the base scheme mBiaz, which has the smallest inter-arrival time.
+    /// Returns the base scheme mBiaz, with its smallest inter-arrival time.
     pub fn biaz(&self) -> &Biaz {
         &self.bases.biaz
     }
 
-    /// Returns the base scheme Spike, which has its state, rott_min and rott_max.
+    /// Returns the base scheme Spike, with its state, rott_min and rott_max.
     pub fn spike(&self) -> &Spike {
         &self.bases.spike
     }
 
-    /// Returns the base scheme ZigZag, which has rott_mean and rott_dev.
+    /// Returns the base scheme ZigZag, with its rott_mean and rott_dev.
     pub fn zigzag(&self) -> &ZigZag {
         &self.bases.zigzag
     }
@@ -350,7 +350,7 @@ impl Rule {
 /// Returns T/(n+1), the spacing per packet, in ns.
 #[inline]
 fn per_packet(interval: Duration, missing: u64) -> f64 {
-    // Usually there is no gap; skip the division.
+    // Skip the division if there is no gap, as usual.
     if missing == 0 {
         interval.as_nanos() as f64
     } else {
@@ -380,7 +380,8 @@ mod tests {
         })
     }
 
-    /// A hybrid without a lock at this T_narr and rott_dev, T_min = 1000 ns, rott_min = 100 ns.
+    /// Returns a hybrid without a lock at this T_narr and rott_dev, with T_min = 1000 ns and
+    /// rott_min = 100 ns.
     fn at(rule: Rule, t_narr: f64, rott_dev: i64) -> Zbs {
         let mut zbs = Zbs::new(rule, Biaz::MBIAZ, FREE);
         bases(&mut zbs, [(0, 100, 0), (1000, 100, 0)]);
@@ -401,13 +402,14 @@ mod tests {
         assert_eq!(zbs.t_narr(), None);
         bases(&mut zbs, [(1000, 0, 0)]);
         assert_eq!(zbs.t_narr(), Some(1.0));
-        // A gap of 1 in the time of one packet: 0.75·1000 + 0.25·1000/2 = 875, below T_min.
+        // A gap of one packet ends after the time of one packet: 0.75·1000 + 0.25·1000/2 = 875,
+        // below T_min.
         bases(&mut zbs, [(2000, 0, 1)]);
         assert_eq!(zbs.t_narr(), Some(0.875));
-        // A repeated timestamp: 0.75·875 = 656.25. A clock set back by 500 gives no sample.
+        // A repeated timestamp gives 0.75·875 = 656.25. A clock set back by 500 gives no sample.
         bases(&mut zbs, [(2000, 0, 0), (1500, 0, 0)]);
         assert_eq!(zbs.t_narr(), Some(0.65625));
-        // The gain of 2003: 0.875·1000 + 0.125·3000 = 1250.
+        // With the gain of 2003, T_avg = 0.875·1000 + 0.125·3000 = 1250.
         let mut zbs = Zbs::new(Rule::Zbs2003, Biaz::MBIAZ_2003, FREE);
         bases(&mut zbs, [(0, 0, 0), (1000, 0, 0), (4000, 0, 0)]);
         assert_eq!(zbs.t_narr(), Some(1.25));
@@ -422,7 +424,8 @@ mod tests {
         };
         let zbs = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, Spike, Spike, Spike];
         let zbs2 = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, ZigZag, ZigZag, ZigZag];
-        // T_min = 1000: rott_dev is small below 500, queues are empty below rott = 100 + 50.
+        // With T_min = 1000, rott hardly varies if rott_dev is below 500, and queues are empty if
+        // rott is below 100 + 50.
         for rott in [149, 150] {
             assert_eq!(by_t_narr(Rule::Zbs, 499, rott), zbs);
             assert_eq!(by_t_narr(Rule::Zbs2, 500, rott), zbs);
@@ -440,14 +443,14 @@ mod tests {
     #[test]
     fn thresholds_have_their_reasons() {
         let [wlh, _, wb] = Rule::Zbs.thresholds();
-        // 9 % congestion loss: 1 of 11 packets is lost, so 1 of 10 inter-arrival times of T_min
+        // At 9 % congestion loss, 1 of 11 packets is lost, so 1 of 10 inter-arrival times of T_min
         // covers 2 packets.
         let slot = Duration::from_nanos(SLOT as i64);
         let sum = 9.0 * per_packet(slot, 0) + per_packet(slot, 1);
         assert!((sum / 10.0 / SLOT as f64 - wlh).abs() < 1e-12);
-        // Two flows share a full link: our next packet is i slots away with probability (1/2)^i, Σ
-        // i·(1/2)^i = 2 on average; 1.5 is midway between that and one flow's 1. (The sum printed,
-        // Σ (1/2)^i, is 1.)
+        // Two flows share a full link. The next packet of a flow is i slots away with probability
+        // (1/2)^i, so Σ i·(1/2)^i = 2 on average. 1.5 is midway between 2 and the 1 of a single
+        // flow. The paper prints Σ (1/2)^i, which is 1.
         let shared: f64 = (1..60).map(|i| f64::from(i) * 0.5_f64.powi(i)).sum();
         assert!((shared - 2.0).abs() < 1e-12);
         assert!((f64::midpoint(1.0, shared) - wb).abs() < 1e-12);
@@ -455,15 +458,15 @@ mod tests {
 
     #[test]
     fn locked_for_fifty_packets() {
-        // Back to back at 7.62 ms: 50 packets take 0.4 s. T_narr = 1, so ZBS wants mBiaz from the
-        // start.
+        // Back to back at 7.62 ms, 50 packets take 0.4 s. T_narr is 1, so ZBS selects mBiaz from
+        // the start.
         let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
         for k in 1..50 {
             assert_eq!(bases(&mut zbs, [(k * SLOT, 0, 0)]), [Base::ZigZag], "{k}");
         }
         assert_eq!(bases(&mut zbs, [(50 * SLOT, 0, 0)]), [Base::MBiaz]);
-        // From here the flow gets every other slot: T_narr tends to 2. The 50 packets after the
-        // choice pass first.
+        // The flow now gets every other slot, so T_narr tends to 2. The 50 packets after the choice
+        // come first.
         for k in 1..50 {
             let time = (50 + 2 * k) * SLOT;
             assert_eq!(bases(&mut zbs, [(time, 0, 0)]), [Base::MBiaz], "{k}");
@@ -473,7 +476,7 @@ mod tests {
 
     #[test]
     fn locked_for_three_seconds() {
-        // One packet every 100 ms, then every 200 ms: 3 s pass before 50 packets do.
+        // Packets come every 100 ms, then every 200 ms, so 3 s pass before 50 packets do.
         const TICK: u64 = 100_000_000;
         let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
         for k in 10..40 {
@@ -493,7 +496,7 @@ mod tests {
         for k in 0..120 {
             bases(&mut zbs, [(k * SLOT, 0, 0)]);
         }
-        // T_narr = 0.75 + 0.25·4 = 1.75 at once.
+        // T_narr rises immediately to 0.75 + 0.25·4 = 1.75.
         assert_eq!(zbs.base(), Base::MBiaz);
         assert_eq!(bases(&mut zbs, [(123 * SLOT, 0, 0)]), [Base::Spike]);
     }
@@ -504,7 +507,7 @@ mod tests {
             let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
             bases(&mut zbs, [(0, 1000, 0), (1000, 3000, 0), (2000, 2500, 0)]);
             zbs.choice.base = base;
-            // On time, in a spike (rott > 2000), and above the mean.
+            // The packet is on time, in a spike (rott > 2000), and above the mean.
             zbs.on_arrival(&arrival(4000, 2100), 1)
         };
         assert_eq!(gap(Base::MBiaz), Some(Cause::Wireless));

@@ -19,9 +19,10 @@
 //! ```
 //!
 //! The section uses "the same notation as in the Biaz scheme", where P_i comes before the gap and
-//! P_o after it. Two public ports compare P_o's delay; [`ZigZag::delay_before_gap`] selects either.
+//! P_o after it. Two public ports compare P_o's delay. [`ZigZag::delay_before_gap`] selects one of
+//! them.
 //!
-//! Where the source is silent, or misprinted:
+//! Where the source is silent or misprinted:
 //! - The bars of |rott − rott_mean| are missing in print; without them the deviation could become
 //!   negative.
 //! - The deviation uses the updated mean, in the order of the printed formulas.
@@ -35,8 +36,8 @@
 use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
 
-/// ZigZag (Cen, Cosman & Voelker 2002): wireless if the delay before a gap is below its mean by a
-/// bound that depends on the number of losses.
+/// ZigZag (Cen, Cosman & Voelker 2002): a loss is wireless if the delay before the gap is far
+/// enough below its mean. The required distance depends on the number of losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZigZag {
     alpha: f64,
@@ -115,7 +116,7 @@ impl ZigZag {
             (1.0 - 2.0 * self.alpha) * self.dev + 2.0 * self.alpha * (rott - self.mean).abs();
     }
 
-    /// Returns the delay to compare, relative to the origin, for an arrival of this rott. Call it
+    /// Returns the delay to compare for an arrival of this rott, relative to the origin. Call it
     /// before the update.
     #[inline]
     pub(super) fn compared(&self, rott: Duration) -> Option<Duration> {
@@ -170,7 +171,7 @@ mod tests {
     use super::super::tests::arrival;
     use super::*;
 
-    /// A classifier with rott_mean 1000 ns and rott_dev 200 ns.
+    /// Returns a classifier with rott_mean 1000 ns and rott_dev 200 ns.
     fn at_1000_200() -> ZigZag {
         let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(200))
             .delay_before_gap(false)
@@ -186,20 +187,21 @@ mod tests {
         let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::ZERO);
         zigzag.on_arrival(&arrival(1 << 40, 1024), 0);
         zigzag.on_arrival(&arrival(1 << 40, 2048), 0);
-        // mean = 31/32·1024 + 2048/32 = 992 + 64 = 1056; dev = 15/16·0 + |2048 − 1056|/16 = 62.
+        // The mean is 31/32·1024 + 2048/32 = 992 + 64 = 1056. The deviation is 15/16·0 + |2048 −
+        // 1056|/16 = 62.
         assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1056)));
         assert_eq!(zigzag.rott_dev(), Duration::from_nanos(62));
         zigzag.on_arrival(&arrival(1 << 40, 32), 0);
-        // mean = 31/32·1056 + 32/32 = 1023 + 1 = 1024; dev = 15/16·62 + |32 − 1024|/16 = 58.125 +
-        // 62 = 120.125.
+        // The mean is 31/32·1056 + 32/32 = 1023 + 1 = 1024. The deviation is 15/16·62 + |32 −
+        // 1024|/16 = 58.125 + 62 = 120.125.
         assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1024)));
         assert!((zigzag.dev_nanos() - 120.125).abs() < 1e-9);
     }
 
     #[test]
     fn bounds_by_hand() {
-        // mean 1000, dev 200: the bound on rott is 800 for n = 1, 900 for 2, 1000 for 3, 1100 from
-        // 4 on.
+        // With mean 1000 and deviation 200, the bound on rott is 800 for n = 1, 900 for 2, 1000 for
+        // 3, and 1100 for 4 or more.
         for (missing, bound) in [
             (1, 800),
             (2, 900),
@@ -239,8 +241,9 @@ mod tests {
 
     #[test]
     fn updating_first_moves_the_bound() {
-        // rott 795 < 1000 − 200 is wireless. Updated first, mean = 993.59375 and dev = 187.5 +
-        // 198.59375/16 ≈ 199.9, so the bound is ≈ 793.7 and the same rott is congestion.
+        // rott = 795 is below 1000 − 200 and therefore wireless. If the update comes first, the
+        // mean is 993.59375 and the deviation 187.5 + 198.59375/16 ≈ 199.9. The bound is then ≈
+        // 793.7, and the same rott is congestion.
         for (update_first, cause) in [(false, Cause::Wireless), (true, Cause::Congestion)] {
             let mut zigzag = at_1000_200().update_first(update_first);
             assert_eq!(zigzag.on_arrival(&arrival(1 << 40, 795), 1), Some(cause));

@@ -1,4 +1,4 @@
-//! TCP BaLDE: SARBE's bandwidth, and LDEA to find the cause of a loss (Le & Hong, IEICE Trans.
+//! TCP BaLDE: SARBE's bandwidth estimate, and LDEA as its classifier (Le & Hong, IEICE Trans.
 //! Commun. E89-B(4), 2006; BAL-3 to BAL-7).
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //! slow start            ends at ssthresh = oCwnd once LDEA sees incipient congestion
 //! loss LDEA expects     congestion: ssthresh = oCwnd, cwnd = min(cwnd, ssthresh)
 //! another loss          wireless:   ssthresh = oCwnd, cwnd stays
-//! timeout               congestion, and LDEA is not asked: ssthresh = oCwnd, cwnd = SMSS
+//! timeout               congestion, without LDEA: ssthresh = oCwnd, cwnd = SMSS
 //! ```
 //!
 //! Uses Reno's recovery. SARBE reads the receiver's timestamps (`bandwidth/sarbe.rs`).
@@ -34,8 +34,8 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// 100 kB/s for 100 ms are 10 segments: ssthresh at any loss, the window only where 30·(1 −
-    /// 100/120) = 5 segments wait.
+    /// 100 kB/s for 100 ms are 10 segments. They set ssthresh at any loss. They limit the window
+    /// only if 30·(1 − 100/120) = 5 segments wait.
     #[test]
     fn the_bandwidth_bounds_the_window_at_congestion_alone() {
         let duplicates = loss(Detection::Duplicates);

@@ -136,7 +136,7 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         }
     }
 
-    /// Sets the size of full segments from now on, in bytes.
+    /// Sets the size of full segments, in bytes.
     pub fn on_mtu_change(&mut self, segment_size: u32) {
         self.control.on_mtu_change(segment_size);
     }

@@ -1,20 +1,20 @@
 //! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): a window-based
-//! scheme that knows the true cause of each loss.
+//! scheme that uses the true cause of each loss.
 //!
 //! ```text
 //! 3 duplicates   the first lost packet was corrupted once, at any time    nothing changes: cwnd, ssthresh, estimate
 //!                else                                                     as without the LDA
-//! timeout        not asked                                                as without the LDA
+//! timeout        not classified                                           as without the LDA
 //! ```
 //!
 //! NewRenoLDA uses NewReno's recovery, WestwoodLDA only fast retransmit, as in UCLA's module for
 //! ns-2. VegasLDA is in [`vegas`](super::vegas). The paper looks up a record of corrupted packets
-//! that is never pruned, so a packet corrupted once counts as corrupted from then on.
+//! that is never pruned, so a packet corrupted once always counts as corrupted.
 
 use super::Scheme;
 use crate::policy::WirelessPolicy;
 
-/// Says how an oracle looks up the cause of a loss event.
+/// How an oracle looks up the cause of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
     /// The packets whose cause is looked up.
@@ -36,7 +36,8 @@ impl Lookup {
 }
 
 impl Default for Lookup {
-    /// NewReno-Ideal-LP's (MAR-4): any packet of the window, at its latest loss, at timeouts too.
+    /// Returns the lookup of NewReno-Ideal-LP (MAR-4): any packet of the window, at its latest
+    /// loss, also at timeouts.
     fn default() -> Self {
         Self {
             of: LookupOf::Window,
@@ -49,14 +50,14 @@ impl Default for Lookup {
 /// The packets that an oracle looks up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LookupOf {
-    /// All packets known to be lost in the window: congestion if any of them was lost to congestion
-    /// (MAR-4).
+    /// All packets known to be lost in the window. The cause is congestion if any of them was lost
+    /// to congestion (MAR-4).
     #[default]
     Window,
-    /// The first lost packet alone (MIL-7).
+    /// Only the first lost packet (MIL-7).
     First,
-    /// The packet before the first lost one, which is the last one acknowledged, as the paper's
-    /// text says literally (MIL-7 (a)).
+    /// The packet before the first lost one, which is the last one acknowledged. This is the
+    /// paper's literal text (MIL-7 (a)).
     Acknowledged,
 }
 
@@ -74,7 +75,7 @@ mod tests {
     use crate::Cause::{Congestion, Wireless};
     use crate::event::Detection;
 
-    /// Of 30 segments 20 are in flight: half of those remain, or all 30.
+    /// 20 of 30 segments are in flight. Half of these remain, or all 30.
     #[test]
     fn the_window_stays_or_is_halved() {
         let scheme = ideal(super::super::newreno());

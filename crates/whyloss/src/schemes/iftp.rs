@@ -32,7 +32,8 @@ mod tests {
     use super::*;
     use crate::iftp::{Advice, Reaction};
 
-    /// Section 5.2: threshold 32, at most 50 packets, three duplicates. Every loss halves n.
+    /// Tests the constants of section 5.2: threshold 32, at most 50 packets, three duplicates.
+    /// Every loss halves n.
     #[test]
     fn constants_of_the_paper() {
         let Scheme {

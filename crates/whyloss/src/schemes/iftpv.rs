@@ -26,8 +26,8 @@ mod tests {
     use crate::iftp::{Advice, Reaction};
     use crate::sender::SenderClassifier;
 
-    /// 30 packets: 100 ms smoothed with 180 ms is 110 ms, so B = 30·(1 − 100/110) = 2.7; with
-    /// another it is 118.75 ms and 4.7.
+    /// With 30 packets, a sample of 180 ms raises the smoothed 100 ms to 110 ms, so B = 30·(1 −
+    /// 100/110) = 2.7. Another sample raises it to 118.75 ms, so B = 4.7.
     #[test]
     fn a_random_loss_costs_nothing() {
         let mut classifier = scheme().classifier;

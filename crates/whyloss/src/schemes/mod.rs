@@ -17,9 +17,9 @@
 //! | [`iftpv`] | IFTPV | enhanced Veno | IFTP | rate kept, or 4/5 |
 //! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
 //!
-//! [`REGISTRY`] lists the schemes that run anywhere, [`IDEAL`] those that need the truth, which
-//! only a simulation knows, and [`IFTP`] those of IFTP. Any other scheme is built from three names
-//! or values:
+//! [`REGISTRY`] lists the schemes that run anywhere. [`IDEAL`] lists those that need true causes,
+//! which only a simulation has, and [`IFTP`] those of IFTP. Any other scheme is built from three
+//! names or values:
 //!
 //! ```
 //! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
@@ -43,8 +43,8 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! Loss detection and recovery (NewReno's, Vegas's) belong to the transport; each file names the
-//! paper's.
+//! Loss detection and recovery (NewReno's, Vegas's) belong to the transport. Each file names the
+//! recovery that its paper uses.
 //!
 //! # Adding a scheme
 //!
@@ -95,7 +95,7 @@ pub struct Scheme<J = Classifier, C = ControllerSpec> {
 }
 
 impl<J, C> Scheme<J, C> {
-    /// Returns the scheme with `classifier` in place of its own.
+    /// Replaces the scheme's classifier by `classifier`.
     pub fn classified<K>(self, classifier: K) -> Scheme<K, C> {
         self.map(|_| classifier)
     }
@@ -126,7 +126,7 @@ impl Scheme {
     /// default parameters.
     ///
     /// # Errors
-    /// Returns an error if a registry does not know its name.
+    /// Returns an error if a registry has no such name.
     pub fn of(controller: &str, policy: &str, classifier: &str) -> Result<Self, SchemeError> {
         let kind = named("controller", congestion::find(controller), controller)?;
         let wireless = named("policy", policy::find(policy), policy)?;
@@ -160,11 +160,11 @@ fn named<C>(
     entry.build(&[]).map_err(SchemeError::Parameter)
 }
 
-/// Explains why a scheme cannot be built.
+/// Why a scheme cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SchemeError {
-    /// No controller, policy or classifier has this name; the text says which kind.
+    /// No controller, policy or classifier has this name. The text tells which kind is meant.
     Unknown(&'static str, Name),
     /// The default parameters are not valid together.
     Parameter(ParameterError),
@@ -214,7 +214,7 @@ impl core::error::Error for SchemeError {}
 /// One line of the registry.
 pub type Entry<J = Classifier, C = ControllerSpec> = registry::Entry<Scheme<J, C>>;
 
-/// Returns a scheme without a classifier of its own.
+/// Returns a scheme without a classifier.
 fn unaware(kind: impl Into<ControllerKind>) -> Scheme {
     Scheme::new(kind.into(), WirelessPolicy::default(), Unaware)
 }

@@ -37,8 +37,8 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// 20 of 30 segments are in flight. V_P is 0 at first; with 120 ms of RTT over 100 ms it is
-    /// 30·(1 − 100/120) = 5.
+    /// 20 of 30 segments are in flight. V_P is 0 at first. With an RTT of 120 ms and an RTT_min of
+    /// 100 ms, it is 30·(1 − 100/120) = 5.
     #[test]
     fn the_flight_size_or_its_half() {
         let duplicates = loss(Detection::Duplicates);

@@ -1,4 +1,4 @@
-//! Tests schemes by name, and connections under them.
+//! Tests schemes by name and connections under them.
 
 extern crate std;
 
@@ -27,14 +27,14 @@ pub(super) fn loss(detection: Detection) -> LossEvent {
         .window(30_000)
 }
 
-/// 30 segments, in congestion avoidance.
+/// A window of 30 segments, in congestion avoidance.
 pub(super) const BEGUN: Start = Start {
     initial_window: 30_000,
     initial_ssthresh: 15_000,
     ..Start::new(SEGMENT)
 };
 
-/// A connection with a round-trip sample and a window of 30 segments.
+/// Returns a connection with a round-trip sample and a window of 30 segments.
 pub(super) fn begun(scheme: &Scheme) -> CongestionControl {
     let mut control = scheme.start_metered(&BEGUN);
     control.on_ack(&AckEvent {
@@ -44,7 +44,7 @@ pub(super) fn begun(scheme: &Scheme) -> CongestionControl {
     control
 }
 
-/// An acknowledgement at a round-trip time of `rtt` ms, which does not let the window grow.
+/// Builds an acknowledgement with a round-trip time of `rtt` ms that does not let the window grow.
 pub(super) fn queued(rtt: i64) -> AckEvent {
     AckEvent {
         rtt: Some(Duration::from_millis(rtt)),
@@ -53,7 +53,7 @@ pub(super) fn queued(rtt: i64) -> AckEvent {
     }
 }
 
-/// A segment every 10 ms, 100 ms after it left, for a minute.
+/// Acknowledges a segment every 10 ms for a minute, each 100 ms after it left.
 pub(super) fn steady(control: &mut CongestionControl) {
     for count in 1..6000 {
         let now = at(1000 + 10 * count);
@@ -67,7 +67,7 @@ pub(super) fn steady(control: &mut CongestionControl) {
     }
 }
 
-/// Window and ssthresh after a loss behind such a minute, in segments.
+/// Returns window and ssthresh after a loss at the end of such a minute, in segments.
 pub(super) fn fills(scheme: &Scheme) -> (u64, u64) {
     let mut control = begun(scheme);
     steady(&mut control);

@@ -39,8 +39,8 @@ mod tests {
     use crate::receiver::{Arrival, ReceiverClassifier};
     use crate::{Cause, Time};
 
-    /// 1 packet of 762 bytes in 7.62 ms, alone on the link: T_narr is small, so mBiaz decides, and
-    /// a gap that takes its packets' time is wireless.
+    /// A flow alone on its link sends 762 bytes every 7.62 ms. T_narr is small, so mBiaz decides.
+    /// If a gap takes the time of its packets, it is wireless.
     #[test]
     fn a_hybrid_is_one_classifier() {
         let Scheme {

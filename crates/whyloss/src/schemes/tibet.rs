@@ -1,5 +1,5 @@
-//! TIBET: Westwood with separate filters for segment sizes and gaps between acknowledgements
-//! (Capone, Fratta & Martignon, IEEE TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
+//! TIBET: Westwood with separate filters for segment sizes and gaps between acknowledgements. From
+//! Capone, Fratta & Martignon, IEEE TMC 3(2), 2004, and Martignon & Fratta 2005, section 3 (MAR-6).
 //!
 //! ```text
 //! Bw        mean size of a segment / mean gap between acknowledgements            [bytes/s]

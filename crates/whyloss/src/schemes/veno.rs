@@ -28,7 +28,7 @@ mod tests {
     use crate::Cause;
     use crate::event::Detection;
 
-    /// Nothing waits: 4/5 of 30 segments.
+    /// Without a backlog, 4/5 of 30 segments remain.
     #[test]
     fn a_fifth_at_a_random_loss() {
         let mut control = begun(&scheme());

@@ -1,5 +1,5 @@
-//! Westwood: Reno's growth, and after a loss a window set from a bandwidth estimate (Casetti et
-//! al., MobiCom 2001).
+//! Westwood: grows like Reno; a loss sets the window from a bandwidth estimate (Casetti et al.,
+//! MobiCom 2001).
 //!
 //! ```text
 //! loss      ssthresh = max(Bw·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)        [bytes]
@@ -56,8 +56,8 @@ mod tests {
         }
     }
 
-    /// Without an estimate: half of 20 segments in flight by the equations, 2 segments in the
-    /// module.
+    /// Without an estimate, the equations leave half of the 20 segments in flight, and the module
+    /// leaves 2 segments.
     #[test]
     fn before_there_is_a_rate() {
         for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000), (ucla_newreno(), 2_000)] {

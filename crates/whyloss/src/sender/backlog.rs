@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Round-trip times of zero or less come from a coarse clock or a batch with one timestamp. They
-//! are ignored, because with an RTT_min of zero every window would be backlog. Those above 73 years
-//! count as 73 years.
+//! are ignored, because with an RTT_min of zero the whole window would count as backlog. Round-trip
+//! times above 73 years count as 73 years.
 
 use core::cmp::Ordering;
 
@@ -19,14 +19,14 @@ use super::rounds::Rounds;
 use crate::Duration;
 use crate::event::AckEvent;
 
-/// The round-trip time that is compared with the smallest.
+/// Selects the round-trip time that is compared with the smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RttOf {
     /// The last round-trip time sample.
     Last,
-    /// The samples, smoothed with gain 1/8 (RFC 6298) from the first one on.
+    /// The samples smoothed with gain 1/8 (RFC 6298), starting at the first one.
     Smoothed,
-    /// The smallest sample of the last complete round trip; during the first one, the smallest so
+    /// The smallest sample of the last complete round trip. During the first one, the smallest so
     /// far.
     Round,
 }
@@ -44,7 +44,7 @@ impl Segments {
     }
 }
 
-/// The measurements that the backlog of a window is computed from.
+/// The measurements from which the backlog of a window is computed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Backlog {
     of: RttOf,
@@ -56,7 +56,7 @@ pub(super) struct Backlog {
     rounds: Rounds,
     /// The smallest sample of the current round trip, in ns.
     round_min: u64,
-    /// Whether `rtt` is of a complete round trip.
+    /// Whether `rtt` is from a complete round trip.
     complete: bool,
 }
 
@@ -139,8 +139,8 @@ mod tests {
     use super::super::tests::ack;
     use super::*;
 
-    /// The RTT in eighths of a ns after each of `samples` ns, each acknowledging a segment of a
-    /// window of four.
+    /// Returns the RTT in eighths of a ns after each of `samples` ns. Each acknowledges a segment
+    /// of a window of four.
     fn rtts<const N: usize>(of: RttOf, samples: [i64; N]) -> [u64; N] {
         let mut backlog = Backlog::new(of);
         let mut acknowledged = 0;
@@ -163,15 +163,16 @@ mod tests {
 
     #[test]
     fn the_smoothed_round_trip_time() {
-        // 100; 87.5 + 25 = 112.5; 98.4375 + 14 = 112.4375; and 98.3828125 + 10 = 108.3828125; each
-        // rounded down to eighths.
+        // The values are 100, 87.5 + 25 = 112.5, 98.4375 + 14 = 112.4375, and 98.3828125 + 10 =
+        // 108.3828125, each rounded down to eighths.
         let rtts = rtts(RttOf::Smoothed, [100, 200, 112, 80]);
         assert_eq!(rtts, [800, 900, 900, 868]);
     }
 
     #[test]
     fn the_smallest_of_the_last_round() {
-        // The first ends with the first acknowledgement, the second four segments later, and so on.
+        // The first round trip ends with the first acknowledgement, the second one four segments
+        // later, and so on.
         let rtts = rtts(RttOf::Round, [90, 80, 70, 80, 85, 100, 99, 98, 99, 50]);
         assert_eq!(rtts, [720, 720, 720, 720, 560, 560, 560, 560, 784, 784]);
     }
@@ -189,14 +190,15 @@ mod tests {
         assert_eq!(backlog.compare(30_000, 1000, three), None);
         backlog.on_ack(&ack(90, 0));
         backlog.on_ack(&ack(100, 0));
-        // 1 − 90/100 = a tenth of 30 segments waits: 3; a byte less is less, a byte more is
-        // more.
+        // 1 − 90/100, a tenth of the 30 segments, waits: 3 segments. A byte less is below 3, and a
+        // byte more is above 3.
         let compare = |window| backlog.compare(window, 1000, three);
         assert_eq!(compare(29_999), Some(Ordering::Less));
         assert_eq!(compare(30_000), Some(Ordering::Equal));
         assert_eq!(compare(30_001), Some(Ordering::Greater));
         assert_eq!(backlog.segments(30_000, 1000), Some(3.0));
-        // In segments of 500 bytes that is twice as much; 2.9 segments are 29 000 bytes.
+        // In segments of 500 bytes, the backlog is twice as large. 2.9 segments wait if the window
+        // is 29 000 bytes.
         assert_eq!(backlog.compare(15_000, 500, three), Some(Ordering::Equal));
         let less = Segments::new(2.9);
         assert_eq!(backlog.compare(29_000, 1000, less), Some(Ordering::Equal));

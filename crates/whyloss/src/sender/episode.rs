@@ -12,12 +12,12 @@
 //! ```
 //!
 //! Recovery from several packets lost at a full queue takes several round trips, or a long one.
-//! Recovery from one packet takes one round trip, whatever the cause. So the rule also calls a
-//! queue's loss wireless if the queue overflows by one packet and adds at most one round trip.
+//! Recovery from one packet takes one round trip, whatever the cause. The rule therefore also calls
+//! a queue's loss wireless if the queue overflows by one packet and adds at most one round trip.
 //!
-//! The verdict is final at the end of the recovery ([`SenderClassifier::on_recovery_end`]), when
-//! TCP in the simulator and `connection` (QUIC) ask again. For a transport that does not, every
-//! loss is congestion.
+//! The verdict is final at the end of the recovery, in [`SenderClassifier::on_recovery_end`]. TCP
+//! in the simulator and `connection` (QUIC) call it. For a transport that does not, every loss is
+//! congestion.
 //!
 //! Departure: in QUIC, a recovery ends when a packet sent after its start is acknowledged. In TCP,
 //! it ends when all data in flight at its start is acknowledged. A single loss takes one round trip
@@ -33,12 +33,12 @@ pub struct Episode {
     rounds: f64,
     /// The smallest round-trip time, minRTT.
     min: Duration,
-    /// The time at which the current loss was detected.
+    /// When the current loss was detected.
     began: Option<Time>,
 }
 
 impl Episode {
-    /// The limit of a short episode, in round trips.
+    /// The longest duration of a short episode, in round trips.
     pub const ROUNDS: f64 = 2.0;
 
     /// Creates the classifier with this limit, in round trips.

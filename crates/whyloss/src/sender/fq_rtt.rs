@@ -17,19 +17,20 @@
 //! v          1/2
 //! ```
 //!
-//! The guard covers queue managers such as CoDel, which drop from 5 ms of queueing delay.
+//! The guard covers queue managers such as CoDel, which drop at 5 ms of queueing delay or more.
 //!
 //! Departures, and where the note is silent:
-//! - quicly judges every lost packet, a classifier only the first of a loss event. A second loss in
-//!   the same window changes fqRTT, not the verdict. "Within one round trip" means within
+//! - quicly judges every lost packet, but a classifier only the first of a loss event. A second
+//!   loss in the same window changes fqRTT, not the verdict. "Within one round trip" means within
 //!   latestRTT.
-//! - Several packets were lost if, during a recovery, an acknowledgement is partial (RFC 6582 §1),
-//!   or another loss is found before all data in flight at its start is acknowledged.
+//! - Several packets were lost if, during a recovery, an acknowledgement is partial (RFC 6582 §1).
+//!   The same holds if another loss is found before all data in flight at the start is
+//!   acknowledged.
 //! - A recovery, even one after a timeout, ends when all of that data is acknowledged.
-//! - Limit: with QUIC events as in [`crate::event`], the left edge moves on in every recovery, so
-//!   each acknowledgement looks partial. Single losses then update fqRTT too, and after a few at an
-//!   empty queue every loss is congestion. An adapter must hold the edge at the first loss until
-//!   the recovery ends or a second packet is lost.
+//! - Limit: with QUIC events as in [`crate::event`], the left edge advances in every recovery, so
+//!   each acknowledgement looks partial. Single losses then also update fqRTT. After a few of them
+//!   at an empty queue, every loss is congestion. An adapter must hold the edge at the first loss
+//!   until the recovery ends or a second packet is lost.
 //! - Gains and v are those of RFC 9002 §5.3; the note says only "smoothed" and "variation". With v
 //!   = 1/2, the threshold starts at half of the first sample. If a full queue does not double the
 //!   round-trip time, this is below minRTT. Then every loss is congestion until several episodes
@@ -54,7 +55,7 @@ pub struct FqRtt {
     /// The offset after the last byte in flight.
     sent: u64,
     full: Option<FullQueue>,
-    /// The time of the last loss, and its latestRTT.
+    /// The time of the last loss and its latestRTT.
     last_loss: Option<(Time, Duration)>,
     episode: Option<Episode>,
 }
@@ -62,8 +63,8 @@ pub struct FqRtt {
 impl FqRtt {
     /// The distance from minRTT above which a round-trip time always means congestion.
     pub const GUARD: Duration = Duration::from_millis(5);
-    /// The initial variation fqRTTvar, as a share of the first sample of a full queue's round-trip
-    /// time.
+    /// The default of the initial variation fqRTTvar, as a share of the first sample of a full
+    /// queue's round-trip time.
     pub const FIRST_VARIATION: f64 = 0.5;
 
     /// Creates a classifier. A round-trip time more than `guard` above the lowest always means
@@ -205,7 +206,7 @@ mod tests {
         FqRtt::new(FqRtt::GUARD, FqRtt::FIRST_VARIATION)
     }
 
-    /// A path of 100 ms, ten segments in flight, and the sender's reports about it.
+    /// A sender on a path of 100 ms, with ten segments in flight.
     struct Flow {
         classifier: FqRtt,
         now: Time,
@@ -225,7 +226,7 @@ mod tests {
             flow
         }
 
-        /// A round-trip time of `ms`, and `segments` acknowledged.
+        /// Reports a round-trip time of `ms` and `segments` acknowledged segments.
         fn ack(&mut self, ms: i64, segments: u64, in_recovery: bool) {
             self.acknowledged += segments * 1000;
             self.classifier.on_ack(&AckEvent {
@@ -237,7 +238,7 @@ mod tests {
             });
         }
 
-        /// A loss found at a round-trip time of `ms`, a second after the one before.
+        /// Reports a loss at a round-trip time of `ms`, a second after the previous loss.
         fn loss(&mut self, ms: i64) -> Cause {
             self.loss_after(1000, ms)
         }
@@ -253,7 +254,7 @@ mod tests {
             })
         }
 
-        /// sfqRTT and fqRTTvar in microseconds.
+        /// Returns sfqRTT and fqRTTvar in microseconds.
         fn full(&self) -> Option<(i64, i64)> {
             let full = self.classifier.full?;
             Some((
@@ -266,18 +267,18 @@ mod tests {
     #[test]
     fn averages_by_hand() {
         let mut flow = Flow::new();
-        // The first loss is congestion, because there is no sample yet. It gives one at its end,
-        // although it is a single loss.
+        // The first loss is congestion, because there is no sample yet. Its end gives the first
+        // sample, although it is a single loss.
         assert_eq!(flow.loss(160), Congestion);
         assert_eq!(flow.full(), None);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
-        // Further single losses do not change fqRTT.
+        // Later single losses do not change fqRTT.
         flow.loss(120);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
-        // A partial acknowledgement: two were lost. 160 + (176 − 160)/8 = 162; 80 + (16 − 80)/4 =
-        // 64.
+        // A partial acknowledgement shows that two packets were lost. sfqRTT is 160 + (176 − 160)/8
+        // = 162, and fqRTTvar is 80 + (16 − 80)/4 = 64.
         flow.loss(176);
         flow.ack(150, 4, true);
         assert_eq!(flow.full(), Some((160_000, 80_000)));
@@ -298,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A flow that knows sfqRTT 160 ms and fqRTTvar 20 ms.
+    /// Returns a flow with sfqRTT 160 ms and fqRTTvar 20 ms.
     fn taught() -> Flow {
         let mut flow = Flow::new();
         flow.classifier.full = Some(FullQueue {
@@ -313,7 +314,7 @@ mod tests {
         // minRTT + 5 ms = 105 ms is below 160 − 20 ms.
         assert_eq!(taught().loss(104), Wireless);
         assert_eq!(taught().loss(105), Congestion);
-        // With a wide guard the full queue decides.
+        // With a wide guard, the full queue decides.
         for (ms, expected) in [(139, Wireless), (140, Congestion)] {
             let mut flow = taught();
             flow.classifier.guard = Duration::from_millis(50);
@@ -328,7 +329,7 @@ mod tests {
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
         // The second loss comes 104 ms later, at 104 ms. The smaller of both round-trip times is
-        // the sample: 160 − 60/8 = 152.5; 20 + (60 − 20)/4 = 30.
+        // the sample: sfqRTT is 160 − 60/8 = 152.5, and fqRTTvar is 20 + (60 − 20)/4 = 30.
         assert_eq!(flow.loss_after(104, 104), Congestion);
         flow.ack(100, 10, true);
         assert_eq!(flow.full(), Some((152_500, 30_000)));
@@ -340,19 +341,19 @@ mod tests {
         let mut flow = taught();
         flow.loss(120);
         flow.ack(100, 5, false);
-        // A timeout a second later, with 10 more in flight.
+        // A timeout comes a second later, with 10 more segments in flight.
         flow.loss(152);
         flow.ack(100, 5, false);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
         flow.ack(100, 5, false);
-        // The smaller one: 160 − 40/8 = 155; 20 + (40 − 20)/4 = 25.
+        // The smaller round-trip time is the sample: sfqRTT is 160 − 40/8 = 155, and fqRTTvar is 20
+        // + (40 − 20)/4 = 25.
         assert_eq!(flow.full(), Some((155_000, 25_000)));
     }
 
     #[test]
     fn outside_a_recovery_a_partial_acknowledgement_says_nothing() {
-        // A timeout retransmits everything, so partial acknowledgements after it do not prove
-        // losses.
+        // A timeout retransmits everything, so later partial acknowledgements do not prove losses.
         for (in_recovery, full) in [(false, (160_000, 20_000)), (true, (155_000, 25_000))] {
             let mut flow = taught();
             flow.loss(120);

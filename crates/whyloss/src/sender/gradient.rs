@@ -1,9 +1,9 @@
-//! The gradients of CARD and Tri-S: how much the last window change changed the delay or the
+//! The gradients of CARD and Tri-S: how the last window change affected the delay or the
 //! throughput.
 //!
-//! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD), and Wang & Crowcroft, "A
-//! new congestion control scheme: slow start and search (Tri-S)", 1991, as loss predictors in Biaz
-//! & Vaidya, "Distinguishing congestion losses from wireless transmission losses: a negative
+//! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD); Wang & Crowcroft, "A new
+//! congestion control scheme: slow start and search (Tri-S)", 1991. Biaz & Vaidya use them as loss
+//! predictors in "Distinguishing congestion losses from wireless transmission losses: a negative
 //! result", 1998.
 //!
 //! ```text
@@ -14,8 +14,9 @@
 //! R_i  ns, its round-trip time: the last sample of the round trip
 //! ```
 //!
-//! The formulas are from memory: the text of Biaz & Vaidya was not available, so thresholds and
-//! details need verification. They found both no better than chance; both serve here as baselines.
+//! The formulas are from memory, because the text of Biaz & Vaidya was not available. Thresholds
+//! and details need verification. They found both no better than chance; both serve here as
+//! baselines.
 //!
 //! Choices:
 //! - A round trip without a sample is skipped. A round trip with the same window as the one before
@@ -174,11 +175,12 @@ mod tests {
 
     #[test]
     fn the_delay_gradient_by_hand() {
-        // (120 − 80)/200 · 50 000/10 000 = 1; the other way round both factors change sign.
+        // (120 − 80)/200 · 50 000/10 000 = 1. In the opposite direction, both factors change their
+        // sign.
         let (narrow, wide) = (round(20_000, 80), round(30_000, 120));
         assert_is(narrow.delay_gradient(wide), 1.0);
         assert_is(wide.delay_gradient(narrow), 1.0);
-        // A wider window at a shorter delay: (60 − 100)/160 · 5 = −1.25.
+        // The window is wider and the delay shorter: (60 − 100)/160 · 5 = −1.25.
         assert_is(round(20_000, 100).delay_gradient(round(30_000, 60)), -1.25);
         assert_is(round(20_000, 80).delay_gradient(round(30_000, 80)), 0.0);
     }
@@ -186,20 +188,20 @@ mod tests {
     #[test]
     fn the_throughput_gradient_by_hand() {
         let first = Duration::from_nanos(64);
-        // An empty path: throughput grows with the window as from the start. (512 − 256)/(32 768 −
-        // 16 384)·64 = 1.
+        // On an empty path, throughput grows with the window, as from the start: (512 − 256)/(32
+        // 768 − 16 384)·64 = 1.
         let (narrow, wide) = (round(16_384, 64), round(32_768, 64));
         assert_is(narrow.throughput_gradient(wide, first), 1.0);
-        // A full one: delay grows with the window, throughput does not.
+        // On a full path, the delay grows with the window, but the throughput does not.
         assert_is(narrow.throughput_gradient(round(32_768, 128), first), 0.0);
-        // In between: 65 536/128 − 256 = 256 for 49 152 bytes more: a third of the first.
+        // In between, 49 152 more bytes add 65 536/128 − 256 = 256, a third of the first growth.
         let wider = round(65_536, 128);
         assert_is(narrow.throughput_gradient(wider, first), 1.0 / 3.0);
     }
 
     /// Returns the verdict after each round trip of (window, RTT), with one acknowledgement each.
     fn verdicts<const N: usize>(mut classifier: Gradient, rounds: [(u64, i64); N]) -> [Cause; N] {
-        // A round trip's window is reported when it begins, its delay when it ends.
+        // A round trip's window is reported at its beginning, and its delay at its end.
         let mut acknowledged = 1000;
         let begin = |acknowledged, window, rtt| AckEvent {
             acknowledged,
@@ -220,18 +222,19 @@ mod tests {
         use Cause::{Congestion, Wireless};
         let rounds = [
             (10_000, 100),
-            // The window grows and the delay does not: neither gradient indicates congestion.
+            // The window grows, but the delay does not: neither gradient indicates congestion.
             (12_000, 100),
-            // The window is the same, so the verdict stays although the delay changes.
+            // The window does not change, so the verdict stays although the delay changes.
             (12_000, 110),
-            // Wider by a sixth, longer by a tenth: NDG = 11/231·13 > 0. T = 115.702 after 109.091 a
-            // ns, so NTG = 6.612/2000·100 = 0.33.
+            // The window grows by a sixth and the delay by a tenth: NDG = 11/231·13 > 0. T rises
+            // from 109.091 to 115.702 per ns, so NTG = 6.612/2000·100 = 0.33.
             (14_000, 121),
-            // Narrower and shorter: NDG > 0. T = 84.112, NTG = 31.59/5000·100 = 0.63.
+            // Window and delay shrink: NDG > 0. T = 84.112, so NTG = 31.59/5000·100 = 0.63.
             (9_000, 107),
             // A round trip without a sample is skipped.
             (11_000, 0),
-            // Wider than the fourth and shorter: NDG < 0; T = 120, NTG = 35.89/3000·100 = 1.2.
+            // The window is wider than in the fourth round trip, and the delay is shorter: NDG < 0.
+            // T = 120, so NTG = 35.89/3000·100 = 1.2.
             (12_000, 100),
         ];
         assert_eq!(

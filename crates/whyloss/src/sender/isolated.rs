@@ -1,8 +1,9 @@
 //! Isolated losses: a loss is congestion only if the share of lost packets around it is high.
 //!
-//! The filter of picoquic's loss test. Its BBR, its delay-based CUBIC and (proposed in
-//! `private-octopus/picoquic` pull request 1222, 2021) its CUBIC react to a loss only if the test
-//! confirms it. On a lossy satellite link, this shortened a download from 2,000 s to 11 s.
+//! This is the filter of picoquic's loss test. Its BBR and its delay-based CUBIC react to a loss
+//! only if the test confirms it. The same is proposed for its CUBIC (`private-octopus/picoquic`
+//! pull request 1222, 2021). On a lossy satellite link, this shortened a download from 2,000 s to
+//! 11 s.
 //!
 //! ```text
 //! at each lost packet, d packets after the last one that was lost:
@@ -10,15 +11,16 @@
 //! congestion  ⇔  p > threshold, or the timer expired                             threshold = 0.15
 //! ```
 //!
-//! So the third of consecutive losses is congestion (0.0625, 0.117, 0.166), and losses at least 8
-//! packets apart never are: in the long run, p = g/(1 − (1 − g)^(d+1)).
+//! The third of consecutive losses is therefore congestion (0.0625, 0.117, 0.166). Losses at least
+//! 8 packets apart never are: in the long run, p = g/(1 − (1 − g)^(d+1)).
 //!
 //! Departures:
-//! - picoquic's filter sees every lost packet and may cut at any of them. A classifier judges the
-//!   first one of a loss event; further ones, which partial acknowledgements show (RFC 6582 §1),
-//!   count towards the next event. Several that one acknowledgement shows count as one.
+//! - picoquic's filter sees every lost packet and may cut at any of them. A classifier judges only
+//!   the first one of a loss event. More losses, which partial acknowledgements reveal (RFC 6582
+//!   §1), count towards the next event. Several losses revealed by one acknowledgement count as
+//!   one.
 //! - picoquic numbers packets; here they are offsets in full segments, so a retransmission keeps
-//!   its place. A loss before the last one counts as one packet after it.
+//!   its number. A loss before the last one counts as one packet after it.
 //! - Limit, as for fqRTT: with QUIC events as in [`crate::event`], each acknowledgement of a
 //!   recovery looks partial. An adapter must hold the edge at the first loss until the recovery
 //!   ends or a second packet is lost.
@@ -48,7 +50,7 @@ impl Isolated {
     pub const THRESHOLD: f64 = 0.15;
     /// The gain of the moving share of lost packets.
     pub const GAIN: f64 = 0.0625;
-    /// Maximum number of packets between two losses that the share counts.
+    /// The maximum number of packets between two losses that the share counts.
     pub const SCOPE: u64 = 32;
 
     /// Creates a filter with this threshold and gain.
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
     use Cause::{Congestion, Wireless};
 
-    /// The loss of packet number `number`, and its share.
+    /// Reports the loss of packet number `number`. Returns its cause and the share.
     fn lose(filter: &mut Isolated, number: u64) -> (Cause, f64) {
         let cause = filter.on_loss(&loss(40_000).first(number * 1000).in_flight(1000));
         (cause, filter.share())
@@ -128,20 +130,20 @@ mod tests {
         );
     }
 
-    /// 1/16; 15/16·1/16 = 0.0585938, and 1/16 of the remainder to 1.
+    /// The share is 1/16 at first. Each loss keeps 15/16 of it and adds 1/16 of the remainder to 1.
     #[test]
     fn the_third_in_a_row_by_hand() {
         let mut filter = Isolated::default();
         near(lose(&mut filter, 100), Wireless, 0.0625);
         near(lose(&mut filter, 101), Wireless, 0.117_431_6);
         near(lose(&mut filter, 102), Congestion, 0.165_711_4);
-        // Ten packets later: (15/16)^10 = 0.5244604.
+        // Ten packets later, (15/16)^10 = 0.5244604 of the share remains.
         near(lose(&mut filter, 112), Wireless, 0.143_977_3);
-        // Far away no more than 32 packets count: (15/16)^32 = 0.1268004.
+        // At a larger distance, only 32 packets count: (15/16)^32 = 0.1268004.
         near(lose(&mut filter, 9_000), Wireless, 0.079_613_8);
     }
 
-    /// p = g/(1 − (1 − g)^(d+1)): above 0.15 for d = 7, below for d = 8.
+    /// p = g/(1 − (1 − g)^(d+1)) is above 0.15 for d = 7 and below for d = 8.
     #[test]
     fn regular_losses_by_the_closed_form() {
         for (apart, cause) in [

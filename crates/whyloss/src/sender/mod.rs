@@ -5,12 +5,12 @@
 //! Pass every acknowledgement, duplicates included, to [`SenderClassifier::on_ack`] in order of
 //! arrival. Call [`SenderClassifier::on_loss`] once per loss event, that is when a recovery begins
 //! or the retransmission timer expires, to get its [`Cause`]. Pass the acknowledgement that reveals
-//! the loss first. ECN marks are always congestion, so no classifier is asked about them. A
-//! classifier may revise its verdict when the recovery ends. [`crate::congestion::WirelessPolicy`]
-//! decides the effect on the window; [`crate::schemes`] combines the two.
+//! the loss first. ECN marks are always congestion, so classifiers do not see them. A classifier
+//! may revise its verdict when the recovery ends. [`crate::congestion::WirelessPolicy`] decides the
+//! effect on the window; [`crate::schemes`] combines the two.
 //!
-//! Classifiers never allocate: this crate is `no_std` without `alloc`. An oracle knows the truth
-//! and is therefore not a classifier; it lives where the truth is known.
+//! Classifiers never allocate: this crate is `no_std` without `alloc`. An oracle needs the true
+//! cause and is therefore not a classifier; the simulator has oracles.
 //!
 //! # Adding a classifier
 //!
@@ -51,13 +51,13 @@ pub trait SenderClassifier {
     /// Returns the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
     /// Returns the odds of congestion of the latest cause, p/(1 − p). `None` if the algorithm
-    /// estimates none, or had no evidence.
+    /// estimates none or had no evidence.
     #[inline]
     fn odds(&self) -> Option<f64> {
         None
     }
     /// Returns whether verdicts on losses found by acknowledgements are final only when the
-    /// recovery ends. Most classifiers decide at once.
+    /// recovery ends. Most classifiers decide immediately.
     #[inline]
     fn revises(&self) -> bool {
         false
@@ -75,8 +75,8 @@ mod tests {
     use crate::event::{AckEvent, Detection, LossEvent};
     use crate::{Duration, Time};
 
-    /// An acknowledgement of a 1000-byte segment, `rtt` ns after it left (0: no sample), with
-    /// window `window`.
+    /// Builds an acknowledgement of a 1000-byte segment, `rtt` ns after it left (0: no sample),
+    /// with window `window`.
     pub(super) fn ack(rtt: i64, window: u64) -> AckEvent {
         AckEvent::new(Time::ZERO, 1000)
             .acked(1000)
@@ -84,7 +84,7 @@ mod tests {
             .rtt((rtt != 0).then_some(Duration::from_nanos(rtt)))
     }
 
-    /// A loss found by duplicates, with window `window`.
+    /// Builds a loss found by duplicates, with window `window`.
     pub(super) fn loss(window: u64) -> LossEvent {
         LossEvent::new(Time::ZERO, Detection::Duplicates, 1000).window(window)
     }

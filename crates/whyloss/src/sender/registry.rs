@@ -41,13 +41,13 @@ macro_rules! dispatch_sender {
 }
 
 any! {
-    /// Any classifier of the registry.
+    /// Any sender classifier in the registry.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Classifier by dispatch_sender { Vegas, Veno, Gradient, FqRtt, Isolated, Episode, Trees, Unaware }
 }
 
 registry! {
-    /// Lists every sender classifier.
+    /// Every sender classifier.
     Classifier {
         "vegas", "Vegas predictor", "congestion while a few of the flow's segments wait in the queue",
         "Martignon & Fratta 2005, section 2",

@@ -1,8 +1,8 @@
 //! The Vegas predictor: the number of segments of the window that wait in queues.
 //!
-//! Brakmo & Peterson, IEEE JSAC 13(8), 1995, as a loss predictor in Martignon & Fratta, "Loss
-//! differentiation schemes for TCP over wireless networks", 2005, section 2 (`vegas`), and as the
-//! LDEA of Le & Hong's TCP BaLDE, 2006, section 2 (`ldea`).
+//! Brakmo & Peterson, IEEE JSAC 13(8), 1995. Martignon & Fratta use it as a loss predictor in "Loss
+//! differentiation schemes for TCP over wireless networks", 2005, section 2 (`vegas`). It is also
+//! the LDEA of Le & Hong's TCP BaLDE, 2006, section 2 (`ldea`).
 //!
 //! ```text
 //! V_P = (cwnd/RTT_min − cwnd/RTT)·RTT_min
@@ -14,16 +14,16 @@
 //! RTT_min  ns, the smallest so far
 //! ```
 //!
-//! Where the sources are silent or differ; each is a parameter:
+//! Where the sources are silent or differ, a parameter selects:
 //! - The predictor is evaluated at each acknowledgement with a round-trip time, and its state is
-//!   read at the loss (MAR-2; BAL-3 says at every new acknowledgement; with BaLDE's timestamps each
-//!   of them has one). If the predictor were evaluated only at losses, the state between α and β
-//!   would be as old as the previous loss.
+//!   read at the loss (MAR-2). BAL-3 evaluates it at every new acknowledgement; with BaLDE's
+//!   timestamps, each of them has a round-trip time. If the predictor were evaluated only at
+//!   losses, the state between α and β would be as old as the previous loss.
 //! - RTT is the last sample (MAR-2), and RTT_min includes it. Delayed acknowledgements are not
 //!   compensated (MAR-A6).
 //! - cwnd is the window when the acknowledgement arrives, before any reaction to a loss (MAR-2).
-//! - Round trips are exact, or whole ticks of a clock, at least one, as in ns-2 (100 ms until March
-//!   2002).
+//! - Round trips are exact, or counted in ticks of a clock, at least one, as in ns-2 (100 ms until
+//!   March 2002).
 //! - Before the first round-trip time, the network is congested (MAR-2, conservative) or not
 //!   (BAL-3).
 //! - Timeouts are classified (MAR-3) or count as congestion (BAL-7: BaLDE does not differentiate
@@ -48,7 +48,7 @@ pub enum Evaluate {
     Losses,
 }
 
-/// The window whose backlog is computed.
+/// Selects the window whose backlog is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WindowOf {
     /// Computes the backlog of the congestion window.
@@ -74,9 +74,9 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// The threshold α: up to this backlog in segments, the network is not congested.
+    /// The threshold α. Up to this backlog in segments, the network is not congested.
     pub const ALPHA: f64 = 1.0;
-    /// The threshold β: from this backlog in segments on, the network is congested.
+    /// The threshold β. At this backlog in segments or more, the network is congested.
     pub const BETA: f64 = 3.0;
 
     /// Returns the Vegas predictor of NewReno-LP: α = 1, β = 3.
@@ -84,7 +84,7 @@ impl Vegas {
         Self::new(Self::ALPHA, Self::BETA)
     }
 
-    /// Returns LDEA, BaLDE's predictor: not congested at first, and not asked about timeouts.
+    /// Returns LDEA, BaLDE's predictor: not congested at first, and timeouts are not classified.
     pub fn ldea() -> Self {
         Self::predictor().congested_at_first(false).timeouts(false)
     }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use Cause::{Congestion, Wireless};
 
-    /// A predictor whose RTT_min is 80 ns.
+    /// Returns a predictor whose RTT_min is 80 ns.
     fn at_80() -> Vegas {
         let mut vegas = Vegas::new(Vegas::ALPHA, Vegas::BETA);
         vegas.on_ack(&ack(80, 0));
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn thresholds_by_hand() {
-        // RTT = 100 ns: V_P is a fifth of the window. 15 segments are β, 5 are α.
+        // With RTT = 100 ns, V_P is a fifth of the window. 15 segments reach β, and 5 reach α.
         let mut vegas = at_80();
         for (window, congested) in [
             (5_001, false),
@@ -245,7 +245,7 @@ mod tests {
             (5_000, Wireless),
         ] {
             vegas.on_ack(&ack(100, window));
-            // The window does not matter.
+            // The window at the loss does not matter.
             assert_eq!(vegas.on_loss(&loss(100_000)), expected);
             assert_eq!(vegas.on_loss(&timeout(100_000)), expected);
         }
@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_sees_no_short_queue() {
-        // Of 100 ns ticks, 80 and 149 ns make one; 150 ns make two, so half of the window waits.
+        // In ticks of 100 ns, 80 and 149 ns are one tick. 150 ns are two, so half of the window
+        // waits.
         let mut vegas = Vegas::new(1.0, 3.0).tick(Duration::from_nanos(100));
         for (rtt, congested) in [(80, false), (149, false), (150, true), (149, false)] {
             vegas.on_ack(&ack(rtt, 30_000));
@@ -291,8 +292,8 @@ mod tests {
 
     #[test]
     fn smoothing_delays_the_verdict() {
-        // 80, then 160 ns: smoothed 90 ns; 10/90 of the window waits: 26 segments make 2.9, 27 make
-        // 3.
+        // Samples of 80 and 160 ns give a smoothed 90 ns, so 10/90 of the window waits: 2.9 of 26
+        // segments, 3 of 27.
         for (window, congested) in [(26_000, false), (27_000, true)] {
             let mut vegas = Vegas::new(1.0, 3.0).rtt(RttOf::Smoothed);
             vegas.on_ack(&ack(80, window));

@@ -2,8 +2,8 @@
 //! more frequent.
 //!
 //! Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003, with the round-trip time that Linux's `tcp_veno`
-//! aims at; Zhou & Fu, IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg, "TCP
-//! friendly protocols for media streams", 2008, section 10.2, give it for IFTPV.
+//! intends. Zhou & Fu, IEEE Communications Letters 10(6), 2006, as described for IFTPV by ElAarag,
+//! Moedinger & Hogg, "TCP friendly protocols for media streams", 2008, section 10.2.
 //!
 //! ```text
 //! B = w·(1 − RTT_min/RTT)                                       at the loss, in segments
@@ -19,19 +19,19 @@
 //! w     the window in use when the loss is found
 //! ```
 //!
-//! The source has three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`] returns all three;
-//! since a verdict has two causes, a parameter maps the middle one.
+//! The source has three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`] distinguishes all
+//! three. A verdict has only two causes, so a parameter maps the middle reaction.
 //!
 //! Where the sources are silent:
 //! - Linux forgets the smallest round-trip time at every acknowledgement instead of every round
-//!   trip, so it uses the last sample. This file follows the intent stated there; the parameter
-//!   `rtt` selects the other.
+//!   trip, so it uses the last sample. This file follows the intent stated in Linux. The parameter
+//!   `rtt` can select the last sample.
 //! - B = β is congestion, as printed, and so is a loss without a round-trip time.
-//! - A random loss updates con_lr before it is judged (ELA-8). With fewer than three, or if the
-//!   first two came at the same time, con_lr is not rising. Losses are counted per loss event,
-//!   since a classifier sees only these.
-//! - Veno classifies timeouts, as Linux does. To enhanced Veno they are "a sign of extreme network
-//!   condition" (ELA-8), so they are and count as congestion.
+//! - A random loss updates con_lr before it is judged (ELA-8). With fewer than three random losses,
+//!   or if the first two came at the same time, con_lr does not rise. Losses are counted per loss
+//!   event, since a classifier sees only these.
+//! - Veno classifies timeouts, as Linux does. For enhanced Veno, they are "a sign of extreme
+//!   network condition" (ELA-8), so they count as congestion.
 
 use super::SenderClassifier;
 use super::backlog::{Backlog, RttOf, Segments};
@@ -62,7 +62,7 @@ pub struct Veno {
 }
 
 impl Veno {
-    /// The threshold β in segments: from this backlog on, a loss is a congestion loss.
+    /// The threshold β, in segments. A loss at this backlog or more is a congestion loss.
     pub const BETA: f64 = 3.0;
 
     /// Creates Veno as published: β = 3, the smallest round-trip time of the last round trip.
@@ -86,8 +86,8 @@ impl Veno {
         }
     }
 
-    /// Creates enhanced Veno; a random loss gets the cause `congestive` while congestion losses
-    /// become more frequent.
+    /// Creates enhanced Veno. While congestion losses become more frequent, a random loss gets the
+    /// cause `congestive`.
     pub fn enhanced(beta: f64, rtt: RttOf, congestive: Cause) -> Self {
         Self {
             congestive,
@@ -110,8 +110,8 @@ impl Veno {
         self.backlog.segments(window, segment_size)
     }
 
-    /// Judges a loss event and counts it, as [`SenderClassifier::on_loss`] does, but with all three
-    /// answers.
+    /// Judges a loss event and counts it, like [`SenderClassifier::on_loss`], but returns all three
+    /// reactions.
     pub fn judge(&mut self, loss: &LossEvent) -> Judgement {
         let classified = self.timeouts || !loss.detection.is_timeout();
         let (window, segment_size) = (loss.window, loss.segment_size);
@@ -134,7 +134,7 @@ impl Veno {
         }
     }
 
-    /// Returns the cause that a judgement stands for.
+    /// Returns the cause that a judgement implies.
     pub fn cause(&self, judgement: Judgement) -> Cause {
         match judgement {
             Judgement::Random => Cause::Wireless,
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn the_threshold_by_hand() {
-        // The smallest round-trip time is 80 ns, the last round's is 100: a fifth of the window
-        // waits.
+        // The smallest round-trip time is 80 ns, and that of the last round is 100 ns, so a fifth
+        // of the window waits.
         let mut veno = Veno::new(Veno::BETA, RttOf::Round);
         for (acknowledged, rtt) in [(0, 80), (4000, 100), (5000, 100), (8000, 110)] {
             veno.on_ack(&AckEvent {
@@ -220,7 +220,8 @@ mod tests {
         assert_eq!(veno.on_loss(&loss(0)), Cause::Congestion);
     }
 
-    /// Enhanced Veno with a backlog of 0 segments at a window of 0, and of 30 at a window of 60.
+    /// Returns enhanced Veno with a backlog of 0 segments at a window of 0, and of 30 at a window
+    /// of 60.
     fn enhanced(congestive: Cause) -> Veno {
         let mut veno = Veno::enhanced(Veno::BETA, RttOf::Last, congestive);
         veno.on_ack(&ack(50, 0));
@@ -243,7 +244,7 @@ mod tests {
         for (now, window, expected) in [
             (0, RANDOM, Judgement::Random),
             (5, QUEUED, Judgement::Congestion),
-            // C_prev = 1 in 10: two random losses are not yet two rates.
+            // C_prev is 1 in 10. Two random losses do not yet give two rates.
             (10, RANDOM, Judgement::Random),
             (11, QUEUED, Judgement::Congestion),
             (12, QUEUED, Judgement::Congestion),

@@ -69,7 +69,7 @@ pub fn check<C: Controller>(mut control: UnderPolicy<C>, segment_size: u32, oper
 }
 
 impl Transport {
-    /// Reports the event that an operation stands for: mostly events of a working network,
+    /// Reports the event that an operation represents: usually an event of a working network,
     /// sometimes numbers that only a broken transport reports.
     fn tell<C: Controller>(&mut self, control: &mut UnderPolicy<C>, (kind, a, b): Raw) {
         self.now = self.now.saturating_add(a % 100_000_000);
@@ -93,7 +93,7 @@ impl Transport {
                 control.on_ack(&self.ack(now, control.window(), acked, Some(rtt)));
             }
             7 => control.on_ack(&self.ack(now, control.window(), 0, None)),
-            // An acknowledgement with numbers of any size.
+            // This acknowledgement has numbers of any size.
             8 => {
                 self.in_flight = b;
                 self.acknowledged = a % (1 << 60);

@@ -1,4 +1,4 @@
-//! The property tests of this crate, for your own algorithms.
+//! Property tests for your own algorithms, the same as this crate's.
 //!
 //! ```
 //! use whyloss::Cause;
@@ -33,8 +33,8 @@ use crate::Time;
 /// One operation that a fuzzer or a property test draws: its kind and two numbers.
 pub type Raw = (u8, u64, u64);
 
-/// The limit of timestamps, 2^61 ns (73 years), so that adding a clock offset of the same size
-/// cannot overflow.
+/// The limit of timestamps, 2^61 ns (73 years). Adding a clock offset of the same size cannot
+/// overflow.
 const STAMP_LIMIT: u64 = 1 << 61;
 /// The maximum number of operations of a sequence.
 const LENGTH: usize = 256;
@@ -135,7 +135,7 @@ mod tests {
         let failed = std::panic::catch_unwind(|| receiver::properties(&Afraid)).unwrap_err();
         let message = failed.downcast_ref::<String>().expect("a message");
         let number = message.split(' ').nth(1).and_then(|word| word.parse().ok());
-        // The number alone leads back to it.
+        // The sequence's number alone reproduces the failure.
         let again = std::panic::catch_unwind(|| {
             let (operations, length) = Draws(number.expect("a number")).operations();
             receiver::check(&Afraid, &operations[..length], (0, 0));

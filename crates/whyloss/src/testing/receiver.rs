@@ -26,8 +26,8 @@ pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
 /// One event at the receiver. Times are in ns.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    /// A packet, `missing` packets after the highest sequence number so far, `interval` after the
-    /// arrival before.
+    /// A packet with `missing` packets between it and the highest sequence number so far,
+    /// `interval` after the previous arrival.
     Next {
         missing: u64,
         interval: u64,
@@ -35,7 +35,7 @@ enum Operation {
     },
     /// A packet that fills an old gap, or arrives twice.
     Late { interval: u64, delay: u64 },
-    /// The previous arrival once more, at the same nanosecond.
+    /// The previous arrival again, at the same nanosecond.
     Repeat,
     /// The receiver's clock is set back, and a packet arrives.
     SetBack { by: u64, delay: u64 },
@@ -45,8 +45,8 @@ enum Operation {
 
 impl Operation {
     fn new((kind, a, b): Raw) -> Self {
-        // Mostly realistic events (gaps of a few packets, delays under a minute), sometimes only
-        // those of an attacker.
+        // Most events are realistic (gaps of a few packets, delays under a minute); some could only
+        // come from an attacker.
         let delay = b % 60_000_000_000;
         match kind % 16 {
             0..=6 => Self::Next {

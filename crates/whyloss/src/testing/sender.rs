@@ -37,7 +37,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Passes the event to a classifier, and returns its cause if the event is a loss.
+    /// Passes the event to a classifier and returns its cause if the event is a loss.
     pub fn tell(&self, classifier: &mut impl SenderClassifier) -> Option<Cause> {
         match self {
             Self::Ack(ack) => {
@@ -48,7 +48,7 @@ impl Event {
         }
     }
 
-    /// Moves the event to clocks that are this far ahead.
+    /// Returns the event on clocks that are this far ahead.
     fn later(self, sender: u64, receiver: u64) -> Self {
         match self {
             Self::Ack(ack) => Self::Ack(AckEvent {
@@ -120,11 +120,11 @@ impl Sender {
         })
     }
 
-    /// Returns the event for an operation: mostly a realistic one, sometimes one that only a broken
-    /// transport would report.
+    /// Returns the event for an operation: usually a realistic one, sometimes one that only a
+    /// broken transport reports.
     fn event(&mut self, (kind, a, b): Raw) -> Event {
         self.now = (self.now + a % (50 * MS)) % STAMP_LIMIT;
-        // Millisecond steps, so that delays repeat, most often near the smallest.
+        // Use millisecond steps, so that delays repeat, most often near the smallest.
         let rtt = (20 + b % 64 * (b >> 8) % 64) * MS;
         match kind % 16 {
             0..=5 => {
@@ -140,7 +140,7 @@ impl Sender {
             12 if b % 4 == 0 => self.loss(Detection::PersistentCongestion, false),
             12 => self.loss(Detection::Timeout, a % 2 == 0),
             13 => {
-                // The clock is set back, a minute or years.
+                // The clock is set back by a minute or by years.
                 self.now = self
                     .now
                     .saturating_sub(if a % 2 == 0 { b } else { 60_000 * MS });
@@ -172,7 +172,7 @@ pub fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     operations.iter().map(move |&raw| sender.event(raw))
 }
 
-/// Runs a classifier over `operations` twice, and asserts that it answers the same if the constants
+/// Runs a classifier over `operations` twice. Asserts that it answers the same if the constants
 /// `(sender, receiver)` are added to the two clocks.
 ///
 /// # Panics

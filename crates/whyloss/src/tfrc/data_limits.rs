@@ -1,9 +1,9 @@
 //! Decides whether the sender was data-limited throughout the interval that a report covers (RFC
 //! 5348, 8.2.1).
 //!
-//! An interval of one R up to the echoed packet was *not* data-limited if the sender had, at some
-//! time in it, sent everything that it was allowed to. Two such times suffice: the first after
-//! `t_new` and the first after `t_next`.
+//! An interval of one R ends with the echoed packet. It was *not* data-limited if, at some time in
+//! it, the sender had sent everything that the rate allowed. Two such times are sufficient: the
+//! first after `t_new` and the first after `t_next`.
 
 use crate::{Duration, Time};
 
@@ -66,11 +66,11 @@ mod tests {
         let mut limits = DataLimits::default();
         limits.ran_dry();
         limits.not_limited(at(1050));
-        // The interval (1000, 1100] holds 1050.
+        // The interval (1000, 1100] contains 1050.
         assert!(!limits.on_feedback(at(1200), at(1100), 0.1));
-        // (1100, 1200] holds nothing.
+        // The interval (1100, 1200] contains no such time.
         assert!(limits.on_feedback(at(1300), at(1200), 0.1));
-        // 1310 is after t_new = 1200, so it is kept first; 1390 is not needed.
+        // 1310 is after t_new = 1200, so it is stored as the first. 1390 is not needed.
         limits.not_limited(at(1310));
         limits.not_limited(at(1390));
         assert!(!limits.on_feedback(at(1500), at(1400), 0.1));

@@ -40,7 +40,7 @@ impl Equation {
     }
 
     /// Returns the loss event rate at which the throughput is `throughput` bytes per second, in
-    /// [`MIN_P`]..=1. It is exact to 1e-12, where RFC 5348 (6.3.1) asks for 5 %.
+    /// [`MIN_P`]..=1. It is exact to 1e-12; RFC 5348 (6.3.1) requires 5 %.
     pub fn loss_event_rate(&self, throughput: f64) -> f64 {
         let (mut low, mut high) = (MIN_P, 1.0);
         if self.throughput(low) <= throughput {
@@ -76,9 +76,9 @@ mod tests {
         }
     }
 
-    /// CEN-D1: WLH N=1, R = 130 ms, p = 0.078. By hand: √(0.052) = 0.228035; 12·√(0.02925) =
-    /// 2.052316; p(1+32p²) = 0.078·1.194688 = 0.0931857; 0.228035 + 2.052316·0.0931857 = 0.419282;
-    /// 762/(0.13·0.419282) = 13979.9 byte/s = 111.84 kbit/s = 0.7456 of 150.
+    /// CEN-D1: WLH with N = 1, R = 130 ms, p = 0.078. √(0.052) = 0.228035; 12·√(0.02925) =
+    /// 2.052316; p(1+32p²) = 0.078·1.194688 = 0.0931857. Then 0.228035 + 2.052316·0.0931857 =
+    /// 0.419282, and 762/(0.13·0.419282) = 13979.9 byte/s = 111.84 kbit/s = 0.7456 of 150.
     #[test]
     fn cen_d1_last_hop() {
         let x = equation(762.0, 0.130).throughput(0.078);
@@ -119,7 +119,8 @@ mod tests {
         };
         assert!((free.throughput(0.296) - capped.throughput(0.296)).abs() < 1e-9);
         assert!(capped.throughput(0.3) > free.throughput(0.3));
-        // p = 1: √(2/3) + 4·33 = 132.8165 R per packet against √(2/3) + 12·√(3/8)·33 = 243.3162.
+        // p = 1: √(2/3) + 4·33 = 132.8165 R per packet with the cap, √(2/3) + 12·√(3/8)·33 =
+        // 243.3162 without it.
         assert!((capped.throughput(1.0) - 1000.0 / 13.281_65).abs() < 1e-3);
         assert!((free.throughput(1.0) - 1000.0 / 24.331_62).abs() < 1e-3);
     }

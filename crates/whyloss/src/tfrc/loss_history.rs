@@ -26,7 +26,7 @@ const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 pub struct LossHistory {
     discount_floor: f64,
     needs_new_round: bool,
-    /// Whether a loss event has begun, and so I_0 is open.
+    /// Whether a loss event has begun, so that I_0 is open.
     open: bool,
     /// The first lost packet of the last event.
     start: u64,
@@ -57,8 +57,8 @@ impl LossHistory {
         }
     }
 
-    /// Records that packet `sequence` was lost at `time`, as estimated by 5.2, and returns whether
-    /// that begins a loss event.
+    /// Records that packet `sequence` was lost at `time`, as estimated by 5.2. Returns whether that
+    /// begins a loss event.
     ///
     /// `rtt` and `round` are those of the newest packet received. Losses must come in sequence
     /// order. The interval of the first event is unknown, so the caller sets it with
@@ -87,7 +87,7 @@ impl LossHistory {
         self.time + rtt
     }
 
-    /// Returns whether an event has begun and the interval before it is not known.
+    /// Returns whether an event has begun, but the interval before it is not known.
     pub fn needs_first_interval(&self) -> bool {
         self.open && self.known == 0
     }
@@ -156,8 +156,8 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// A history whose closed intervals are `intervals` packets, oldest first, with an event open
-    /// at the answer.
+    /// Returns a history whose closed intervals are `intervals` packets, oldest first, and the
+    /// sequence number at which an event is open.
     fn history(options: &Options, first: f64, intervals: &[u64]) -> (LossHistory, u64) {
         let mut history = LossHistory::new(options);
         let (mut sequence, mut time) = (1000, 1000);
@@ -191,7 +191,7 @@ mod tests {
         assert!(!history.record(12, at(1040), RTT, 1));
         assert!(!history.record(14, at(1100), RTT, 9));
         assert!(history.record(15, at(1101), RTT, 1));
-        // I_1 = 15 − 10 = 5, I_2 = 50: (5 + 50)/2.
+        // I_1 = 15 − 10 = 5 and I_2 = 50, with mean (5 + 50)/2.
         close(history.loss_event_rate(15), 2.0 / 55.0);
     }
 
@@ -207,9 +207,9 @@ mod tests {
         assert!(history.record(21, at(1500), RTT, 4));
     }
 
-    /// 8, 7, ..., 1 packets, the newest 1: Σ I·w = 1 + 2 + 3 + 4 + 5·0.8 + 6·0.6 + 7·0.4 + 8·0.2 =
-    /// 22, Σ w = 6. With I_0 = 5 (below 2·22/6, so no discount): 5 + 1 + 2 + 3 + 4·0.8 + 5·0.6 +
-    /// 6·0.4 + 7·0.2 = 21, less than 22. With I_0 = 7: 23, more than 22.
+    /// The intervals are 8, 7, ..., 1 packets, the newest 1: Σ I·w = 1 + 2 + 3 + 4 + 5·0.8 + 6·0.6
+    /// + 7·0.4 + 8·0.2 = 22, Σ w = 6. I_0 = 5 is below 2·22/6, so it has no discount: 5 + 1 + 2 + 3
+    /// + 4·0.8 + 5·0.6 + 6·0.4 + 7·0.2 = 21, less than 22. I_0 = 7 gives 23, more than 22.
     #[test]
     fn weights_by_hand() {
         let (history, start) = history(&Options::rfc5348(), 8.0, &[7, 6, 5, 4, 3, 2, 1]);
@@ -218,16 +218,17 @@ mod tests {
         close(history.loss_event_rate(start + 6), 6.0 / 23.0);
     }
 
-    /// Only the newest eight count: a ninth pushes out the first.
+    /// Only the newest eight intervals count: the ninth replaces the first.
     #[test]
     fn the_oldest_is_forgotten() {
         let (history, start) = history(&Options::rfc5348(), 1e6, &[10; 8]);
         close(history.loss_event_rate(start), 0.1);
     }
 
-    /// Eight of 10, then I_0 = 60. DF = 20/60 = 1/3: (60 + 50/3)/(1 + 5/3) = 28.75. Closed, it is
-    /// I_1 with DF_1 = 1 and the older ones keep 1/3: the same. With a floor of 0.5: (60 + 25)/3.5.
-    /// Without: (60 + 50)/6.
+    /// Eight intervals of 10 precede I_0 = 60. DF = 20/60 = 1/3 gives (60 + 50/3)/(1 + 5/3) =
+    /// 28.75. When closed, this interval becomes I_1 with DF_1 = 1 and the older ones keep 1/3, so
+    /// the mean is the same. A floor of 0.5 gives (60 + 25)/3.5, and no discounting gives (60 +
+    /// 50)/6.
     #[test]
     fn discounting_by_hand() {
         for (floor, p) in [(0.25, 1.0 / 28.75), (0.5, 3.5 / 85.0), (1.0, 6.0 / 110.0)] {
@@ -240,13 +241,13 @@ mod tests {
             assert!(history.record(start + 60, at(100_000), RTT, 100));
             close(history.loss_event_rate(start + 60), p);
         }
-        // I_0 = 160 meets the floor of 0.25: (160 + 12.5)/(1 + 1.25).
+        // I_0 = 160 reaches the floor of 0.25: (160 + 12.5)/(1 + 1.25).
         let (history, start) = history(&Options::rfc5348(), 10.0, &[10; 7]);
         close(history.loss_event_rate(start + 159), 2.25 / 172.5);
     }
 
-    /// The discount of an event applies to the events that were older then: eight of 10, one of 60
-    /// (DF 1/3), one of 30. Expected:
+    /// The discount of an event applies to the intervals that were older then: eight of 10, one of
+    /// 60 (DF 1/3), one of 30. Expected:
     /// (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3) = 31.
     #[test]
     fn discounts_stay() {

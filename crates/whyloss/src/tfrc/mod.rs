@@ -10,28 +10,28 @@
 //! | [`loss_history`] | from losses over loss events and loss intervals to p | 5.2–5.5 |
 //! | [`Sender`] | rate, pacing, no-feedback timer | 4, 8.2.1 |
 //! | [`Receiver`] | gaps, receive rate, feedback | 5.1, 6 |
-//! | [`Options`] | every choice the RFC leaves, and every departure of ns-2.35 from it | |
+//! | [`Options`] | every choice that the RFC leaves open, and every departure of ns-2.35 | |
 //!
 //! # Contract
 //!
 //! Both ends are sans-I/O. The host carries [`Data`] and [`Feedback`] between them. After *every*
-//! call, it reads `next_timeout`, the time to call `on_timeout`; [`Time::MAX`] means never. Times
-//! never decrease. No input from a peer can cause a panic, unbounded time, or a rate that is
+//! call, it reads `next_timeout`, which is when to call `on_timeout`; [`Time::MAX`] means never.
+//! Times never decrease. No input from a peer can cause a panic, unbounded time, or a rate that is
 //! negative, infinite or NaN.
 //!
 //! # Wireless losses
 //!
-//! The receiver asks its host for the [`Cause`](crate::Cause) of each missing packet at the arrival
-//! that reveals the gap. A wireless loss enters the loss history as a received packet: it is not a
-//! loss event, and it lengthens the open interval (CEN-1, CEN-12). It adds no bytes to the receive
-//! rate, since nothing arrived (CEN-A5).
+//! The receiver gets the [`Cause`](crate::Cause) of each missing packet from its host, at the
+//! arrival that reveals the gap. A wireless loss enters the loss history as a received packet: it
+//! is not a loss event, and it lengthens the open interval (CEN-1, CEN-12). It adds no bytes to the
+//! receive rate, since nothing arrived (CEN-A5).
 //!
-//! # Behaviour of ns-2.35 that these files lack
+//! # Behaviour of ns-2.35 that is not implemented
 //!
-//! - The open interval I_0 counts the packet that began it (RFC 5348, 5.3); ns-2 counts from the
-//!   one after.
-//! - While fewer than nine intervals are known, ns-2 adds I_0 to all of them; RFC 5348, 5.4 omits
-//!   the oldest, so that both sums have equally many.
+//! - The open interval I_0 counts the packet that began it (RFC 5348, 5.3); ns-2 starts at the next
+//!   one.
+//! - While fewer than nine intervals are known, ns-2 adds I_0 to all of them. RFC 5348, 5.4 omits
+//!   the oldest, so both sums have the same number of intervals.
 //! - ns-2's inverse equation stops within 5 % of the rate; ours is exact. ns-2 rounds its first
 //!   interval down to an integer.
 //! - ns-2's receive rate over an interval shorter than R counts the arrivals of the last R. Ours
@@ -59,7 +59,7 @@ use crate::{Duration, Time};
 /// The fields of a data packet (RFC 5348, 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// The sequence number, one more with each packet.
+    /// The sequence number, which increases by one with each packet.
     pub sequence: u64,
     /// The time of sending, on the sender's clock.
     pub stamp: Time,

@@ -53,17 +53,17 @@ pub struct Options {
     /// Whether packets leave at the rate X·mean(√R)/√R_sample instead of the allowed rate X, which
     /// damps oscillations (RFC 5348, 4.5).
     pub damping: bool,
-    /// The rule by which the rate rises after the first loss.
+    /// How the rate rises after the first loss.
     pub increase: Increase,
-    /// The rule by which the receive rate limits the sending rate.
+    /// How the receive rate limits the sending rate.
     pub receive_limit: ReceiveLimit,
     /// The rate before the first feedback, in bytes per second; `None` for one packet per second.
     pub initial_rate: Option<f64>,
     /// The initial window W_init: the first feedback raises the rate to W_init/R.
     pub initial_window: InitialWindow,
-    /// The rule by which the rate rises before the first loss.
+    /// How the rate rises before the first loss.
     pub slow_start: SlowStart,
-    /// The rule for the time at which a packet leaves.
+    /// The rule for when a packet leaves.
     pub pacing: Pacing,
     /// The longest time t_mbi between two packets, which sets the lowest rate; `None` if the rate
     /// may fall to zero.
@@ -73,7 +73,7 @@ pub struct Options {
     pub cap_timeouts: bool,
     /// The number b of packets that one TCP acknowledgement acknowledges.
     pub packets_per_ack: f64,
-    /// The number of later packets after whose arrival a packet is lost, at least 1; with 1, the
+    /// The number of later packets after whose arrival a packet is lost; at least 1. With 1, the
     /// first packet after the gap reveals the loss.
     pub loss_threshold: u8,
     /// Whether a new loss event also needs a higher [`Data::round`](super::Data::round) than the
@@ -81,7 +81,7 @@ pub struct Options {
     pub new_event_needs_new_round: bool,
     /// The clock that dates a loss.
     pub loss_clock: LossClock,
-    /// The times at which the receiver reports.
+    /// When the receiver reports.
     pub feedback: FeedbackTiming,
     /// THRESHOLD, the smallest factor of history discounting; 1 turns discounting off.
     pub discount_floor: f64,
@@ -155,7 +155,7 @@ impl Default for Options {
     }
 }
 
-/// The retransmission timeout t_RTO in the throughput equation.
+/// Selects the retransmission timeout t_RTO in the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RetransmitTimeout {
@@ -165,13 +165,13 @@ pub enum RetransmitTimeout {
     Ticks(Duration),
 }
 
-/// The effect of the no-feedback timer (RFC 5348, 4.4).
+/// Selects the effect of the no-feedback timer (RFC 5348, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoFeedback {
     /// Lowers the receive limit, so that the rate is halved and feedback can restore it.
     LowerLimit,
-    /// Halves the rate, and sends a packet at once if [`Pacing::FromLastPacket`].
+    /// Halves the rate. If [`Pacing::FromLastPacket`], also sends a packet immediately.
     HalveRate,
 }
 
@@ -179,7 +179,7 @@ pub enum NoFeedback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Increase {
-    /// Raises the rate at once to the limit that the equation and the receive rate set.
+    /// Raises the rate immediately to the limit that the equation and the receive rate set.
     ToLimit,
     /// Raises the rate by s/R for each round-trip time R since the last change (for at most 2R), up
     /// to the same limit. The first loss sets the rate of the equation, even above the receive
@@ -221,15 +221,15 @@ pub enum SlowStart {
     Ramp,
 }
 
-/// Selects the time at which a packet leaves.
+/// Selects when a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pacing {
-    /// Sends a packet one interval after the *nominal* time of the last one; a new rate moves the
+    /// Sends a packet one interval after the *nominal* time of the last one. A new rate changes the
     /// time of the next packet.
     Nominal,
-    /// Sends a packet one interval after the last one left, even if the rate changes meanwhile.
-    /// Feedback in slow start and the no-feedback timer send a packet at once.
+    /// Sends a packet one interval after the last one left, even if the rate changes in the
+    /// meantime. Feedback in slow start and the no-feedback timer trigger an immediate packet.
     FromLastPacket,
 }
 
@@ -243,14 +243,14 @@ pub enum LossClock {
     Sender,
 }
 
-/// Selects the times at which the receiver reports.
+/// Selects when the receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FeedbackTiming {
     /// Reports one round-trip time R after the last report if a packet arrived since, else at the
-    /// next arrival. Reports at once when the loss event rate p rises.
+    /// next arrival. Reports immediately when the loss event rate p rises.
     Timer,
     /// Reports at the first arrival at least R after the last report, or 1.5 R after it if a packet
-    /// arrived since. Reports at once on a new loss event and on an urgent packet.
+    /// arrived since. Reports immediately on a new loss event and on an urgent packet.
     OnArrival,
 }

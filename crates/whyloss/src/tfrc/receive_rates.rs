@@ -2,11 +2,11 @@
 
 use crate::{Duration, Time};
 
-/// Rates remembered. There are rarely more than two reports per R; when there are, the oldest is
-/// forgotten, which can only lower the limit.
+/// The number of rates remembered. There are rarely more than two reports per R. If there are, the
+/// oldest is forgotten, which can only lower the limit.
 const RATES: usize = 8;
 
-/// The set, in bytes per second. An infinite rate stands for "no limit yet".
+/// The set, in bytes per second. An infinite rate means that there is no limit yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveRates {
     rates: [(Time, f64); RATES],
@@ -29,7 +29,7 @@ impl ReceiveRates {
             .fold(0.0, |max, &(_, rate)| f64::max(max, rate))
     }
 
-    /// "Update X_recv_set": adds `rate` and forgets those older than two `rtt`.
+    /// "Update X_recv_set": adds `rate` and forgets rates older than two `rtt`.
     pub(super) fn update(&mut self, now: Time, rate: f64, rtt: Duration) {
         let mut kept = 0;
         for i in 0..self.len {
@@ -46,7 +46,8 @@ impl ReceiveRates {
         self.len = kept + 1;
     }
 
-    /// "Maximize X_recv_set": keeps the largest of all rates but the initial infinity, as of now.
+    /// "Maximize X_recv_set": keeps only the largest rate, with the time `now`. Ignores the initial
+    /// infinity.
     pub(super) fn maximize(&mut self, now: Time, rate: f64) {
         let largest = self.rates[..self.len]
             .iter()
@@ -79,7 +80,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// Exact: nothing is computed but halves.
+    /// Compares exactly, because the only computation is halving.
     fn is(a: f64, b: f64) -> bool {
         a.to_bits() == b.to_bits()
     }

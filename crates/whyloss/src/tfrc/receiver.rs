@@ -5,21 +5,21 @@
 //! marked:    a packet that a queue marked (ECN-CE) counts as lost when it arrives, and has been received              (3.1, 5.2)
 //! dated:     T_loss = T_before + (T_after − T_before)·(S_loss − S_before)/(S_after − S_before)            (5.2)
 //! X_recv:    bytes since the latest report at least R old / time since                                    (6.2)
-//! feedback:  R after the last one if data came since, else at the next arrival; at once if p rose         (6.1)
+//! feedback:  R after the last one if data came since, else at the next arrival; immediately if p rose     (6.1)
 //! first I:   1/p, where p is what the equation answers to the largest X_recv so far                       (6.3.1)
 //! ```
 //!
-//! Where the RFC is silent, or a call must be bounded:
+//! Where the RFC is silent, or a call needs a bound:
 //!
-//! - Causes are asked for the first [`ASKED_PER_GAP`] packets of a gap; the rest share the last
-//!   answer.
+//! - The cause is requested for each of the first [`ASKED_PER_GAP`] packets of a gap; the others
+//!   share the last answer.
 //! - At most eight gaps await confirmation. NDUPACK later packets confirm a gap, so only a larger
-//!   [`Options::loss_threshold`] can meet that bound: the oldest gap is then confirmed early.
-//! - A packet that comes before its loss is confirmed fills its hole (of the first
-//!   [`ASKED_PER_GAP`] of its gap). One that comes later counts for X_recv alone; the RFC's
-//!   optional repair of the history (6.1) is not done.
-//! - Before the sender has an R, losses are not counted: without R there are no events (5.2) and no
-//!   equation (6.3.1).
+//!   [`Options::loss_threshold`] can reach that limit. The oldest gap is then confirmed early.
+//! - A packet that arrives before its loss is confirmed fills its hole, if it is one of the first
+//!   [`ASKED_PER_GAP`] of its gap. A later packet counts only for X_recv; the RFC's optional repair
+//!   of the history (6.1) is not done.
+//! - Before the sender has an R, losses are not counted, because events (5.2) and the equation
+//!   (6.3.1) need R.
 
 use crate::{Cause, Duration, Time};
 
@@ -27,21 +27,22 @@ use super::equation::Equation;
 use super::loss_history::{INTERVALS, LossHistory};
 use super::{Data, Feedback, FeedbackTiming, LossClock, Options};
 
-/// The number of packets of one gap whose causes are asked one by one.
+/// The number of packets of one gap whose causes are requested one by one.
 pub const ASKED_PER_GAP: u64 = 64;
 
-/// Gaps that can await confirmation at a time.
+/// The number of gaps that can await confirmation at a time.
 const PENDING_GAPS: usize = 8;
 
-/// Reports remembered to measure X_recv from. There are rarely more than two or three per R: one
-/// timer, one loss event.
+/// The number of reports remembered to measure X_recv. There are rarely more than two or three per
+/// R: one from the timer and one from a loss event.
 const MARKS: usize = 4;
 
-/// The receiving end of a flow (RFC 5348, 5.1, 5.2 and 6). See the [module](super) for the contract.
+/// The receiving end of a flow (RFC 5348, 5.1, 5.2 and 6). See the [module](super) for the
+/// contract.
 ///
-/// Reports the loss event rate p and the receive rate X_recv in bytes per second, once per round trip
-/// and when p rises. A packet is lost when [`Options::loss_threshold`] packets with higher numbers have
-/// arrived. Losses within one round trip of the first are one loss event.
+/// Reports the loss event rate p and the receive rate X_recv in bytes per second, once per round
+/// trip and when p rises. A packet is lost when [`Options::loss_threshold`] packets with higher
+/// numbers have arrived. Losses within one round trip of the first are one loss event.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     options: Options,
@@ -54,16 +55,16 @@ pub struct Receiver {
     pending_len: usize,
     /// The number of bytes received; it wraps.
     bytes: u64,
-    /// Whether a packet came since the last report.
+    /// Whether a packet has arrived since the last report.
     fresh: bool,
-    /// Whether the next arrival is reported at once.
+    /// Whether the next arrival triggers an immediate report.
     owed: bool,
     /// Whether a loss event began since the last report.
     new_loss_event: bool,
     timer: Time,
     /// R when the last report left: the shortest time over which to measure X_recv.
     window: Duration,
-    /// The times of reports and the bytes received by then, the newest first.
+    /// The times of reports and the bytes received by then, newest first.
     marks: [Mark; MARKS],
     marks_len: usize,
     largest_receive_rate: f64,
@@ -76,14 +77,15 @@ struct Mark {
     bytes: u64,
 }
 
-/// Missing packets that are not lost yet.
+/// A run of missing packets that are not yet lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
     first: u64,
     missing: u64,
-    /// One bit for each packet asked about; the last stands for the rest too.
+    /// One bit for each packet whose cause was requested; the last bit also covers the remaining
+    /// packets.
     wireless: u64,
-    /// One bit for each missing packet asked about: whether it arrived after all.
+    /// One bit for each packet whose cause was requested: whether it arrived after all.
     filled: u64,
     /// The time of the packet before the gap: its arrival or its stamp.
     before: Time,
@@ -133,7 +135,7 @@ impl Receiver {
 
     /// Updates the loss history with a packet that a queue marked (ECN-CE). The mark begins a loss
     /// event unless one began less than a round-trip time ago (RFC 5348, 3.1 and 5.2). A gap before
-    /// the packet that is confirmed later belongs to this event. Otherwise works as
+    /// the packet that is confirmed later belongs to this event. Otherwise works like
     /// [`Self::on_data`].
     #[cold]
     pub fn on_marked_data(
@@ -187,7 +189,7 @@ impl Receiver {
         self.is_due(now, data, event).then(|| self.report(now))
     }
 
-    /// Returns the time at which to call [`Self::on_timeout`]; [`Time::MAX`] means never.
+    /// Returns when to call [`Self::on_timeout`]; [`Time::MAX`] means never.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         self.timer
@@ -202,7 +204,7 @@ impl Receiver {
             return Some(self.report(now));
         }
         // RFC 5348, 6.2 restarts the timer here. It would have no effect before the next arrival,
-        // which is reported at once (6.1), so it stays off.
+        // which is reported immediately (6.1), so it stays off.
         self.owed = true;
         self.timer = Time::MAX;
         None
@@ -255,7 +257,7 @@ impl Receiver {
         self.fresh = false;
         self.new_loss_event = false;
         self.window = rtt;
-        // Without an R every packet is reported (RFC 5348, 6.3).
+        // Without an R, every packet is reported (RFC 5348, 6.3).
         self.owed = rtt <= Duration::ZERO;
         self.timer = match self.options.feedback {
             _ if self.owed => Time::MAX,
@@ -315,8 +317,9 @@ impl Receiver {
         early
     }
 
-    /// Counts packet `sequence` as later than the gaps before it, and confirms those that have seen
-    /// enough. Older gaps have seen at least as many as newer ones, so they are confirmed in order.
+    /// Counts packet `sequence` as later than the gaps before it. Confirms the gaps with enough
+    /// later packets. Older gaps have at least as many as newer ones, so gaps are confirmed in
+    /// order.
     fn confirm_older_than(&mut self, sequence: u64, now: Time) -> bool {
         for gap in &mut self.pending[..self.pending_len] {
             if gap.first <= sequence && sequence - gap.first >= gap.missing {
@@ -389,8 +392,8 @@ impl Receiver {
         true
     }
 
-    /// Declares all packets of `gap` from index `from` on lost. Steps from event to event, and
-    /// takes at most as many of the last events as the history holds intervals.
+    /// Declares all packets of `gap` lost, starting at index `from`. Steps from event to event.
+    /// Records at most as many of the last events as the history holds intervals.
     fn lose_rest(&mut self, gap: &Gap, from: u64, now: Time) -> bool {
         let mut event = self.lose_one(gap.first + from, gap.time(from), now);
         let rtt = self

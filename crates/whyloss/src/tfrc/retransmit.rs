@@ -5,8 +5,8 @@
 //! error = sample − srtt;  srtt += error/8;  rttvar += (|error| − rttvar)/4;  t_RTO = srtt + 4·rttvar
 //! ```
 //!
-//! All values are in ticks: a sample is rounded and at least one, srtt is kept in eighths, rttvar
-//! in quarters, and the result is truncated to an integer. There is no minimum.
+//! All values are in ticks. A sample is rounded and at least one, srtt is kept in eighths and
+//! rttvar in quarters, and the result is truncated to an integer. There is no minimum.
 
 use crate::Duration;
 
@@ -54,19 +54,19 @@ mod tests {
         estimator.ticks()
     }
 
-    /// 130 ms is one tick: srtt 8/8, rttvar 2/4: (16 + 8)/8 = 3. Again: error 0, 2 >> 2 = 0, so it
-    /// stays at 3 (where 4R would be 520 ms).
+    /// 130 ms is one tick: srtt is 8/8 and rttvar 2/4, so (16 + 8)/8 = 3. A second sample has error
+    /// 0, and 2 >> 2 = 0, so the result stays at 3; 4R would be 520 ms.
     #[test]
     fn one_tick_by_hand() {
         assert_eq!(ticks(&[]), 0);
         assert_eq!(ticks(&[130]), 3);
         assert_eq!(ticks(&[130; 100]), 3);
-        // Rounded to one tick at least.
+        // A sample is rounded to at least one tick.
         assert_eq!(ticks(&[1]), 3);
     }
 
-    /// 370 ms is four ticks: srtt 32, rttvar 8: (64 + 32)/8 = 12. Then 130 ms: error 1 − 4 = −3,
-    /// srtt 29, rttvar 8 + 3 − 2 = 9: (72 + 29)/8 = 12.6, cut to 12.
+    /// 370 ms is four ticks: srtt is 32 and rttvar 8, so (64 + 32)/8 = 12. Then 130 ms has error 1
+    /// − 4 = −3: srtt is 29 and rttvar 8 + 3 − 2 = 9, so (72 + 29)/8 = 12.6, truncated to 12.
     #[test]
     fn a_change_by_hand() {
         assert_eq!(ticks(&[370]), 12);

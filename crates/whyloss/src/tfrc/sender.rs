@@ -11,9 +11,10 @@
 //! ```
 //!
 //! X in bytes per second, s in bytes, R and t in seconds. t_gran is 0, because virtual time has no
-//! granularity. A host with late timers catches up by at most one R, since t_i are nominal times.
+//! granularity. A host with late timers makes up for at most one R, because the t_i are nominal
+//! times.
 //!
-//! The sender always has data unless its host says otherwise with [`Sender::set_has_data`].
+//! The sender always has data unless its host reports otherwise with [`Sender::set_has_data`].
 
 use crate::{Duration, Time};
 
@@ -26,7 +27,7 @@ use super::{
     RetransmitTimeout, SlowStart,
 };
 
-/// The bounds of every rate, in bytes per second: no hostile report can make a number infinite or
+/// The bounds of every rate, in bytes per second. No hostile report can make a number infinite or
 /// zero.
 const RATES: (f64, f64) = (1e-6, 1e12);
 
@@ -35,9 +36,9 @@ const INITIAL_NO_FEEDBACK: Duration = Duration::from_secs(2);
 
 /// The sending end of a flow (RFC 5348, 4 and 8.2.1). See the [module](super) for the contract.
 ///
-/// Paces packets at the allowed rate X in bytes per second. Before the first loss event, X doubles per
-/// round trip; afterwards the [equation](super::equation) sets it. Twice the receive rate limits X. If
-/// no feedback arrives for max(4R, 2s/X), X is halved.
+/// Paces packets at the allowed rate X in bytes per second. Before the first loss event, X doubles
+/// per round trip; afterwards the [equation](super::equation) sets it. Twice the receive rate
+/// limits X. If no feedback arrives for max(4R, 2s/X), X is halved.
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,
@@ -53,7 +54,7 @@ pub struct Sender {
     /// R and t_RTO as packets carry them; zero before the first feedback.
     carried: (Duration, Duration),
     receive_rates: ReceiveRates,
-    /// The time at which the rate last rose in slow start (tld), or changed at all.
+    /// When the rate last rose in slow start (tld), or last changed.
     changed: Time,
     /// The remaining rise in slow start that [`SlowStart::Ramp`] spreads over one R.
     ramp: Option<Ramp>,
@@ -118,7 +119,7 @@ impl Sender {
             has_data: true,
             limits: DataLimits::default(),
         };
-        // ns-2 starts the timer at 2s/X; at one packet per second that is the RFC's 2 s.
+        // ns-2 starts the timer at 2s/X. At one packet per second, this is the RFC's 2 s.
         if options.initial_rate.is_some() {
             sender.no_feedback_at = now + sender.no_feedback_time();
         }
@@ -126,7 +127,7 @@ impl Sender {
         sender
     }
 
-    /// Returns the time at which to call [`Self::on_timeout`].
+    /// Returns when to call [`Self::on_timeout`].
     #[inline]
     pub fn next_timeout(&self) -> Time {
         if self.has_data {
@@ -162,7 +163,7 @@ impl Sender {
         if first {
             self.receive_rates = ReceiveRates::new(now);
         }
-        // This uses the X before this report, as in the order of steps of the RFC and in ns-2.
+        // The time uses X before this report, by the order of steps in the RFC and in ns-2.
         self.no_feedback_at = now + self.no_feedback_time();
         self.sent_since_timer = false;
         let data_limited = self.limits.on_feedback(now, feedback.echo, rtt);
@@ -193,8 +194,8 @@ impl Sender {
     /// Sets whether the application has data to send; true at first.
     ///
     /// Without data, no packet is due, and the rules for data-limited senders apply (RFC 5348,
-    /// 4.3). When data becomes available, packets for up to one unused round-trip time may leave at
-    /// once.
+    /// 4.3). When data becomes available, packets for up to one unused round-trip time may leave
+    /// immediately.
     pub fn set_has_data(&mut self, now: Time, has_data: bool) {
         if has_data && !self.has_data {
             self.next = self.next.max(now - self.credit());
@@ -248,7 +249,7 @@ impl Sender {
         data
     }
 
-    /// Returns how far the nominal time of a packet may lie in the past: one R (RFC 5348, 4.6).
+    /// Returns how far the nominal time of a packet may be in the past: one R (RFC 5348, 4.6).
     fn credit(&self) -> Duration {
         self.carried.0
     }
@@ -280,7 +281,7 @@ impl Sender {
         };
     }
 
-    /// recv_limit (RFC 5348, 4.3, step 4).
+    /// Returns recv_limit (RFC 5348, 4.3, step 4).
     fn receive_limit(&mut self, now: Time, feedback: &Feedback, data_limited: bool) -> f64 {
         let set = &mut self.receive_rates;
         let x_recv = feedback.receive_rate;
@@ -332,7 +333,8 @@ impl Sender {
         self.changed = now;
     }
 
-    /// Congestion avoidance in ns-2 (`increase_rate`, `decrease_rate`).
+    /// Returns the rate after a step of ns-2's congestion avoidance (`increase_rate`,
+    /// `decrease_rate`).
     fn step(&mut self, now: Time, limit: f64) -> f64 {
         let per_rtt = self.packet_size / self.rtt_secs();
         let limit = limit.max(per_rtt).min(self.equation_rate);
@@ -369,7 +371,8 @@ impl Sender {
         }
     }
 
-    /// Returns whether an idle sender is already so slow that silence need not slow it further.
+    /// Returns whether an idle sender is already so slow that missing feedback does not slow it
+    /// down.
     fn recovering(&self, x_recv: f64, recover: f64) -> bool {
         if self.loss_event_rate > 0.0 {
             x_recv < recover
@@ -378,7 +381,7 @@ impl Sender {
         }
     }
 
-    /// "Update_Limits(timer_limit)" (RFC 5348, 4.4).
+    /// Sets the receive limit: "Update_Limits(timer_limit)" (RFC 5348, 4.4).
     fn lower_limit(&mut self, now: Time, timer_limit: f64) {
         let timer_limit = timer_limit.max(self.floor());
         self.receive_rates.replace(now, 0.5 * timer_limit);
@@ -428,7 +431,7 @@ impl Sender {
         Duration::from_secs_f64(rtts.max(packets)).max(Duration::from_nanos(1))
     }
 
-    /// t_ipi = s/X_inst (RFC 5348, 4.5 and 4.6).
+    /// Returns t_ipi = s/X_inst (RFC 5348, 4.5 and 4.6).
     fn packet_interval(&self) -> Duration {
         let rate = match (self.ramp, self.rtt) {
             (Some(ramp), _) if ramp.rate < self.rate => ramp.rate,
@@ -439,8 +442,8 @@ impl Sender {
         Duration::from_secs_f64(self.packet_size / rate).max(Duration::from_nanos(1))
     }
 
-    /// Moves the next packet to the new rate, but never into the past, when that rate was not yet
-    /// allowed.
+    /// Moves the next packet to the new rate, but never into the past, when the new rate was not
+    /// yet allowed.
     fn reschedule(&mut self, now: Time) {
         self.interval = self.packet_interval();
         if let (Pacing::Nominal, Some(last)) = (self.options.pacing, self.last)

@@ -21,7 +21,7 @@ enum By {
     Buffer,
 }
 
-/// Returns the packets that the path delivers, and those that it loses.
+/// Returns the packets that the path delivers and those that it loses.
 fn path() -> (Vec<Arrival>, HashMap<u64, By>) {
     const SLOT: u64 = 800_000;
     let (mut now, mut free) = (0_u64, 0_u64);
@@ -52,14 +52,14 @@ fn path() -> (Vec<Arrival>, HashMap<u64, By>) {
     (arrivals, lost)
 }
 
-/// The way in which a caller reads its socket.
+/// How a caller reads its socket.
 #[derive(Clone, Copy)]
 struct Reader {
     /// The time between two wake-ups.
     every: Duration,
-    /// The time after the start of each second in which the reader does not wake.
+    /// How long after the start of each second the reader does not wake.
     stall: Duration,
-    /// Packets that the socket's buffer holds.
+    /// The number of packets that the socket's buffer holds.
     buffer: usize,
     /// Whether the reader stamps packets as it reads them, or has the kernel's stamps.
     own_stamps: bool,
@@ -73,7 +73,7 @@ const PROMPT: Reader = Reader {
 };
 
 impl Reader {
-    /// Returns the time at which a packet that arrives at `at` is read.
+    /// Returns when a packet that arrives at `at` is read.
     fn reads(&self, at: Time) -> Time {
         let at = at.as_nanos();
         let every = self.every.as_nanos().max(1) as u64;
@@ -82,7 +82,7 @@ impl Reader {
         Time::from_nanos(read.max(stalled))
     }
 
-    /// Returns the packets in the order of reading, with their stamps. Adds those that the buffer
+    /// Returns the packets in reading order, with their stamps. Adds the packets that the buffer
     /// drops to `lost`.
     fn read(&self, arrivals: &[Arrival], lost: &mut HashMap<u64, By>) -> Vec<Arrival> {
         let mut read: Vec<Arrival> = Vec::new();

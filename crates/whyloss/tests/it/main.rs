@@ -1,5 +1,5 @@
 //! Properties of every algorithm of the registries, for any order of events. All are in one
-//! program, to link only once.
+//! program, so that only one is linked.
 
 mod bunched;
 mod iftp;

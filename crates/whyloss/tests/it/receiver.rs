@@ -7,9 +7,9 @@ use whyloss::receiver::{Classifier, REGISTRY, ReceiverClassifier, find};
 use whyloss::testing::Raw;
 use whyloss::testing::receiver::{arrivals, check, properties};
 
-/// Any events; or only what a network does, with delays of a few ns, or of a few hundredths of the
-/// inter-arrival time (ZBS3's bound), so that decisions are near their bounds and a clock offset
-/// that is not cancelled exactly shows.
+/// Draws any events, or only those of a real network. Its delays are a few ns or a few hundredths
+/// of the inter-arrival time (ZBS3's bound). Decisions are then near their bounds, and a clock
+/// offset that does not cancel exactly changes them.
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
     prop_oneof![
         vec(any::<Raw>(), 0..200),
@@ -32,7 +32,7 @@ fn verdicts(mut classifier: Classifier, operations: &[Raw]) -> Vec<Option<Cause>
 }
 
 proptest! {
-    /// Every gap gets exactly one verdict, a constant clock offset never changes it, and nothing
+    /// Every gap gets exactly one verdict, and a constant clock offset never changes it. Nothing
     /// panics.
     #[test]
     fn clock_offsets_change_no_decision(
@@ -57,7 +57,8 @@ proptest! {
         );
     }
 
-    /// Biaz calls every loss wireless that mBiaz calls wireless, since the window grows with c.
+    /// Biaz calls every loss wireless that mBiaz calls wireless, because the on-time range grows
+    /// with c.
     #[test]
     fn biaz_is_the_more_patient(operations in operations()) {
         let (narrow, wide) = (build("mbiaz", &[]), build("biaz", &[]));
@@ -66,8 +67,8 @@ proptest! {
         }
     }
 
-    /// The order of update and decision does not matter to Biaz, because a new minimum is too early
-    /// in both orders.
+    /// In Biaz, the order of update and decision does not matter, because a new minimum is too
+    /// early in both orders.
     #[test]
     fn biaz_has_no_order(operations in operations()) {
         prop_assert_eq!(
@@ -76,7 +77,8 @@ proptest! {
         );
     }
 
-    /// CEN-5: Spike with α ≥ 1 is always wireless; with α < 0 always congestion, once rott varies.
+    /// CEN-5: Spike with α ≥ 1 always answers wireless. With α < 0, it always answers congestion
+    /// once rott varies.
     #[test]
     fn spike_at_its_limits(operations in operations(), beyond in 0.001_f64..1.0) {
         for verdict in verdicts(build("spike", &[("alpha", 1.0 + beyond)]), &operations) {

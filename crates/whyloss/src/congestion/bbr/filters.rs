@@ -4,12 +4,12 @@
 use crate::bandwidth::delivery_rate::RateSample;
 use crate::{Duration, Rate, Time};
 
-/// The time for which a smallest round trip counts (BBR.MinRTTFilterLen).
+/// How long a smallest round trip counts (BBR.MinRTTFilterLen).
 const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
 /// The time between two phases of ProbeRTT (BBR.ProbeRTTInterval).
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The largest delivery rate of this cycle of ProbeBW and of the one before (BBR.max_bw_filter).
+/// The largest delivery rate of this cycle of ProbeBW and of the previous one (BBR.max_bw_filter).
 #[derive(Clone, Debug, Default)]
 pub(super) struct MaxBandwidth {
     last_cycle: Rate,
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(told(1.0, 100), (false, 100));
         assert_eq!(told(6.0, 120), (false, 100));
         assert_eq!(told(6.1, 120), (true, 100));
-        // The minimum of 1 s is outdated at 11 s; the one of 6.1 s takes its place with the next
-        // sample.
+        // The minimum set at 1 s expires at 11 s. The next sample replaces it with the one set at
+        // 6.1 s.
         assert_eq!(told(11.0, 130), (false, 100));
         assert_eq!(told(11.05, 130), (false, 120));
         assert_eq!(told(11.06, 90), (false, 90));

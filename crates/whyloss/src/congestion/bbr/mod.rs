@@ -1,5 +1,5 @@
-//! BBR, version 3: a window and a pacing rate from a model of the path (draft-ietf-ccwg-bbr-06, July 2026, which was
-//! read in full).
+//! BBR, version 3: a window and a pacing rate from a model of the path (draft-ietf-ccwg-bbr-06,
+//! July 2026, read in full).
 //!
 //! ```text
 //! model      max_bw = largest delivery rate of two cycles of ProbeBW,   min_rtt = smallest RTT of 10 s
@@ -20,29 +20,30 @@
 //! ProbeRTT    1        0.5    200 ms and a round with half a BDP in flight; every 5 s without a new smallest RTT
 //! ```
 //!
-//! Names are the draft's. `probe.rs` has ProbeBW and ProbeRTT, `model.rs` the path's model and what follows from it,
-//! `filters.rs` bandwidth and round trip.
+//! Names are the draft's. `probe.rs` has ProbeBW and ProbeRTT. `model.rs` has the path's model, the
+//! window and the pacing rate. `filters.rs` has the filters of bandwidth and round trip.
 //!
 //! # Departures
 //!
-//! - No randomness: for the random wait before probing, a hash of the connection's delivered bytes,
-//!   round count and smallest round-trip time is used. Connections that differ in any of these wait
-//!   differently; a repeated run waits the same.
+//! - No randomness: a hash of the connection's delivered bytes, round count and smallest round-trip
+//!   time replaces the random wait before probing. Connections that differ in any of these wait
+//!   differently; a repeated run waits equally long.
 //! - A restart from idle is detected at the first acknowledgement after it instead of before the
-//!   first packet, so that flight is paced by the old state (§5.4). The pacing rate starts at the
-//!   initial window over 1 ms, and restarts at the first measured round trip, as §5.6.2 says and
-//!   its pseudocode leaves open.
+//!   first packet. The old state therefore paces the first flight (§5.4). The pacing rate starts at
+//!   the initial window over 1 ms, and restarts at the first measured round trip, as §5.6.2 says
+//!   and its pseudocode leaves open.
 //! - An acknowledgement without a reliable delivery rate does not count towards a full pipe.
-//! - Undoing spurious losses (§5.5.11) is not implemented, since no transport here reports them;
-//!   neither is ECN, as in the draft. The offload budget is TCP's, three quanta (QUIC: one).
+//! - Undoing spurious losses (§5.5.11) is not implemented, since no transport here reports them.
+//!   ECN is not implemented; the draft has none either. The offload budget is TCP's, three quanta
+//!   (QUIC: one).
 //!
 //! # Losses called wireless
 //!
 //! The draft counts every loss. The transport does not report packets of a wireless loss event,
 //! unless the policy treats it as congestion
-//! ([`UnderPolicy::spares_losses`](super::UnderPolicy::spares_losses)). Such packets count neither
-//! in the loss rate nor in rounds with losses. A policy that sets the window has no lasting effect,
-//! since the model sets it again at the next acknowledgement.
+//! ([`UnderPolicy::spares_losses`](super::UnderPolicy::spares_losses)). Packets that are not
+//! reported count neither in the loss rate nor in rounds with losses. A policy that sets the window
+//! has no lasting effect, since the model sets it again at the next acknowledgement.
 
 mod filters;
 mod model;
@@ -118,8 +119,8 @@ impl State {
 
 /// BBR version 3 (draft-ietf-ccwg-bbr-06): a window and a pacing rate from a model of the path.
 ///
-/// The model is the largest delivery rate `bw` of two probing cycles and the smallest round-trip time
-/// of 10 s. The pacing rate is 0.99·gain·bw, and the window gain·bw·RTT_min plus the aggregation of
+/// The model is the largest delivery rate `bw` of two probing cycles and the smallest RTT of 10 s.
+/// The pacing rate is 0.99·gain·bw, and the window gain·bw·RTT_min plus the aggregation of
 /// acknowledgements, limited by bounds from earlier losses. Needs rate samples and lost packets.
 #[derive(Clone, Debug)]
 #[expect(
@@ -129,10 +130,10 @@ impl State {
 pub struct Bbr {
     segment_size: u32,
     state: State,
-    // The values that the transport reads.
+    // Values that the transport reads.
     cwnd: u64,
     pacing_rate: Rate,
-    // The values to which BBR may return.
+    // Values to which BBR may return.
     initial_window: u64,
     prior_cwnd: u64,
     in_recovery: bool,
@@ -153,7 +154,7 @@ pub struct Bbr {
     extra_acked: WindowedMax,
     extra_acked_since: Time,
     extra_acked_delivered: u64,
-    // Rounds.
+    // The counting of rounds.
     round_count: u32,
     next_round_delivered: u64,
     loss_round_delivered: u64,
@@ -161,7 +162,7 @@ pub struct Bbr {
     loss_round_start: bool,
     is_loss_in_round: bool,
     loss_ranges_in_round: u8,
-    // Whether the pipe is full.
+    // The detection of a full pipe.
     full_bw: Rate,
     full_bw_count: u8,
     full_bw_now: bool,
@@ -231,7 +232,7 @@ impl Bbr {
         self.extra_acked_since = sample.now;
     }
 
-    /// Starts a round (the draft's StartRound). It ends when a packet sent from now on is
+    /// Starts a round (the draft's StartRound). It ends when a packet sent after now is
     /// acknowledged.
     fn start_round(&mut self, total_delivered: u64) {
         self.next_round_delivered = total_delivered;
@@ -252,8 +253,8 @@ impl Bbr {
         }
     }
 
-    /// Returns whether losses end Startup, by the criteria of §5.3.1.3. Only the end of a round
-    /// that began with a loss can give true.
+    /// Returns whether losses end Startup, by the criteria of §5.3.1.3. True only at the end of a
+    /// round that began with a loss.
     fn is_startup_loss_high(&self, sample: &RateSample) -> bool {
         /// The number of ranges of lost packets in a round that ends Startup
         /// (BBRStartupFullLossCnt).
@@ -277,7 +278,7 @@ impl Bbr {
     /// Updates model, state, pacing rate and window with a sample (the draft's UpdateOnACK).
     fn update(&mut self, sample: &RateSample) {
         self.note_restart(sample);
-        // UpdateModelAndState.
+        // The draft's UpdateModelAndState.
         self.update_latest_delivery_signals(sample);
         self.update_congestion_signals(sample);
         self.update_ack_aggregation(sample);
@@ -290,7 +291,7 @@ impl Bbr {
         self.check_probe_rtt(sample, probe_rtt_due);
         self.advance_latest_delivery_signals(sample);
         self.bw = self.max_bw.get().min(self.bw_shortterm);
-        // UpdateControlParameters.
+        // The draft's UpdateControlParameters.
         if let (false, Some(rtt)) = (had_rtt, self.min_rtt.get()) {
             self.init_pacing_rate(rtt);
         }
@@ -343,7 +344,7 @@ impl Controller for Bbr {
         if app_limited == sample.app_limited {
             self.update(sample);
         } else {
-            // Copies the sample, which is rare: the flag changes only around ProbeRTT.
+            // Copying the sample is rare, because the flag changes only around ProbeRTT.
             self.update(&RateSample {
                 app_limited,
                 ..*sample
@@ -364,7 +365,7 @@ impl Controller for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        // A spared loss did not save a window.
+        // A spared loss has saved no window.
         if self.in_recovery {
             self.end_recovery();
         }

@@ -11,13 +11,13 @@ use crate::{Duration, Rate};
 const BETA: u64 = 70;
 /// The share that stays free below the long-term bound, in percent (BBR.Headroom).
 const HEADROOM: u64 = 15;
-/// The length of the filter of aggregation, in rounds (BBR.ExtraAckedFilterLen).
+/// The length of the aggregation filter, in rounds (BBR.ExtraAckedFilterLen).
 const EXTRA_ACKED_ROUNDS: u64 = 10;
 /// The factor of the pacing rate in percent: 100 − BBR.PacingMarginPercent.
 const PACING_MARGIN: u64 = 99;
 
 impl Bbr {
-    /// Updates the highest rate and delivery of the round with a sample, and detects the end of the
+    /// Updates the highest rate and delivery of the round with a sample and detects the end of the
     /// loss round (the draft's UpdateLatestDeliverySignals).
     pub(super) fn update_latest_delivery_signals(&mut self, sample: &RateSample) {
         let rate = sample.delivery_rate.unwrap_or_default();
@@ -29,7 +29,7 @@ impl Bbr {
         }
     }
 
-    /// At the start of a loss round, starts rate and delivery anew from the sample (the draft's
+    /// At the start of a loss round, restarts rate and delivery from the sample (the draft's
     /// AdvanceLatestDeliverySignals).
     pub(super) fn advance_latest_delivery_signals(&mut self, sample: &RateSample) {
         if self.loss_round_start {
@@ -93,7 +93,7 @@ impl Bbr {
         self.inflight_latest = 0;
     }
 
-    /// Records a lost packet, and starts a loss round with the first one (the draft's NoteLoss).
+    /// Records a lost packet; the first one starts a loss round (the draft's NoteLoss).
     pub(super) fn note_loss(&mut self, packet: &LostPacket) {
         if !self.is_loss_in_round {
             self.loss_round_delivered = packet.total_delivered;
@@ -118,7 +118,7 @@ impl Bbr {
         }
     }
 
-    /// Updates how many more bytes than expected are acknowledged at once (the draft's
+    /// Updates extra_acked, the bytes acknowledged beyond what the bandwidth explains (the draft's
     /// UpdateACKAggregation).
     pub(super) fn update_ack_aggregation(&mut self, sample: &RateSample) {
         let mut expected = delivered_in(self.bw, sample.now - self.extra_acked_since);
@@ -223,7 +223,7 @@ impl Bbr {
     }
 
     /// Sets the pacing rate to `gain` percent of the bandwidth (the draft's SetPacingRateWithGain).
-    /// Never sets a rate of zero, which would stop the sender for ever.
+    /// Never sets a rate of zero, which would stop the sender forever.
     pub(super) fn pace(&mut self, gain: u64) {
         let rate = Rate::from_bps(percent(percent(self.bw.as_bps(), gain), PACING_MARGIN));
         if rate > self.pacing_rate || (self.full_bw_reached && rate > Rate::default()) {
@@ -288,11 +288,13 @@ mod tests {
                 ..lost()
             })
         };
-        // The first of 40: 2 % of 39 000 are 780, over 0.98 795: of 39 795 bytes 795 are 2 %.
+        // The first of 40: 2 % of 39 000 are 780, and 780/0.98 = 795 more bytes may be lost; 795
+        // are 2 % of 39 795.
         assert_eq!(at(1000, 40_000), 39_795);
-        // The second of 101: 1000 were lost before, where 2000 would have been too many: 1020 more.
+        // The second of 101: 1000 were lost before, and 2000 would have been allowed, so 1020 more
+        // fit.
         assert_eq!(at(2000, 101_000), 101_020);
-        // Too many were lost before.
+        // The earlier losses already exceed the threshold.
         assert_eq!(at(4000, 50_000), 49_000 - 2061);
     }
 }

@@ -1,4 +1,4 @@
-//! ProbeBW and ProbeRTT: when to send faster, slower, or hardly at all (draft-ietf-ccwg-bbr-06
+//! ProbeBW and ProbeRTT: when to send faster, slower or almost nothing (draft-ietf-ccwg-bbr-06
 //! §5.3.3 and §5.3.4).
 
 use super::{Bbr, Phase, State, UNBOUNDED, is_inflight_too_high};
@@ -46,7 +46,7 @@ pub(super) struct Probe {
     pub(super) too_high: bool,
     /// BBR.prev_probe_precautionary, whether the last probe stopped as a precaution.
     precautionary: bool,
-    /// BBR.idle_restart, whether the sender restarts from idle.
+    /// BBR.idle_restart, whether the sender restarts after an idle time.
     idle_restart: bool,
     rtt_round_done: bool,
     /// BBR.probe_rtt_done_stamp, the earliest end of ProbeRTT. It is [`Time::MAX`] until the bytes
@@ -55,7 +55,7 @@ pub(super) struct Probe {
     /// The delivered bytes at which packets of ProbeRTT begin. Their rate is limited only by this
     /// controller (MarkConnectionAppLimited).
     rtt_from: u64,
-    /// The delivered bytes at which packets of ProbeRTT end.
+    /// The delivered bytes after which packets no longer belong to ProbeRTT.
     rtt_until: u64,
 }
 
@@ -89,7 +89,7 @@ impl Probe {
 }
 
 impl Bbr {
-    /// Returns whether a packet's delivery rate was limited by the application, or by ProbeRTT.
+    /// Returns whether the application or ProbeRTT limited a packet's delivery rate.
     pub(super) fn is_app_limited(&self, app_limited: bool, prior_delivered: u64) -> bool {
         app_limited || (self.probe.rtt_from..=self.probe.rtt_until).contains(&prior_delivered)
     }
@@ -265,7 +265,7 @@ impl Bbr {
         false
     }
 
-    /// Starts ProbeRTT if it is due, and continues it (the draft's CheckProbeRTT).
+    /// Starts ProbeRTT if it is due and continues it (the draft's CheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, sample: &RateSample, due: bool) {
         if self.state != State::ProbeRtt && due && !self.probe.idle_restart {
             self.state = State::ProbeRtt;
@@ -299,7 +299,7 @@ impl Bbr {
         }
     }
 
-    /// Ends ProbeRTT if its time is over (the draft's CheckProbeRTTDone and ExitProbeRTT).
+    /// Ends ProbeRTT after its duration (the draft's CheckProbeRTTDone and ExitProbeRTT).
     fn check_probe_rtt_done(&mut self, now: Time, total_delivered: u64) {
         if self.probe.rtt_done == Time::MAX || now <= self.probe.rtt_done {
             return;

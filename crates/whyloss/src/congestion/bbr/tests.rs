@@ -1,5 +1,5 @@
-//! BBR by hand: a path that delivers at a given rate, round by round, with a round-trip time of 100
-//! ms. The simulator's tests run all of BBR over links with queues and losses.
+//! Tests BBR on a path that delivers at a given rate, round by round, with a round-trip time of 100
+//! ms. The simulator's tests run BBR over links with queues and losses.
 
 use super::*;
 use crate::congestion::Spared;
@@ -85,7 +85,7 @@ impl Path {
         assert!(rounds.is_some(), "{:?}", self.bbr.state);
     }
 
-    /// A path in Cruise at 10 Mbit/s, half a second after the start.
+    /// Returns a path in Cruise at 10 Mbit/s, half a second after the start.
     fn cruising() -> Self {
         let mut path = Self::new();
         for _ in 0..4 {
@@ -95,7 +95,7 @@ impl Path {
         path
     }
 
-    /// The path of `cruising` once it probes.
+    /// Returns the path of `cruising` once it probes.
     fn probing() -> Self {
         let mut path = Self::cruising();
         path.until(State::ProbeBw(Phase::Up), BDP);
@@ -117,9 +117,9 @@ impl Path {
 #[test]
 fn the_first_round_trip_sets_the_pace() {
     let mut path = Path::new();
-    // 2000 bytes in a millisecond are 16 Mbit/s; times 2.77.
+    // 2000 bytes in a millisecond are 16 Mbit/s; the gain is 2.77.
     assert_eq!(path.bbr.pacing_rate(), Some(Rate::from_kbps(44_320)));
-    // In 100 ms they are 160 kbit/s; the sample of 80 kbit/s is less.
+    // In 100 ms they are 160 kbit/s, which exceeds the sample of 80 kbit/s.
     path.bbr.on_rate_sample(&RateSample {
         now: path.now + RTT,
         delivery_rate: Some(Rate::from_kbps(80)),
@@ -133,7 +133,7 @@ fn the_first_round_trip_sets_the_pace() {
 #[test]
 fn startup_ends_when_the_rate_no_longer_grows() {
     let mut path = Path::new();
-    // The rate grows by a quarter each round, or by slightly less.
+    // In each round, the rate grows by a quarter or by slightly less.
     assert_eq!(path.round(4, BDP), State::Startup);
     assert_eq!(path.round(8, BDP), State::Startup);
     assert_eq!(path.bbr.pacing_rate(), Some(Rate::from_bps(21_938_400)));
@@ -145,7 +145,7 @@ fn startup_ends_when_the_rate_no_longer_grows() {
         assert_eq!(path.round(10, 2 * BDP), State::Startup);
     }
     assert_eq!(path.round(10, 2 * BDP), State::Drain(8));
-    // 0.99·0.5·10 Mbit/s; two BDP, and the data acknowledged at once.
+    // The rate is 0.99·0.5·10 Mbit/s. The window is two BDP plus the data acknowledged together.
     assert_eq!(path.bbr.pacing_rate(), Some(Rate::from_kbps(4950)));
     assert_eq!(path.bbr.window(), 3 * BDP);
     assert_eq!(path.round(10, BDP + 1), State::Drain(8));
@@ -178,7 +178,7 @@ fn startup_ends_when_losses_are_many() {
         });
         (path.bbr.state, path.bbr.inflight_longterm)
     };
-    // The bandwidth known before was 4 Mbit/s: a BDP of 50 000; more than that was delivered.
+    // The earlier rate of 4 Mbit/s has a BDP of 50 000 bytes. More was delivered in this round.
     assert_eq!(after(6, true), (State::Drain(2), 80_000));
     assert_eq!(after(5, true).0, State::Startup);
     assert_eq!(after(6, false).0, State::Startup);
@@ -215,7 +215,7 @@ fn losses_in_cruise_lower_the_short_term_model() {
     let window = path.bbr.window();
     path.lose(1000, BDP);
     path.round(8, BDP);
-    // The round before brought 10 Mbit/s and a BDP.
+    // The previous round delivered 10 Mbit/s and a BDP.
     assert_eq!(path.bbr.bw, Rate::from_mbps(10));
     assert_eq!(path.bbr.inflight_shortterm, window * 7 / 10);
     path.lose(1000, BDP);
@@ -226,7 +226,7 @@ fn losses_in_cruise_lower_the_short_term_model() {
         path.lose(1000, BDP);
         path.round(1, BDP);
     }
-    // 0.7·8 after the round at 8 … 1 Mbit/s is less than 0.7 of that.
+    // 0.7·8 after the round at 8 Mbit/s; the rounds at 1 Mbit/s deliver less than 0.7 of it.
     assert_eq!(path.bbr.bw, Rate::from_kbps(5600));
     // Refill removes the short-term bounds.
     path.until(State::ProbeBw(Phase::Refill), BDP);
@@ -236,24 +236,24 @@ fn losses_in_cruise_lower_the_short_term_model() {
 #[test]
 fn losses_of_a_probe_bound_what_is_under_way() {
     let mut path = Path::probing();
-    // 2000 of 140 000 are less than 2 %.
+    // 2000 of 140 000 bytes are less than 2 %.
     path.lose(2000, 140_000);
     assert_eq!(path.bbr.state, State::ProbeBw(Phase::Up));
     path.lose(3000, 140_000);
     assert_eq!(path.bbr.state, State::ProbeBw(Phase::Down));
-    // Before the packet 2000 of 139 000 were lost, where 2 % are 2780: 780/0.98 bytes later it was
-    // too much.
+    // Before the packet, 2000 of 139 000 bytes were lost, where 2 % are 2780. 780/0.98 bytes later,
+    // the loss exceeded 2 %.
     assert_eq!(path.bbr.inflight_longterm, 139_795);
-    // Once per probe.
+    // The bound is set once per probe.
     path.lose(9000, 130_000);
     assert_eq!(path.bbr.inflight_longterm, 139_795);
-    // 0.85 of it in Cruise: 139 795 − 20 969.
+    // The window in Cruise is 0.85 of the bound: 139 795 − 20 969.
     path.until(State::ProbeBw(Phase::Cruise), 110_000);
     assert_eq!(path.bbr.window(), 118_826);
-    // The next probe ends as soon as that much is in flight …
+    // The next probe ends as soon as the bound is in flight …
     path.until(State::ProbeBw(Phase::Up), 110_000);
     assert_eq!(path.round(10, 139_795), State::ProbeBw(Phase::Down));
-    // … and as it lost nothing, another one follows a round later.
+    // … and the next one follows a round later, because it lost nothing.
     assert_eq!(path.round(10, 110_000), State::ProbeBw(Phase::Refill));
     assert_eq!(path.round(10, 110_000), State::ProbeBw(Phase::Up));
 }

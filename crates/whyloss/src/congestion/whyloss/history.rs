@@ -9,8 +9,8 @@ use crate::sender::trees::{Heard, Signals};
 
 use super::{EMPTY, SEEN};
 
-/// The number of samples from which the smallest round-trip time of a round trip distinguishes a
-/// queue from delayed acknowledgements.
+/// The minimum number of samples in a round trip for its smallest one to distinguish a queue from
+/// delayed acknowledgements.
 const SAMPLES: u32 = 8;
 
 /// The number of recent round-trip times among which the one before a loss is ranked.
@@ -81,7 +81,7 @@ impl History {
         }
     }
 
-    /// Returns the queue as round trips show it.
+    /// Returns the queue that round trips indicate.
     #[inline]
     pub(super) fn queue(&self, signals: &Signals) -> Queue {
         let [last, before] = signals.last();
@@ -121,7 +121,7 @@ impl History {
     }
 }
 
-/// The queue as round trips show it. Times are in nanoseconds; the letters are those of the
+/// The queue that round trips indicate. Times are in nanoseconds; the letters are those of the
 /// formula.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
@@ -164,7 +164,7 @@ impl Queue {
         rtt - self.least <= self.least >> 5
     }
 
-    /// Returns whether the last two samples are flat, and half of those of two round trips.
+    /// Returns whether the last two samples and at least half of those of two round trips are flat.
     pub(super) fn stays_flat(&self) -> bool {
         self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
     }
@@ -176,7 +176,7 @@ impl Queue {
         4 * window * i128::from(self.largest) <= 3 * filled * i128::from(self.least)
     }
 
-    /// Returns whether the queue is empty now, and was empty for at least 1/`of` of the recent
+    /// Returns whether the queue is empty now and was empty for at least 1/`of` of the recent
     /// bytes.
     pub(super) fn is_empty(&self, of: u64) -> bool {
         self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
@@ -190,8 +190,8 @@ impl Queue {
     }
 }
 
-/// The highest, over one to two buckets of time, of the lowest round-trip times of round trips, in
-/// nanoseconds, and the window at the end of that round trip, in bytes.
+/// The highest of the lowest samples of round trips over one to two buckets of time, in
+/// nanoseconds. Also the window at the end of that round trip, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Standing {
     now: (i64, u64),
@@ -223,7 +223,7 @@ impl Standing {
 /// Round-trip times spread over the last few round trips.
 #[derive(Clone, Debug, PartialEq)]
 struct Recent {
-    /// The samples in µs; those from index `heard` on are not set yet.
+    /// The samples in µs. Only the first `heard` of them are set.
     rtts: [u32; RECENT],
     /// The number of samples so far.
     heard: u64,
@@ -308,7 +308,7 @@ impl Reached {
 mod tests {
     use super::*;
 
-    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. With fewer than eight
+    /// Of eight samples, three are below 103 µs and one is equal: 3.5 of 8. With fewer than eight
     /// samples, the rank is 65536. With a share of three segments, every third sample is kept.
     #[test]
     fn ranks_by_hand() {

@@ -1,4 +1,4 @@
-//! Both ends together over a perfect path, with every time worked out by hand.
+//! Runs both ends over a perfect path, with every time computed by hand.
 
 #![expect(clippy::float_cmp, reason = "n is a whole number here, and so exact")]
 
@@ -14,7 +14,7 @@ use crate::sender::{Classifier, find};
 use crate::{Duration, Time};
 
 const SIZE: u32 = 1000;
-/// The delay of one way. R stays twice as long, 100 ms.
+/// The one-way delay. R is always twice as long, 100 ms.
 const DELAY: Duration = Duration::from_millis(50);
 
 fn options(window: WindowMode) -> Options {
@@ -29,7 +29,7 @@ fn micros(micros: i64) -> Time {
     Time::ZERO + Duration::from_micros(micros)
 }
 
-/// Records its events, and gives every loss the same cause.
+/// Records its events and gives every loss the same cause.
 #[derive(Debug)]
 struct Recorder {
     answer: Reaction,
@@ -56,7 +56,7 @@ struct Pair {
     back: VecDeque<(Time, Ack)>,
     /// The departure time of each packet.
     sent: Vec<Time>,
-    /// n, and from when on.
+    /// Each value of n, and when it began.
     windows: Vec<(Time, f64)>,
 }
 
@@ -80,7 +80,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `end`; `lost` says which packets are lost.
+    /// Runs until `end`; `lost` tells which packets are lost.
     fn run(&mut self, end: Time, lost: impl Fn(u64) -> bool) {
         loop {
             let arrival = self.forth.front().map_or(Time::MAX, |&(at, _)| at);
@@ -118,9 +118,10 @@ fn no(_: u64) -> bool {
     false
 }
 
-/// (1): packets leave 100 ms/n apart. With n = 2 packets 1 and 2 leave at 100 and 150 ms, and the
-/// period ends with the acknowledgement of packet 1 at 200 ms; n = 4: packets 3 to 6 at 200, 225,
-/// 250, 275, and so on: n packets in a period, which lasts a round trip, as Reno's window doubles.
+/// (1): packets leave 100 ms/n apart. With n = 2, packets 1 and 2 leave at 100 and 150 ms, and the
+/// period ends with the acknowledgement of packet 1 at 200 ms. With n = 4, packets 3 to 6 leave at
+/// 200, 225, 250 and 275 ms. A period has n packets and lasts a round trip, as when Reno's window
+/// doubles.
 #[test]
 fn slow_start_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -145,12 +146,12 @@ fn slow_start_by_hand() {
     let sent = [0, 100, 150, 200, 225, 250, 275, 300].map(|at| micros(at * 1000));
     assert_eq!(pair.sent[..8], sent);
     assert_eq!(pair.sent[8], micros(312_500));
-    // 1 + 2 + 4 + 8 + 16 before the first of 32.
+    // 1 + 2 + 4 + 8 + 16 packets leave before the first of 32.
     assert_eq!(pair.sent[31], micros(500_000));
 }
 
-/// (2): 33 packets are 100/33 ms apart, less 1 ms; then one more each period up to 50, which are 2
-/// ms apart.
+/// (2): 33 packets are 100/33 ms apart, less 1 ms. n then grows by one each period, up to 50
+/// packets 2 ms apart.
 #[test]
 fn congestion_avoidance_and_the_maximum_window_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -164,7 +165,7 @@ fn congestion_avoidance_and_the_maximum_window_by_hand() {
     let n: Vec<f64> = pair.windows[6..].iter().map(|window| window.1).collect();
     let expected: Vec<f64> = (33..=50).map(f64::from).collect();
     assert_eq!(n, expected);
-    // A period is a round trip.
+    // Each period lasts one round trip of 100 ms.
     let took = pair.windows[23].0 - pair.windows[6].0;
     assert_eq!(took, Duration::from_millis(1700));
     assert_eq!(pair.sender.phase(), Phase::MaximumWindow);
@@ -177,8 +178,8 @@ fn congestion_avoidance_and_the_maximum_window_by_hand() {
     assert!(pair.judge.losses.is_empty());
 }
 
-/// The older version: a window is out once its last packet is acknowledged, (n − 1)·100/n + 100 ms
-/// after its first left.
+/// The older version of the paper: a window ends when its last packet is acknowledged, (n −
+/// 1)·100/n + 100 ms after its first packet left.
 #[test]
 fn blocking_windows_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Blocking));
@@ -198,8 +199,8 @@ fn blocking_windows_by_hand() {
     assert_eq!(pair.sent[..8], sent);
 }
 
-/// Returns a pair that loses `lost` packets in a row at the maximum window, from the tenth of a
-/// blocking window on. Also returns the number of the first lost packet and its departure time.
+/// Returns a pair that loses `lost` packets in a row at the maximum window, starting at the tenth
+/// of a blocking window. Also returns the number of the first lost packet and its departure time.
 fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, Time) {
     let mut pair = Pair::answering(&options(window), answer);
     pair.run(micros(8_000_000), no);
@@ -213,11 +214,11 @@ fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, T
     (pair, first, left)
 }
 
-/// (3): packets leave 2 ms apart, and 50 after the lost one left the window is full. The third
-/// after it is acknowledged 106 ms after it left. 25 of the 50 are outstanding when the one that
-/// left at 50 ms is acknowledged, at 150 ms; from then on packets leave 4 ms apart. The last of the
-/// 50, which left at 98 ms, ends the period at 198 ms, and n stays. The packet that leaves then is
-/// acknowledged at 298 ms, and n grows.
+/// (3): packets leave 2 ms apart, and the window is full when 50 have left after the lost one. The
+/// third one after it is acknowledged 106 ms after the lost packet left. At 150 ms, the packet that
+/// left at 50 ms is acknowledged and 25 of the 50 are outstanding; packets then leave 4 ms apart.
+/// The last of the 50, which left at 98 ms, ends the period at 198 ms, and n stays. The packet that
+/// leaves then is acknowledged at 298 ms, and n grows.
 #[test]
 fn a_loss_by_hand() {
     let (pair, first, left) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -229,7 +230,7 @@ fn a_loss_by_hand() {
     );
     assert_eq!(found.now, after(106));
     assert_eq!((found.first, found.window), (first * 1000, 50_000));
-    // Three of the 50 packets that left have arrived.
+    // Three of the 50 packets in the window have arrived.
     assert_eq!(found.in_flight, 47_000);
     assert_eq!(
         pair.windows[24..26],
@@ -241,7 +242,7 @@ fn a_loss_by_hand() {
 }
 
 /// Three lost packets in a row are one loss event: the second and third left before the first was
-/// found.
+/// detected.
 #[test]
 fn one_reduction_per_window() {
     let (pair, first, _) = with_losses(Reaction::Halve, WindowMode::Sliding, 3);
@@ -260,8 +261,8 @@ fn reactions_by_hand() {
     let (pair, ..) = with_losses(Reaction::Keep, WindowMode::Sliding, 1);
     assert_eq!(pair.windows.len(), 24);
     assert_eq!(pair.sender.ssthresh(), 50.0);
-    // The window was full when the loss was found, 6 ms after the next packet would have left;
-    // nothing else changes.
+    // The window was full when the loss was detected, 6 ms after the next packet would have left.
+    // Nothing else changes.
     let spacing = pair.sent[700..].windows(2).map(|two| two[1] - two[0]);
     let waits: Vec<Duration> = spacing
         .filter(|&span| span != Duration::from_millis(2))
@@ -276,8 +277,8 @@ fn reactions_by_hand() {
     );
 }
 
-/// The window closes at the loss; the next has half as many packets, 4 ms apart, and opens when the
-/// last of its 50 is acknowledged, which left 39 packets after the lost one.
+/// The window closes at the loss. The next window has half as many packets, 4 ms apart. It opens
+/// when the last of the 50 packets is acknowledged, which left 39 packets after the lost one.
 #[test]
 fn a_loss_in_a_blocking_window() {
     let (pair, first, left) = with_losses(Reaction::Halve, WindowMode::Blocking, 1);
@@ -291,9 +292,9 @@ fn a_loss_in_a_blocking_window() {
     assert_eq!(sent, [78, 178, 182, 274, 374].map(after));
 }
 
-/// Packet 10 and later are lost, which leave under n = 8. Number 9 left at 325 ms and is
-/// acknowledged at 425, when n is 16: so the timer, at its least, expires at 1425 ms; then packets
-/// leave alone, 2 s and 4 s apart, and the threshold halves each time.
+/// Packets from number 10 are lost; they leave while n is 8. Number 9 left at 325 ms and is
+/// acknowledged at 425 ms, when n is 16. The timer has its minimum and expires at 1425 ms. Single
+/// packets then leave 2 s and 4 s apart, and the threshold halves each time.
 #[test]
 fn a_timeout_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
@@ -308,20 +309,21 @@ fn a_timeout_by_hand() {
         )
     });
     let timeouts: Vec<_> = timeouts.collect();
-    // Sixteen of n = 16 have left; then one each time.
+    // 16 packets have left, as n = 16. One leaves after each timeout.
     assert_eq!(timeouts[0], (micros(1_425_000), 10, 16, false));
     assert_eq!(timeouts[1], (micros(3_425_000), 26, 1, true));
     assert_eq!(timeouts[2], (micros(7_425_000), 27, 1, true));
     assert_eq!(timeouts.len(), 3);
-    // 32, 16, 8, 4: slow start to 2 and 4, then one more each period.
+    // The threshold falls from 32 to 16, 8 and 4. Slow start reaches 2 and 4; n then grows by one
+    // each period.
     assert_eq!(pair.sender.ssthresh(), 4.0);
     let windows: Vec<f64> = pair.windows[5..].iter().map(|window| window.1).collect();
     assert_eq!(windows[..5], [1.0, 2.0, 4.0, 5.0, 6.0]);
     assert_eq!(pair.sender.timeouts(), 3);
 }
 
-/// The sender's B is (4) with its own n and R: 10 packets, RTT_base 100 ms; then 180 ms makes R
-/// 110, and B = (10/100 − 10/110)·100 = 10/11.
+/// The sender's B follows (4) with its n and R: 10 packets, and an RTT_base of 100 ms. A sample of
+/// 180 ms makes R 110 ms, and B = (10/100 − 10/110)·100 = 10/11.
 #[test]
 fn the_backlog_is_equation_4() {
     let mut sender = Sender::new(
@@ -355,8 +357,8 @@ fn the_backlog_is_equation_4() {
     assert!((backlog - 10.0 / 11.0).abs() < 1e-12, "{backlog}");
 }
 
-/// Without retransmissions, events count as `event` says: every packet but the lost one is reported
-/// once as acknowledged.
+/// Without retransmissions, events count as `event` documents: every packet but the lost one is
+/// reported once as acknowledged.
 #[test]
 fn events_add_up() {
     let (pair, ..) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -369,7 +371,7 @@ fn events_add_up() {
         acknowledged = event.acknowledged;
         acked += event.acked;
     }
-    // The lost one is settled, but not acknowledged.
+    // The lost packet is settled, but not acknowledged.
     assert_eq!(acknowledged - acked, 1000);
     let sacked: u64 = pair.judge.acks.iter().map(|event| event.sacked).sum();
     assert_eq!(sacked, 3000);
@@ -400,8 +402,8 @@ fn advice_of_any_classifier() {
     assert_eq!(Advice::from(Cause::Wireless).reaction, Reaction::Keep);
 }
 
-/// n after the period of packets 1 and 2, when data for packet 2, which is due at 150 ms, comes at
-/// `millis`.
+/// Returns n after the period of packets 1 and 2. Packet 2 is due at 150 ms; its data is available
+/// at `millis`.
 fn n_with_data_at(millis: i64) -> f64 {
     let mut sender = Sender::new(&options(WindowMode::Sliding), SIZE);
     let mut judge = Recorder {
@@ -416,7 +418,7 @@ fn n_with_data_at(millis: i64) -> f64 {
     };
     let first = send(&mut sender, 0);
     sender.set_has_data(at(0), false);
-    // The window is closed until the acknowledgement, so nothing is missed.
+    // The window is closed until the acknowledgement, so no packet is due.
     assert_eq!(sender.next_timeout(), at(1_000), "the timer");
     sender.set_has_data(at(99), true);
     sender.on_ack(at(100), &first, &mut judge);
@@ -432,7 +434,7 @@ fn n_with_data_at(millis: i64) -> f64 {
     sender.n()
 }
 
-/// Data that leaves as soon as allowed makes n grow like endless data. A period in which a packet
+/// Data that leaves as soon as allowed lets n grow like endless data. A period in which a packet
 /// could have left, but was not available, does not.
 #[test]
 fn n_grows_by_what_is_used() {

@@ -1,4 +1,4 @@
-//! Encodes packets worked out by hand, and checks properties of any packet.
+//! Encodes packets computed by hand, and checks properties of any packet.
 
 use proptest::prelude::*;
 use std::string::ToString;
@@ -42,9 +42,9 @@ fn fig_6_by_hand() {
     assert_eq!(decoded, Ok((HEADER, 14)));
 }
 
-/// As above with a coverage of 12 instead of the length, and the payload left out: 1234 + 5678 +
-/// 9abc + 0102 + 000c = 10476, 0477, complement fb88. The acknowledgement: 1234 + 5678 + 9abc +
-/// 0102 = 1046a, 046b, fb94.
+/// Like the previous test, with a coverage of 12 instead of the length, and without the payload:
+/// 1234 + 5678 + 9abc + 0102 + 000c = 10476, 0477, complement fb88. The acknowledgement: 1234 +
+/// 5678 + 9abc + 0102 = 1046a, 046b, fb94.
 #[test]
 fn fig_7_by_hand() {
     let mut packet = [0xFF; 14];
@@ -137,8 +137,8 @@ fn errors_say_what_is_wrong() {
     );
 }
 
-/// A computed checksum of 0 is sent as all ones: ports ffff and 0 with nothing else but a coverage
-/// that is then taken off.
+/// A computed checksum of 0 is sent as all ones. The source port and the coverage add up to ffff,
+/// and all else is 0.
 #[test]
 fn a_checksum_of_zero_is_sent_as_all_ones() {
     let header = Header {
@@ -157,8 +157,8 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
     );
 }
 
-/// UDP-Lite cannot find this either. The coverage 12 becomes 14, and the two bytes more that it
-/// then covers equal the error of the field, in one's complement.
+/// UDP-Lite does not detect this error either. The coverage changes from 12 to 14, and the two
+/// added bytes equal the error of the field in one's complement.
 #[test]
 fn a_flipped_coverage_field_can_go_unnoticed() {
     let mut packet = [0; 14];
@@ -188,7 +188,7 @@ fn numbers_and_stamps_wrap() {
             sent
         );
     }
-    // 66 s later it looks like 464 ms.
+    // 66 s later, the packet seems to be 464 ms old.
     let stamp = Format::IFTP.stamp(at(100_000));
     assert_eq!(Format::IFTP.expand_stamp(stamp, at(166_000)), at(165_536));
 }
@@ -208,7 +208,7 @@ fn header(format: Format) -> impl Strategy<Value = Header> {
     )
 }
 
-/// A packet of any format, as encoded, and how much its checksum covers.
+/// Draws a packet of any format, as encoded, and how much its checksum covers.
 fn packet() -> impl Strategy<Value = (Format, Header, Vec<u8>, usize, Sum)> {
     (0..4usize).prop_flat_map(|index| {
         let format = FORMATS[index];
@@ -252,8 +252,8 @@ proptest! {
         }
     }
 
-    /// Every flipped bit inside the coverage is found, and none outside; the coverage field is an
-    /// exception, see above.
+    /// Every flipped bit inside the coverage is detected, and none outside. The coverage field is
+    /// an exception, see above.
     #[test]
     fn flipped_bits((format, header, mut bytes, covered, pseudo) in packet()) {
         let field = if format.wide_stamp { 12..14 } else { 10..12 };

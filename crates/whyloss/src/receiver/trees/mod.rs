@@ -9,7 +9,7 @@
 //! suspects    ←  suspects + ((1 if odds > threshold else 0) − suspects)/64   at each gap, from 1/6
 //! ```
 //!
-//! The signals (`signals.rs`) rest on how the two kinds of loss differ:
+//! The signals (`signals.rs`) use how the two kinds of loss differ:
 //!
 //! - A packet corrupted by radio used the link, so the packet after the gap arrives (n+1)·T after
 //!   the one before it. A packet dropped by a queue did not, so the next one is early (`pace`,
@@ -17,20 +17,21 @@
 //! - A full queue drops packets, so the delay around a congestion loss is near its maximum
 //!   (`before`, `after`, `larger`, `peak`, `trough`). If losses do not become more frequent with
 //!   delay, no queue causes them (`density_before`, `density_larger`).
-//! - If a single queue was full at the last missing packet, the delay cannot have fallen by more
-//!   than the time since (`room`), nor risen before it faster than ever (`climb`).
-//! - Other signals say how reliable these are on this path: a shared link (`back_to_back`,
+//! - If a single queue was full at the last missing packet, the delay has fallen by at most the
+//!   time since then (`room`). It also rose no faster before than it ever did (`climb`).
+//! - Other signals tell how reliable these are on this path: a shared link (`back_to_back`,
 //!   `spread`, `load`), queue length (`depth`), clock (`irregular`), other losses (`loss_rate`,
 //!   `recent_losses`, `burst`).
 //!
 //! The trees see only one gap. Where congestion is rare, most suspected congestion is a false
-//! alarm, and one false alarm in a hundred losses halves the throughput. Therefore the threshold
-//! rises if fewer than a third of recent gaps are suspects: Bayes' rule with a prior from the
-//! flow's own past. Suspects are counted without that rise, so verdicts do not reinforce
+//! alarm, and one false alarm in a hundred losses halves the throughput. The threshold therefore
+//! rises if fewer than a third of recent gaps are suspects. This is Bayes' rule with a prior from
+//! the flow's past. Suspects are counted without that rise, so verdicts do not reinforce
 //! themselves.
 //!
 //! By constraint, more delay before the gap, less room, or a shorter climb never makes congestion
-//! less likely. The first sixteen arrivals give no evidence for radio loss: congestion.
+//! less likely. The first sixteen arrivals give no evidence for radio loss, so their losses are
+//! congestion.
 
 mod signals;
 mod table;
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// More delay or less room never makes congestion less likely: the constraint of the training.
+    /// More delay or less room never makes congestion less likely, as the training requires.
     #[test]
     fn monotone_where_physics_is() {
         let constrained: [(&str, i32); 7] = [
@@ -157,12 +158,13 @@ mod tests {
         assert_monotone(&NAMES, &constrained, log_odds);
     }
 
-    /// The threshold rises by 1500 at first (share 1/6), and not at all from share 1/3 on.
+    /// The threshold rises by 1500 at first (share 1/6), and does not rise at a share of 1/3 or
+    /// more.
     #[test]
     fn convinced_by_more_where_few_are_suspect() {
         let mut past = Past::new();
         assert_eq!(past.cause(1_500, 0), Cause::Wireless);
-        // 1/6 + 5/6/64 = 0.1797: 1 − 3 · 0.1797 = 0.4609.
+        // The share is 1/6 + 5/6/64 = 0.1797, and 1 − 3 · 0.1797 = 0.4609.
         assert_eq!(past.clone().cause(1_382, 0), Cause::Wireless);
         assert_eq!(past.cause(1_383, 0), Cause::Congestion);
         for _ in 0..64 {

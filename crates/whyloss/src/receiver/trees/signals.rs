@@ -15,8 +15,8 @@
 //!                position (long), weight −1/20000 per packet, plus ten packets at the overall rate
 //! ```
 //!
-//! Only the arrival itself is later than the gap. Delays count from the first packet's, in whole
-//! nanoseconds, so that a clock offset cancels.
+//! Only the revealing arrival is later than the gap. Delays are relative to the first packet's, in
+//! whole nanoseconds, so a clock offset cancels.
 
 use super::super::Arrival;
 use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
@@ -68,14 +68,14 @@ pub const NAMES: [(&str, &str); COUNT] = [
     ("depth", "(max − min)/T_min: slots of the queue, 0.1"),
 ];
 
-/// Arrivals needed before the signals are meaningful.
+/// The number of arrivals before the signals are meaningful.
 const WARM_UP: u32 = 16;
 
 /// The length of a bucket of extrema; extrema cover the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 
-/// Fixed-point representation of slope 1.
+/// Slope 1 in fixed point.
 const SLOPE: f64 = 1024.0;
 
 /// Follows the arrivals and describes gaps.
@@ -90,7 +90,7 @@ pub struct Signals {
     rott: i64,
     /// The start times of the current short and long buckets.
     since: [Time; 2],
-    /// The time at which the first of the two ends.
+    /// When the first of the two ends.
     turns: Time,
     t_avg: f64,
     irregular: f64,
@@ -145,7 +145,7 @@ impl Signals {
         }
     }
 
-    /// Updates the signals with an arrival, and returns those of the gap before it. Returns `None`
+    /// Updates the signals with an arrival and returns those of the gap before it. Returns `None`
     /// if there is no gap, and during the warm-up.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<[i16; COUNT]> {
@@ -271,7 +271,7 @@ impl Signals {
         (self.rott, self.received, self.sent) = (rott, arrival.received, arrival.sent);
     }
 
-    /// Begins new buckets of extrema where the current ones have ended.
+    /// Begins new buckets of extrema if the current ones have ended.
     #[cold]
     fn turn(&mut self, now: Time) {
         if now - self.since[0] >= SHORT {
@@ -288,7 +288,7 @@ impl Signals {
         self.turns = (self.since[0] + SHORT).min(self.since[1] + LONG);
     }
 
-    /// Counts a packet at its delay, and lost ones at the delay of the packet before the gap.
+    /// Counts a packet at its delay, and lost packets at the delay of the packet before the gap.
     #[inline]
     fn count(&mut self, rott: i64, missing: u64) {
         let extrema = self.long.get();
@@ -329,7 +329,8 @@ mod tests {
         described[at.expect("a signal")]
     }
 
-    /// Arrivals every 10 ms whose delay rises by 1 ms each, from 20 ms; then one packet is missing.
+    /// Packets arrive every 10 ms. Their delay rises by 1 ms each, from 20 ms. Then one packet is
+    /// missing.
     #[test]
     fn described_by_hand() {
         let mut signals = Signals::new();
@@ -339,7 +340,8 @@ mod tests {
                 None
             );
         }
-        // The one before the gap took 40 ms, this one takes 35, and comes 30 ms after it.
+        // The packet before the gap had a delay of 40 ms. This packet has 35 ms and arrives 30 ms
+        // later.
         let described = signals.on_arrival(&arrival(230 * MS, 35 * MS), 1);
         let described = described.expect("enough was heard");
         for (name, expected) in [
@@ -353,12 +355,12 @@ mod tests {
             ("after_long", 75),
             ("irregular", 0),
             ("spread", 100),
-            // 5 ms below the largest delay, of which 17.5 pass between two departures (35 ms over
-            // two): −12.5 of 10 ms.
+            // The delay is 5 ms below the largest one. 17.5 ms pass between two departures (35 ms
+            // for two), so the room is −12.5 of 10 ms.
             ("room", -12),
             ("recent_losses", 0),
             ("loss_rate", 0),
-            // The delay was at its largest before the gap.
+            // The delay before the gap was the largest so far.
             ("climb", 0),
             ("slots_long", 150),
             ("load", 175),
@@ -367,13 +369,13 @@ mod tests {
         ] {
             assert_eq!(signal(&described, name), expected, "{name}");
         }
-        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of
-        // 1024).
+        // The delay must climb 5 ms in 30 ms between departures. The steepest rise was 1 ms in 9
+        // (113 of 1024).
         let described = signals.on_arrival(&arrival(260 * MS, 35 * MS), 1);
         assert_eq!(signal(&described.expect("enough was heard"), "climb"), 151);
     }
 
-    /// A gap before the first arrival has no description; extrema are forgotten after two buckets.
+    /// A gap before the first arrival has no signals. Extrema are forgotten after two buckets.
     #[test]
     fn knows_what_it_does_not_know() {
         let mut signals = Signals::new();
@@ -387,7 +389,7 @@ mod tests {
         hear(&mut signals, 2..1_500);
         assert_eq!(signals.short.get(), (0, 10 * MS as i64));
         assert_eq!(signals.long.get(), (0, 70 * MS as i64));
-        // After two minutes only delays within 10 ms are remembered: they fill the classes evenly.
+        // After two minutes, only delays within 10 ms are remembered. They fill the classes evenly.
         hear(&mut signals, 1_500..15_000);
         assert_eq!(signals.long.get(), (0, 10 * MS as i64));
         assert!(signals.came.iter().filter(|&&count| count > 40.0).count() >= 10);

@@ -8,23 +8,25 @@
 //! congestion  ⇔  Σ over trees of leaf(signals) > threshold      thousandths of log-odds
 //! ```
 //!
-//! The signals (`signals.rs`) rest on how the two kinds of loss differ:
+//! The signals (`signals.rs`) use how the two kinds of loss differ:
 //!
 //! - The acknowledgement before a loss carries the round trip of the packet before the lost one. A
-//!   full queue drops, so the backlog is then near its maximum (`backlog`); the delay has been high
-//!   for a while (`trough`) and near the maximum of a minute (`before_long`). Losses are more
-//!   frequent at this delay and window than at others (`density_before`, `density_window`). Radio
-//!   loss depends on neither.
+//!   full queue drops packets, so the backlog is then near its maximum (`backlog`). The delay has
+//!   been high for a while (`trough`) and is near the maximum of a minute (`before_long`). Losses
+//!   are more frequent at this delay and window than at others (`density_before`,
+//!   `density_window`). Radio loss depends on neither.
 //! - A packet corrupted by radio used the link, so the first duplicate arrives two slots after the
-//!   acknowledgement before it; after a queue drop, earlier (`gap`, `duplicates`, `span`).
-//! - A sudden rise of delay or window (`jump`, `growth`) fills a queue at once, as slow start does.
-//! - Other signals say how reliable these are on this path: queue length (`depth`), link and clock
+//!   acknowledgement before it. After a queue drop, it arrives earlier (`gap`, `duplicates`,
+//!   `span`).
+//! - A sudden rise of delay or window (`jump`, `growth`) fills a queue immediately, as slow start
+//!   does.
+//! - Other signals tell how reliable these are on this path: queue length (`depth`), link and clock
 //!   (`spread`, `irregular`), other losses (`loss_rate`, `recent_losses`), a long silence
 //!   (`timeout`).
 //!
-//! By constraint, more delay or backlog, or denser losses there, never makes congestion less
-//! likely. The first eight acknowledgements give no evidence for radio loss, nor do any without a
-//! round-trip time: congestion.
+//! By constraint, more delay or backlog, or denser losses at that delay, never makes congestion
+//! less likely. The first eight acknowledgements give no evidence for radio loss, nor do
+//! acknowledgements without a round-trip time. A loss is then congestion.
 //!
 //! Limit, shared with fqRTT: under QUIC's events ([`crate::event`]), each acknowledgement in a
 //! recovery looks partial, like a loss. An adapter must hold the edge at the first loss until the
@@ -52,8 +54,8 @@ pub struct Trees {
 }
 
 impl Trees {
-    /// The log-odds above which a loss is congestion. With this threshold, a plain flow alongside
-    /// flows with the trees lost at most 5 % on the networks used for selection.
+    /// The log-odds above which a loss is congestion. With this threshold, a flow without a
+    /// classifier lost at most 5 % beside flows with the trees, on the networks used for selection.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Creates trees with this threshold in log-odds; a lower one classifies more losses as
@@ -84,9 +86,9 @@ pub const GROWN: usize = TREES.len();
 /// Returns the table of trees, for programs that cannot call [`log_odds`].
 ///
 /// A tree has 15 questions and 16 leaves; a leaf is a value in thousandths of log-odds. A question
-/// is the number of a signal and a bound: values up to the bound lead to the leaves before it.
-/// Question k lies between leaves k and k + 1. The search asks the middle one of the questions that
-/// are left.
+/// is the number of a signal and a bound. Values up to the bound lead to the leaves before the
+/// question. Question k separates leaves k and k + 1. The search always takes the middle one of the
+/// remaining questions.
 pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
     TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
@@ -121,8 +123,8 @@ mod tests {
     use super::*;
     use crate::trees::assert_monotone;
 
-    /// More delay, backlog or losses at that delay never make congestion less likely: the
-    /// constraint of the training.
+    /// More delay, backlog or losses at that delay never make congestion less likely, as the
+    /// training requires.
     #[test]
     fn monotone_where_physics_is() {
         let names = [

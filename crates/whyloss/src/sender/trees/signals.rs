@@ -59,7 +59,7 @@ pub const NAMES: [(&str, &str); COUNT] = [
     ),
 ];
 
-/// Edge-moving acknowledgements needed before the signals are meaningful.
+/// The number of edge-moving acknowledgements before the signals are meaningful.
 const WARM_UP: u32 = 8;
 
 /// The length of a bucket of extrema in ns; extrema cover the last one to two buckets.
@@ -171,7 +171,7 @@ impl Signals {
         Some(self.advance(ack))
     }
 
-    /// Updates the signals with a loss event, and returns those that describe the loss; `None`
+    /// Updates the signals with a loss event and returns those that describe the loss; `None`
     /// during the warm-up.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Option<[i16; COUNT]> {
         let known = self.acks >= WARM_UP && self.rtt > 0;
@@ -186,7 +186,7 @@ impl Signals {
         described
     }
 
-    /// Returns the smallest round-trip time (long), in nanoseconds.
+    /// Returns the smallest round-trip time of 60 to 120 s, in nanoseconds.
     #[inline]
     pub(crate) fn least(&self) -> i64 {
         self.long.get().0
@@ -198,7 +198,8 @@ impl Signals {
         [self.rtt, self.rtt_before]
     }
 
-    /// Returns the smallest round-trip time, forgotten with gain 1/8, in whole nanoseconds.
+    /// Returns the trough, a minimum of the round-trip time that moves towards each sample with
+    /// gain 1/8, in whole nanoseconds.
     #[inline]
     pub(crate) fn trough(&self) -> i64 {
         self.trough as i64
@@ -222,7 +223,7 @@ impl Signals {
         if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
-                // During a recovery the acknowledged segments may have waited at the receiver.
+                // During a recovery, the acknowledged segments may have waited at the receiver.
                 self.count(acked, window);
             }
         }
@@ -242,8 +243,7 @@ impl Signals {
         }
     }
 
-    /// Begins a new bucket of the extrema over each time that has ended. Returns whether the long
-    /// time has.
+    /// Begins a new bucket of the extrema whose time has ended. Returns whether the long one has.
     #[cold]
     fn turn(&mut self, now: Time) -> bool {
         if self.acks == 0 {
@@ -323,7 +323,7 @@ impl Signals {
         self.recent_losses += 0.05 * (1.0 - self.recent_losses);
     }
 
-    /// Returns the class of a window.
+    /// Returns the class of a window size.
     #[inline]
     fn class_of(&self, window: f64) -> usize {
         class((0, self.windows.get().1), parts(window))
@@ -337,7 +337,7 @@ impl Signals {
         let range = short.1.saturating_sub(short.0) as f64;
         let t_min = self.t_min.least().map_or(0.0, |least| least as f64);
         let since = |earlier: Time| (loss.now - earlier).as_nanos() as f64;
-        // −1: the distance is unknown.
+        // −1 means that the distance is unknown.
         let (gap, apart) = match self.duplicates {
             0 => (-1.0, -1.0),
             duplicates => (
@@ -401,7 +401,7 @@ impl Density {
         lost: [0.0; CLASSES],
     };
 
-    /// Returns the loss rate of a class relative to the overall one; the latest segment counts
+    /// Returns the loss rate of a class relative to the overall rate. The latest segment has weight
     /// `weight`.
     fn at(&self, class: usize, weight: f32) -> f64 {
         let (came, lost): (f32, f32) = (self.came.iter().sum(), self.lost.iter().sum());
@@ -419,18 +419,18 @@ impl Density {
     }
 }
 
-/// Returns a rate after forgetting this share of it, at most half.
+/// Returns a rate after forgetting `share` of it, at most half.
 #[inline]
 fn decayed(rate: f64, share: f64) -> f64 {
     rate * (1.0 - smaller(share, 0.5))
 }
 
-/// Returns a rate, or 0 below 1e-30, because subnormal numbers are slow.
+/// Returns the rate, or 0 if it is below 1e-30, because subnormal numbers are slow.
 fn flushed(rate: f64) -> f64 {
     if rate < 1e-30 { 0.0 } else { rate }
 }
 
-/// Returns segments in whole [`PARTS`]. (Few instructions convert to 32 bits.)
+/// Returns segments in whole [`PARTS`]. Converting to 32 bits takes few instructions.
 #[inline]
 fn parts(segments: f64) -> i64 {
     i64::from((PARTS * segments) as u32)
@@ -456,9 +456,9 @@ mod tests {
         }
     }
 
-    /// Acknowledgements every 10 ms at a window of ten segments, whose delay rises by 1 ms each,
-    /// from 100 ms; then three duplicates, the first 20 ms after the last of them, each 10 ms after
-    /// the one before.
+    /// Acknowledgements arrive every 10 ms at a window of ten segments. Their delay rises by 1 ms
+    /// each, from 100 ms. Then three duplicates follow, the first 20 ms after the last
+    /// acknowledgement, the others 10 ms apart.
     #[test]
     fn described_by_hand() {
         let mut signals = Signals::new();
@@ -478,9 +478,9 @@ mod tests {
         let described = signals.on_loss(&lost.first(21_000).in_flight(10_000));
         let described = described.expect("enough was heard");
         for (name, expected) in [
-            // 10·(1 − 100/120) segments, the largest so far.
+            // The backlog is 10·(1 − 100/120) segments, the largest so far.
             ("backlog", 100),
-            // Behind a rise of 1 ms each by 7·(1 − (7/8)^20) = 6.516 ms, of 20.
+            // During a rise of 1 ms each, the trough lags by 7·(1 − (7/8)^20) = 6.516 of 20 ms.
             ("trough", 67),
             ("before_long", 100),
             ("depth", 20),
@@ -498,8 +498,8 @@ mod tests {
             let place = NAMES.iter().position(|(known, _)| *known == name);
             assert_eq!(described[place.expect("a signal")], expected, "{name}");
         }
-        // The loss rate after the loss event and a partial acknowledgement: 1/20 for the event,
-        // which decays by 1/20 over one segment, and 1/20 of the remainder for the acknowledgement.
+        // The loss rate after the loss event and a partial acknowledgement: the event gives 1/20,
+        // which decays by 1/20 over one segment. The acknowledgement adds 1/20 of the remainder.
         signals.on_ack(&at(
             350,
             ack(0, 10_000).acknowledged(25_000).in_recovery(true),
@@ -515,8 +515,8 @@ mod tests {
         assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
     }
 
-    /// 1e-30 is 69 factors of e below 1: after 20,000 segments nothing of a loss remains, and
-    /// nothing is subnormal on the way.
+    /// 1e-30 is 69 factors of e below 1. After 20,000 segments, the rates are zero, and none was
+    /// subnormal before.
     #[test]
     fn rates_of_loss_end_at_zero() {
         let mut signals = Signals::new();
@@ -532,7 +532,7 @@ mod tests {
         assert!(signals.loss_rate <= 0.0 && signals.recent_losses <= 0.0);
     }
 
-    /// Of a thousand segments at delays of 100 to 115 ms, two are lost at each delay; then a
+    /// A thousand segments have delays of 100 to 115 ms, and two are lost at each delay. Then a
     /// hundred are lost at the largest delay alone.
     #[test]
     fn losses_that_look_at_the_delay_are_dense_there() {
@@ -541,8 +541,8 @@ mod tests {
         density.lost = [2.0; CLASSES];
         assert!((density.at(15, 1.0) - 1.0).abs() < 0.1);
         density.lost[15] += 100.0;
-        // In class 15, 102 of 164.5 segments are lost, and in all classes 132 of 1132: 0.62 and
-        // 0.117. The added constants move both slightly towards each other.
+        // In class 15, 102 of 164.5 segments are lost, a rate of 0.62. In all classes, 132 of 1132
+        // are lost, a rate of 0.117. The added constants move both slightly towards each other.
         assert!((density.at(15, 1.0) - 5.1).abs() < 0.1);
         assert!(density.at(3, 1.0) < 0.5);
     }

@@ -1,7 +1,7 @@
 //! The trees. `tools/classifier/train.py` writes this file; edit that program instead.
 //!
 //! Each block is one tree: 15 questions (number of the signal, bound) and 16 leaves. Each question
-//! lies between two leaves, and the middle question is asked first.
+//! separates two neighbouring leaves, and the middle question comes first.
 
 use crate::trees::Tree;
 

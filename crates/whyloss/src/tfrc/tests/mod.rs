@@ -1,4 +1,4 @@
-//! Both ends together: a pair over a pipe of fixed delay, and properties under any order of events.
+//! Tests both ends over a pipe of fixed delay, and properties under any order of events.
 
 mod no_feedback;
 mod properties;
@@ -12,7 +12,7 @@ use super::equation::Equation;
 use super::{Data, Feedback, Options, Receiver, Sender};
 use crate::{Cause, Duration, Rate, Time};
 
-/// s, in bytes.
+/// The packet size s, in bytes.
 const SIZE: u32 = 1000;
 
 fn millis(millis: u64) -> Time {
@@ -23,8 +23,8 @@ fn close(a: f64, b: f64, tolerance: f64) {
     assert!((a - b).abs() <= tolerance * b.abs(), "{a} is not {b}");
 }
 
-/// A sender and a receiver; the way there takes `delay` after a FIFO of rate `rate` without bound,
-/// the way back `delay`.
+/// A sender and a receiver. Packets pass an unlimited FIFO of rate `rate` and a delay of `delay`;
+/// reports return after `delay`.
 struct Pair {
     sender: Sender,
     receiver: Receiver,
@@ -34,7 +34,7 @@ struct Pair {
     busy_until: Time,
     forth: VecDeque<(Time, Data)>,
     back: VecDeque<(Time, Feedback)>,
-    /// Every allowed rate, after each feedback.
+    /// Every allowed rate after a feedback.
     rates: Vec<f64>,
     sent: u64,
 }
@@ -56,7 +56,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `end`; `lost` says which packets are lost, for what cause.
+    /// Runs until `end`; `lost` tells which packets are lost, and for what cause.
     fn run(&mut self, end: Time, lost: impl Fn(u64) -> Option<Cause>) {
         loop {
             let arrival = self.forth.front().map_or(Time::MAX, |&(at, _)| at);
@@ -111,11 +111,12 @@ fn equation(options: &Options, rtt: f64, t_rto: f64) -> Equation {
     }
 }
 
-/// One loss in `period` packets, further apart than one R, is a loss event rate of 1/period; then
-/// the packets sent in 200 s are what the equation says for R = 100 ms + 10 µs of transmission.
+/// One loss in `period` packets is a loss event rate of 1/period, because losses are more than one
+/// R apart. The packets sent in 200 s then match the equation for R = 100 ms + 10 µs of
+/// transmission.
 #[test]
 fn the_steady_rate_is_the_equations() {
-    // ns-2's t_RTO at 100 ms is 3 ticks of 100 ms: see `retransmit`.
+    // ns-2's t_RTO at 100 ms is 3 ticks of 100 ms; see `retransmit`.
     for (options, t_rto) in [(Options::rfc5348(), 0.4), (Options::ns2(), 0.3)] {
         for period in [20, 100, 1000] {
             let mut pair = Pair::new(&options, Duration::from_millis(50), Rate::from_mbps(800));
@@ -135,10 +136,10 @@ fn the_steady_rate_is_the_equations() {
     }
 }
 
-/// CEN-1: losses that are called wireless leave p at 0 and the sender in slow start. X_recv misses
-/// what did not come (CEN-A5), one packet in ten, so the receive limit can take back a tenth of a
-/// doubling and no more; called congestion, the same losses leave less than a tenth of the rate.
-/// (ns-2's slow start halves when it meets the limit, losses or not.)
+/// CEN-1: losses called wireless leave p at 0 and the sender in slow start. X_recv misses the lost
+/// packets (CEN-A5), one in ten, so the receive limit takes back at most a tenth of a doubling. If
+/// the losses are called congestion, less than a tenth of the rate remains. ns-2's slow start
+/// halves the rate at the limit, with or without losses.
 #[test]
 fn wireless_losses_never_lower_the_rate() {
     for options in [Options::rfc5348(), Options::ns2()] {
@@ -159,7 +160,7 @@ fn wireless_losses_never_lower_the_rate() {
     }
 }
 
-/// Without any feedback a sender slows down for ever but never stops.
+/// Without any feedback, a sender slows down forever but never stops.
 #[test]
 fn silence_slows_down_to_the_backoff_limit() {
     let mut pair = Pair::new(
@@ -171,9 +172,9 @@ fn silence_slows_down_to_the_backoff_limit() {
     close(pair.sender.rate(), f64::from(SIZE) / 64.0, 1e-9);
 }
 
-/// Feedback in slow start doubles the rate up to a full link, then loss ends it: the link's queue
-/// has no bound here, so the rate meets twice the receive rate, 100 kB/s give or take one packet
-/// per R, and stays there.
+/// In slow start, feedback doubles the rate up to a full link. The link's queue is unlimited here,
+/// so no loss ends slow start. The rate stays at twice the receive rate of 100 kB/s, up to one
+/// packet per R.
 #[test]
 fn slow_start_stops_at_twice_the_receive_rate() {
     let mut pair = Pair::new(

@@ -1,16 +1,16 @@
 //! The no-feedback timer (RFC 5348, 4.4), one script per branch, and the end of slow start. s =
-//! 1000 bytes, R = 100 ms, so that W_init/R, the RFC's `recover_rate`, is 40 kB/s. X_Bps(p = 0.01)
-//! = 112 332 byte/s (see `equation`).
+//! 1000 bytes and R = 100 ms, so W_init/R, the RFC's `recover_rate`, is 40 kB/s. X_Bps(p = 0.01) =
+//! 112 332 byte/s (see `equation`).
 //!
-//! With feedback the timer runs for max(4R, 2s/X) = 400 ms by the X before the report (4.3, steps 3
-//! and 6), after an expiry by the X after it (4.4, step 2).
+//! After feedback, the timer runs for max(4R, 2s/X) = 400 ms, with X from before the report (4.3,
+//! steps 3 and 6). After an expiry, it uses X from after the expiry (4.4, step 2).
 
 use super::sender::{report, send_until, sender};
 use super::{Pair, close, equation, millis};
 use crate::tfrc::{Options, Sender};
 use crate::{Cause, Duration, Rate};
 
-/// X at these times, with packets sent whenever they are due.
+/// Asserts X at these times, with packets sent when they are due.
 fn rates<const N: usize>(sender: &mut Sender, expected: [(u64, f64); N]) {
     for (at, rate) in expected {
         send_until(sender, millis(at));
@@ -18,7 +18,8 @@ fn rates<const N: usize>(sender: &mut Sender, expected: [(u64, f64); N]) {
     }
 }
 
-/// Slow start at 160 kB/s since 1300 ms: doubled at 1200 and 1300, nothing sent since.
+/// Returns a sender in slow start at 160 kB/s, doubled at 1200 and 1300 ms. It has sent nothing
+/// since 1300 ms.
 fn fast() -> Sender {
     let mut sender = sender();
     send_until(&mut sender, millis(1099));
@@ -32,8 +33,8 @@ fn fast() -> Sender {
     sender
 }
 
-/// After a loss, limited by a receive rate of `x_recv` reported at 1200 and 1401, when the infinity
-/// of 1100 is forgotten.
+/// Returns a sender after a loss, limited by a receive rate of `x_recv` reported at 1200 and 1401
+/// ms. At 1401 ms, the infinity of 1100 ms is forgotten.
 fn limited(x_recv: f64) -> Sender {
     let mut sender = sender();
     send_until(&mut sender, millis(1099));
@@ -46,8 +47,8 @@ fn limited(x_recv: f64) -> Sender {
     sender
 }
 
-/// First branch: no sample of R, and the sender is not idle. The timer is 2 s at first (4.2), then
-/// 2s/X.
+/// First branch: there is no sample of R, and the sender is not idle. The timer is 2 s at first
+/// (4.2), then 2s/X.
 #[test]
 fn without_a_sample_the_rate_halves() {
     rates(
@@ -63,14 +64,14 @@ fn without_a_sample_the_rate_halves() {
     );
 }
 
-/// No sample, and idle since the timer was set: no branch applies, because no packet was sent that
-/// feedback could answer.
+/// There is no sample, and the sender is idle since the timer was set. No branch applies, because
+/// feedback could answer no packet.
 #[test]
 fn without_a_sample_an_idle_sender_keeps_its_rate() {
     let mut sender = sender();
     sender.set_has_data(millis(1000), false);
     rates(&mut sender, [(3000, 1000.0), (60_000, 1000.0)]);
-    // Idle means since the timer was set: one packet at 60 s is enough. It was set at 59 s for 2 s.
+    // The timer was set at 59 s for 2 s. One packet at 60 s means that the sender was not idle.
     sender.set_has_data(millis(60_000), true);
     assert_eq!(send_until(&mut sender, millis(60_000)).len(), 1);
     sender.set_has_data(millis(60_001), false);
@@ -78,7 +79,7 @@ fn without_a_sample_an_idle_sender_keeps_its_rate() {
 }
 
 /// Second branch, p = 0: an idle sender below 2·W_init/R keeps its rate. Above that rate, the third
-/// branch halves it: 160, 80 and then 40 kB/s.
+/// branch halves it, from 160 to 80 and then to 40 kB/s.
 #[test]
 fn an_idle_sender_in_slow_start_falls_below_twice_the_initial_rate() {
     let mut sender = fast();
@@ -95,7 +96,7 @@ fn an_idle_sender_in_slow_start_falls_below_twice_the_initial_rate() {
     );
 }
 
-/// Second branch, p > 0: idle with X_recv below W_init/R.
+/// Second branch, p > 0: the sender is idle, and X_recv is below W_init/R.
 #[test]
 fn an_idle_sender_below_the_initial_rate_keeps_it() {
     let mut sender = limited(30e3);
@@ -103,8 +104,8 @@ fn an_idle_sender_below_the_initial_rate_keeps_it() {
     rates(&mut sender, [(1801, 60e3), (2201, 60e3), (60_000, 60e3)]);
 }
 
-/// Idle with X_recv at 50 kB/s: the fourth branch limits to X_recv and leaves {25 kB/s}, which is
-/// below W_init/R.
+/// An idle sender with X_recv at 50 kB/s: the fourth branch sets the limit to X_recv and the set to
+/// {25 kB/s}, which is below W_init/R.
 #[test]
 fn an_idle_sender_above_the_initial_rate_is_halved() {
     let mut sender = limited(50e3);
@@ -115,8 +116,8 @@ fn an_idle_sender_above_the_initial_rate_is_halved() {
     );
 }
 
-/// Third branch, p = 0 and not idle: down by halves from 40 kB/s. The first timer is set by 1000
-/// byte/s, 2s/X = 2 s; those after it run 400 ms down to 5 kB/s, then 2s/X = 0.8 s, 1.6 s.
+/// Third branch, p = 0 and not idle: the rate halves repeatedly from 40 kB/s. The first timer is
+/// 2s/X = 2 s at 1000 byte/s. Later timers take 400 ms down to 5 kB/s, then 2s/X = 0.8 s and 1.6 s.
 #[test]
 fn in_slow_start_the_rate_halves() {
     let mut sender = sender();
@@ -138,8 +139,8 @@ fn in_slow_start_the_rate_halves() {
     );
 }
 
-/// Fourth branch: X_Bps > 2·X_recv. X_recv becomes the limit, half of it the set; each expiry
-/// halves, to s/t_mbi and no less.
+/// Fourth branch: X_Bps > 2·X_recv. The limit becomes X_recv, and the set half of it. Each expiry
+/// halves the rate, down to s/t_mbi.
 #[test]
 fn what_the_receive_rate_limits_is_halved_by_it() {
     let mut sender = limited(30e3);
@@ -147,7 +148,7 @@ fn what_the_receive_rate_limits_is_halved_by_it() {
         &mut sender,
         [(1800, 60e3), (1801, 30e3), (2201, 15e3), (2601, 7.5e3)],
     );
-    // 2s/X = 267, so still 400 ms; then 3.75 kB/s for 533 ms.
+    // 2s/X = 267 ms, so the timer takes 400 ms. At 3.75 kB/s, it takes 533 ms.
     rates(
         &mut sender,
         [(3001, 3750.0), (3534, 3750.0), (3535, 1875.0)],
@@ -155,8 +156,8 @@ fn what_the_receive_rate_limits_is_halved_by_it() {
     rates(&mut sender, [(2_000_000, 1000.0 / 64.0)]);
 }
 
-/// Fifth branch: X_Bps ≤ 2·X_recv. Half of X_Bps becomes the limit, a quarter the set; then the
-/// fourth branch applies.
+/// Fifth branch: X_Bps ≤ 2·X_recv. The limit becomes half of X_Bps, and the set a quarter. The
+/// fourth branch then applies.
 #[test]
 fn what_the_equation_limits_is_halved_by_it() {
     let mut sender = limited(100e3);
@@ -166,15 +167,15 @@ fn what_the_equation_limits_is_halved_by_it() {
     );
 }
 
-/// Feedback after an expiry: with p > 0 the limit is 2·max(X_recv_set) at once, 2·45 kB/s; with p =
-/// 0 a rate below W_init/R is lifted to it, and doubling continues from there.
+/// Feedback after an expiry: with p > 0, the limit is immediately 2·max(X_recv_set), 2·45 kB/s.
+/// With p = 0, a rate below W_init/R rises to it, and then continues to double.
 #[test]
 fn feedback_restores_the_rate() {
     let mut sender = limited(50e3);
     rates(&mut sender, [(1801, 50e3), (2201, 25e3)]);
     report(&mut sender, 2300, 45e3, 0.01);
     close(sender.rate(), 90e3, 1e-12);
-    // The timer restarts: 2300 + 400.
+    // The timer restarts and expires at 2300 + 400.
     rates(&mut sender, [(2699, 90e3), (2700, 45e3)]);
 
     let mut sender = fast();
@@ -199,10 +200,10 @@ fn feedback_in_time_keeps_the_timer_from_expiring() {
     }
 }
 
-/// RFC 5348, 4.3, and 6.3.1. The link is never full, R is 100 ms and 10 µs of transmission: X =
-/// W_init/R, then doubled once per R. The first loss event then makes p what the equation answers
-/// to the largest receive rate so far, which is that of the rates before the last doubling or two:
-/// the rate falls, but not below a quarter.
+/// RFC 5348, 4.3 and 6.3.1. The link is never full, and R is 100 ms and 10 µs of transmission. X =
+/// W_init/R, then doubles once per R. At the first loss event, p is set so that the equation gives
+/// the largest receive rate so far. This rate is from before the last one or two doublings: the
+/// rate falls, but not below a quarter.
 #[test]
 fn slow_start_doubles_until_the_first_loss_event() {
     let options = Options::rfc5348();
@@ -210,7 +211,7 @@ fn slow_start_doubles_until_the_first_loss_event() {
     let rtt = 0.100_01;
     pair.run(millis(101), |_| None);
     assert!(pair.rates.is_empty());
-    // The report of packet 0, sent at 1 ms, comes at 101.01 ms.
+    // The report of packet 0, sent at 1 ms, arrives at 101.01 ms.
     pair.run(millis(102), |_| None);
     close(pair.sender.rate(), 4000.0 / rtt, 1e-6);
     let mut levels = std::vec::Vec::new();

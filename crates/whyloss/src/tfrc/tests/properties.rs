@@ -1,4 +1,4 @@
-//! Checks any events in any order: no panic, rates in range, and timers that advance.
+//! Checks any events in any order: nothing panics, rates stay in range, and timers advance.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::{Cause, Duration, Time};
 
 fn options() -> impl Strategy<Value = Options> {
     (any::<u32>(), 0..20u8).prop_map(|(bits, loss_threshold)| {
-        // Any mixture of the two.
+        // Draws any mixture of both sets of options.
         let (rfc, ns2) = (Options::rfc5348(), Options::ns2());
         let pick = |bit: u32| if bits >> bit & 1 == 1 { rfc } else { ns2 };
         Options {
@@ -37,7 +37,7 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// Mostly what networks do, sometimes anything.
+/// Draws a time, usually one that occurs in networks.
 fn nanos() -> impl Strategy<Value = u64> {
     prop_oneof![8 => 0..1_000_000_000u64, 1 => any::<u64>(), 1 => Just(0)]
 }
@@ -111,7 +111,7 @@ proptest! {
             match operation {
                 Operation::Pass(nanos) => {
                     now += Duration::from_nanos(nanos as i64);
-                    // At its own times, the sender moves on with every call.
+                    // If called at its own times, the sender advances with every call.
                     for _ in 0..200 {
                         let at = sender.next_timeout();
                         if at > now {

@@ -1,4 +1,4 @@
-//! The receiver, by hand. s = 1000 bytes, R = 100 ms, one packet every 10 ms.
+//! The receiver by hand. s = 1000 bytes, R = 100 ms, and one packet leaves every 10 ms.
 
 use std::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::{Cause, Duration, Time};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// Packet `sequence`, sent 10 ms after the one before.
+/// Builds packet `sequence`, sent 10 ms after the previous one.
 fn data(sequence: u64) -> Data {
     Data {
         sequence,
@@ -21,7 +21,7 @@ fn data(sequence: u64) -> Data {
     }
 }
 
-/// Passes packet `sequence` to the receiver 50 ms after it was sent; missing packets have the cause
+/// Passes packet `sequence` to the receiver 50 ms after it was sent. Missing packets have the cause
 /// `cause`.
 fn arrive(receiver: &mut Receiver, sequence: u64, cause: Cause) -> Option<Feedback> {
     receiver.on_data(millis(10 * sequence + 50), &data(sequence), SIZE, |_| cause)
@@ -44,13 +44,13 @@ fn reports_once_per_rtt() {
     }
     assert!(receiver.on_timeout(millis(149)).is_none());
     let second = receiver.on_timeout(millis(150)).expect("data came");
-    // Nine packets in 100 ms; the last was sent at 90 and came at 140.
+    // Nine packets in 100 ms. The last one was sent at 90 ms and arrived at 140 ms.
     close(second.receive_rate, 90e3, 1e-12);
     assert_eq!(
         (second.echo, second.hold),
         (millis(90), Duration::from_millis(10))
     );
-    // No packet arrives, so the timer sends no report, and the next packet is reported at once
+    // No packet arrives, so the timer sends no report, and the next packet is reported immediately
     // (6.1).
     assert!(receiver.on_timeout(millis(250)).is_none());
     assert_eq!(receiver.next_timeout(), Time::MAX);
@@ -58,9 +58,9 @@ fn reports_once_per_rtt() {
     assert_eq!(receiver.next_timeout(), millis(500));
 }
 
-/// An ECN mark starts a loss event and is reported at once. Marks within R of it belong to the same
-/// event. A mark 200 ms later starts a new event and closes an interval of 20 packets. No packet is
-/// lost.
+/// An ECN mark starts a loss event and is reported immediately. Marks within R of it belong to the
+/// same event. A mark 200 ms later starts a new event and closes an interval of 20 packets. No
+/// packet is lost.
 #[test]
 fn marks_are_loss_events_and_no_losses() {
     let mut receiver = receiver(&Options::rfc5348());
@@ -79,14 +79,14 @@ fn marks_are_loss_events_and_no_losses() {
             if feedback.new_loss_event {
                 events.push((sequence, feedback.loss_event_rate));
             }
-            // Ten packets of 1000 bytes in 100 ms, marked or not.
+            // The rate counts ten packets of 1000 bytes in 100 ms, marked or not.
             assert!(feedback.receive_rate <= 110e3, "{feedback:?}");
         }
     }
     let at: Vec<u64> = events.iter().map(|event| event.0).collect();
     assert_eq!(at, [50, 70]);
-    // The intervals are 20 packets and, before them, the synthetic first interval from the equation
-    // for X_recv.
+    // The intervals are 20 packets and the first interval before them, which the equation derives
+    // from X_recv.
     let mut history = LossHistory::new(&Options::rfc5348());
     history.record(50, millis(550), RTT, 1);
     history.set_first_interval(1.0 / events[0].1);
@@ -110,9 +110,9 @@ fn without_an_rtt_every_packet_is_reported() {
     }
 }
 
-/// NDUPACK = 3: packet 20 is lost when 23 comes, and that is reported at once. The first interval
-/// is what the equation answers to the largest X_recv, 100 kB/s: R = 100 ms, p = 0.01235..., which
-/// the equation must turn back.
+/// NDUPACK = 3: packet 20 is lost when 23 arrives, which is reported immediately. The first
+/// interval is 1/p, where the equation at R = 100 ms gives the largest X_recv, 100 kB/s, for p =
+/// 0.01235.
 #[test]
 fn the_first_loss() {
     let mut receiver = receiver(&Options::rfc5348());
@@ -133,7 +133,7 @@ fn the_first_loss() {
         100e3,
         1e-6,
     );
-    // A second loss less than R after the first changes nothing.
+    // A second loss less than R after the first has no effect.
     for sequence in [24, 26, 27, 28] {
         assert!(arrive(&mut receiver, sequence, Cause::Congestion).is_none());
     }
@@ -168,9 +168,9 @@ fn a_wireless_loss_is_no_loss() {
     }
 }
 
-/// The wireless packets of an interval lengthen it: congestion losses of 20 and 60, the ones
-/// between wireless. X_recv is (60 kB, before any report but the first, over 600 ms), so I_2 is
-/// large and p = 2/(I_1 + I_2) with I_1 = 40.
+/// Wireless losses in an interval lengthen it: 20 and 60 are congestion losses, the ones between
+/// are wireless. I_1 is 40. I_2 is large, because it is derived from X_recv, 60 kB over the 600 ms
+/// since the first report. p = 2/(I_1 + I_2).
 #[test]
 fn wireless_losses_lengthen_intervals() {
     let options = Options {
@@ -195,9 +195,8 @@ fn wireless_losses_lengthen_intervals() {
 }
 
 /// RFC 5348, 5.2: packets 1..=29 are missing between arrivals 300 ms apart, so they are dated 10 ms
-/// apart: the events begin at 1, and more than 100 ms later at 12 and at 23. I_0 = 30 − 23 + 1 = 8,
-/// I_1 = I_2 = 11, and I_3 is made up from 3333 byte/s (4.1 packets), so that I_tot0 = 30 is the
-/// larger sum.
+/// apart. Events begin at 1, 12 and 23, more than 100 ms apart. I_0 = 30 − 23 + 1 = 8 and I_1 = I_2
+/// = 11. I_3 is derived from 3333 byte/s (4.1 packets), so I_tot0 = 30 is the larger sum.
 #[test]
 fn losses_in_a_gap_are_dated_between_its_ends() {
     let options = Options {
@@ -212,8 +211,8 @@ fn losses_in_a_gap_are_dated_between_its_ends() {
     close(p, 3.0 / 30.0, 1e-12);
 }
 
-/// A gap of any size asks for a bounded number of causes. The rest of it gives the same events as a
-/// packet-by-packet search.
+/// A gap of any size requests a bounded number of causes. The rest of the gap gives the same events
+/// as a packet-by-packet search.
 #[test]
 fn the_tail_of_a_gap_is_stepped_through() {
     for (missing, span_millis) in [

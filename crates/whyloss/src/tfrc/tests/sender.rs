@@ -1,10 +1,10 @@
-//! The sender, by hand. s = 1000 bytes, R = 100 ms.
+//! The sender by hand. s = 1000 bytes and R = 100 ms.
 
 use super::{SIZE, close, millis};
 use crate::tfrc::{Data, Feedback, InitialWindow, Options, Sender, SlowStart};
 use crate::{Duration, Time};
 
-/// A report that makes a sample of 100 ms at `now`.
+/// Builds a report that gives a sample of 100 ms at `now`.
 fn feedback(now: Time, receive_rate: f64, loss_event_rate: f64) -> Feedback {
     Feedback {
         echo: now - Duration::from_millis(130),
@@ -22,7 +22,7 @@ pub(super) fn report(sender: &mut Sender, at: u64, receive_rate: f64, loss_event
     );
 }
 
-/// Sends until `end`, and returns the packets.
+/// Sends until `end` and returns the packets.
 pub(super) fn send_until(sender: &mut Sender, end: Time) -> std::vec::Vec<Data> {
     let mut packets = std::vec::Vec::new();
     while sender.next_timeout() <= end {
@@ -36,9 +36,9 @@ pub(super) fn sender() -> Sender {
     Sender::new(&Options::rfc5348(), SIZE, millis(1000))
 }
 
-/// RFC 5348, 4.2 and 4.4: one packet per second; after 2 s without feedback half that, and the
-/// timer runs 2s/X = 4 s, then 8 s. Packets: 1 s, 2 s, then the expiry at 3 s moves the one due
-/// then to 2 + 2 = 4 s; 6 s; ...
+/// RFC 5348, 4.2 and 4.4: the sender starts with one packet per second. After 2 s without feedback,
+/// it halves this rate, and the timer takes 2s/X = 4 s, then 8 s. Packets leave at 1 and 2 s. The
+/// expiry at 3 s moves the next packet from 3 s to 2 + 2 = 4 s; the next one leaves at 6 s.
 #[test]
 fn before_any_feedback() {
     let mut sender = sender();
@@ -58,7 +58,8 @@ fn before_any_feedback() {
     close(sender.rate(), 250.0, 1e-12);
 }
 
-/// W_init = min(4s, max(2s, 4380)) = 4000: X = 40 kB/s at R = 100 ms, and 3048 / 0.1 for 762 bytes.
+/// W_init = min(4s, max(2s, 4380)) = 4000 bytes, so X is 40 kB/s at R = 100 ms. For 762 bytes, X is
+/// 3048 / 0.1.
 #[test]
 fn the_first_feedback() {
     let mut sender = sender();
@@ -66,7 +67,8 @@ fn the_first_feedback() {
     report(&mut sender, 1100, 0.0, 0.0);
     assert_eq!(sender.rtt(), Some(Duration::from_millis(100)));
     close(sender.rate(), 40_000.0, 1e-12);
-    // The packet that was due at 2 s is due now (1 s + 25 ms is past), the next ones every 25 ms.
+    // The packet that was due at 2 s is due now, because 1 s + 25 ms is past. The next ones follow
+    // every 25 ms.
     let stamps: std::vec::Vec<_> = send_until(&mut sender, millis(1199))
         .iter()
         .map(|data| data.stamp)
@@ -81,8 +83,8 @@ fn the_first_feedback() {
     close(small.rate(), 30_480.0, 1e-12);
 }
 
-/// Doubling once per R; ∞ limits nothing for 2R, then 2·max(X_recv_set) does; W_init/R is the
-/// least.
+/// X doubles once per R. For 2R, the infinity in the set limits nothing; then 2·max(X_recv_set)
+/// does. X is at least W_init/R.
 #[test]
 fn slow_start() {
     let mut sender = sender();
@@ -99,7 +101,7 @@ fn slow_start() {
     close(sender.rate(), 40e3, 1e-12);
 }
 
-/// p = 0.01 allows 112332 byte/s (see `equation`); X_recv = 40 kB/s only 80 kB/s.
+/// p = 0.01 allows 112332 byte/s (see `equation`), but X_recv = 40 kB/s only 80 kB/s.
 #[test]
 fn congestion_avoidance() {
     let mut sender = sender();
@@ -110,7 +112,7 @@ fn congestion_avoidance() {
     close(sender.rate(), 112_332.0, 1e-5);
     report(&mut sender, 1401, 40e3, 0.01);
     close(sender.rate(), 80e3, 1e-12);
-    // The floor, s/64: R of 10 s at p = 1 would be 0.4 byte/s.
+    // The floor is s/64: an R of 10 s at p = 1 would give 0.4 byte/s.
     let mut slow = Sender::new(&Options::rfc5348(), SIZE, millis(0));
     let far = Feedback {
         echo: millis(0),
@@ -123,9 +125,9 @@ fn congestion_avoidance() {
     close(slow.rate(), 1000.0 / 64.0, 1e-12);
 }
 
-/// RFC 5348, 4.4 with p > 0. X_Bps = 112332 is not above 2·X_recv = 200e3: the limit becomes
-/// X_Bps/2 = 56166, X_recv_set {28083}. Then X_Bps is above 2·28083, so the limit is 28083. Each
-/// after max(4R, 2s/X) = 0.4 s.
+/// RFC 5348, 4.4 with p > 0. X_Bps = 112332 does not exceed 2·X_recv = 200e3: the limit becomes
+/// X_Bps/2 = 56166, and X_recv_set {28083}. X_Bps then exceeds 2·28083, so the limit is 28083. Each
+/// step takes max(4R, 2s/X) = 0.4 s.
 #[test]
 fn no_feedback_halves() {
     let mut sender = sender();
@@ -137,12 +139,12 @@ fn no_feedback_halves() {
     close(sender.rate(), 56_166.0, 1e-5);
     send_until(&mut sender, millis(2000));
     close(sender.rate(), 28_083.0, 1e-5);
-    // Feedback restores what X_recv allows.
+    // Feedback restores the rate that X_recv allows.
     report(&mut sender, 2010, 50e3, 0.01);
     close(sender.rate(), 100e3, 1e-12);
 }
 
-/// An idle sender at less than W_init/R keeps its rate; a faster one is halved.
+/// An idle sender below W_init/R keeps its rate. A faster one is halved.
 #[test]
 fn idle_senders_keep_the_initial_rate() {
     let mut sender = sender();
@@ -150,14 +152,14 @@ fn idle_senders_keep_the_initial_rate() {
     sender.set_has_data(millis(1101), false);
     send_until(&mut sender, millis(60_000));
     close(sender.rate(), 40e3, 1e-12);
-    // A burst makes up for one R at most: 40 kB/s · 100 ms = 4 packets, and the one that is due.
+    // A burst makes up for at most one R: 40 kB/s · 100 ms = 4 packets, and the packet that is due.
     sender.set_has_data(millis(60_000), true);
     assert_eq!(send_until(&mut sender, millis(60_000)).len(), 5);
 }
 
-/// RFC 5348, 4.3, step 4: a loss in a data-limited interval halves X_recv_set, counts X_recv for 85
-/// % and limits to the largest, not twice: max(60/2, 0.85·50) = 42.5 kB/s. Without a loss: twice
-/// the largest.
+/// RFC 5348, 4.3, step 4: a loss in a data-limited interval halves X_recv_set, counts X_recv with
+/// 85 %, and sets the limit to the largest rate: max(60/2, 0.85·50) = 42.5 kB/s. Without a loss,
+/// the limit is twice the largest rate.
 #[test]
 fn losses_while_data_limited() {
     let run = |new_loss_event| {
@@ -174,9 +176,9 @@ fn losses_while_data_limited() {
     close(run(true), 42.5e3, 1e-12);
 }
 
-/// RFC 5348, 4.5: after samples of 100 and 400 ms, mean(√R) = 0.9·√0.1 + 0.1·√0.4 = 0.34785 against
-/// √0.4 = 0.63246: packets leave at 0.55 X. R = 0.13, X = 40 kB/s (slow start, not yet doubled):
-/// 1000/(40e3·0.55) = 45.45 ms.
+/// RFC 5348, 4.5: after samples of 100 and 400 ms, mean(√R) = 0.9·√0.1 + 0.1·√0.4 = 0.34785, and
+/// √0.4 = 0.63246. Packets leave at 0.55 X. R = 0.13, and X = 40 kB/s in slow start, not yet
+/// doubled, so the interval is 1000/(40e3·0.55) = 45.45 ms.
 #[test]
 fn spacing_follows_the_root_of_the_sample() {
     for (damping, micros) in [(true, 45_455), (false, 25_000)] {
@@ -197,8 +199,7 @@ fn spacing_follows_the_root_of_the_sample() {
     }
 }
 
-/// ns-2: the rate rises by s/R per R, counted for 2R at most: from X(p = 0.04) to that + 10, 20, 20
-/// kB/s.
+/// In ns-2, the rate rises by s/R per R, for at most 2R: from X(p = 0.04) by 10, 20 and 20 kB/s.
 #[test]
 fn ns2_rises_by_a_packet_per_rtt() {
     let options = Options {
@@ -217,7 +218,7 @@ fn ns2_rises_by_a_packet_per_rtt() {
     }
     report(&mut sender, 2600, 1e6, 0.04);
     close(sender.rate(), low, 1e-9);
-    // Twice the last receive rate, s/R at least.
+    // The limit is twice the last receive rate, but at least s/R.
     report(&mut sender, 2700, 15e3, 0.0001);
     close(sender.rate(), 30e3, 1e-9);
     report(&mut sender, 2800, 0.0, 0.0001);
@@ -241,8 +242,8 @@ fn impossible_reports_are_ignored() {
     }
 }
 
-/// ns-2's W_init is whole packets, 3 of 1500 bytes: 45 kB/s at R = 100 ms, where the RFC's 4380
-/// bytes give 43.8. However the rate rises after that.
+/// ns-2's W_init is whole packets, 3 of 1500 bytes: 45 kB/s at R = 100 ms. The RFC's 4380 bytes
+/// give 43.8 kB/s. This holds for both ways in which the rate then rises.
 #[test]
 fn the_first_feedback_in_ns2() {
     let first = |initial_window, slow_start| {

@@ -10,7 +10,7 @@ use whyloss::iftp::Options;
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
     prop_oneof![
         vec(any::<Raw>(), 0..300),
-        // Short times and small numbers, which make mostly realistic events.
+        // Short times and small numbers give mostly realistic events.
         vec((0..5_u8, 0..100_u64, 0..20_000_000_u64), 0..300),
     ]
 }

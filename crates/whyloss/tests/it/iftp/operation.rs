@@ -1,17 +1,17 @@
-//! Runs an IFTP sender through any order of events, and checks its invariants.
+//! Runs an IFTP sender through any order of events and checks its invariants.
 //!
 //! The property tests and the fuzz target share this file by path. It takes plain numbers, so that
-//! either can draw them.
+//! both can draw them.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{Ack, Data, Judge, Options, Reaction, Receiver, Sender, WindowMode};
 use whyloss::rto::RtoOptions;
 use whyloss::{Duration, Time};
 
-/// The draw of a fuzzer or a property test for one operation.
+/// The numbers that a fuzzer or a property test draws for one operation.
 pub(crate) type Raw = (u8, u64, u64);
 
-/// Gives verdicts that depend on the time, and checks its events.
+/// Gives verdicts that depend on the time, and checks the events that it receives.
 struct Checker {
     now: Time,
     acknowledged: u64,
@@ -37,7 +37,7 @@ impl Judge for Checker {
     }
 }
 
-/// Options from numbers, out of range as well.
+/// Builds options from numbers, some of them out of range.
 pub(crate) fn options(raw: (i64, u32, u32, u32, bool), timer: (i64, i64, i64)) -> Options {
     let (transmission_time, initial_ssthresh, max_window, duplicates, blocking) = raw;
     Options {
@@ -59,7 +59,7 @@ pub(crate) fn options(raw: (i64, u32, u32, u32, bool), timer: (i64, i64, i64)) -
     }
 }
 
-/// Runs the operations, and panics if something does not hold.
+/// Runs the operations and panics if an invariant does not hold.
 pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
     let mut sender = Sender::new(options, packet_size);
     let mut judge = Checker {
@@ -84,20 +84,20 @@ pub(crate) fn check(options: &Options, packet_size: u32, operations: &[Raw]) {
                     assert!(next > at, "the timer does not move on");
                 }
             }
-            // Time passes, and an honest acknowledgement arrives, maybe for the second time.
+            // Time passes, and a valid acknowledgement arrives, perhaps repeated.
             1 | 2 if !sent.is_empty() => {
                 judge.now += Duration::from_nanos((b % 1_000_000_000) as i64);
                 let back = (a % 80).min(sent.len() as u64 - 1) as usize;
                 let data = sent[sent.len() - 1 - back];
                 sender.on_ack(judge.now, &Receiver.on_data(&data), &mut judge);
             }
-            // The lowest outstanding one's.
+            // The acknowledgement of the lowest outstanding packet.
             3 if (sender.una() as usize) < sent.len() => {
                 judge.now += Duration::from_nanos((b % 1_000_000_000) as i64);
                 let data = sent[sender.una() as usize];
                 sender.on_ack(judge.now, &Receiver.on_data(&data), &mut judge);
             }
-            // Anything.
+            // An acknowledgement with any numbers.
             _ => {
                 let ack = Ack {
                     sequence: a,

@@ -11,12 +11,12 @@ use whyloss::sender::{Classifier, REGISTRY, find};
 use whyloss::testing::Raw;
 use whyloss::testing::sender::{Event, check, events, properties};
 
-/// Any events; or only what a network does.
+/// Draws any events, or only those of a real network.
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
     prop_oneof![
         vec(any::<Raw>(), 0..200),
         vec((0_u8..=12, any::<u64>(), any::<u64>()), 0..200),
-        // Short delays, and losses close to each other.
+        // Short delays, with losses close to each other.
         vec((0_u8..=12, 0_u64..10_000_000, 0_u64..4096), 0..200),
     ]
 }
@@ -36,8 +36,8 @@ fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<
 const WIRELESS: Option<Cause> = Some(Wireless);
 
 proptest! {
-    /// Any legal parameters: nothing panics, a second run gives the same verdicts, and no constant
-    /// added to a clock changes one.
+    /// For any legal parameters, nothing panics, a second run gives the same verdicts, and a
+    /// constant clock offset changes none.
     #[test]
     fn clock_offsets_change_no_decision(
         operations in operations(),
@@ -79,8 +79,8 @@ proptest! {
         prop_assert_eq!(verdicts(build("vegas", &overrides), &operations), expected);
     }
 
-    /// The units of sizes and times do not matter: verdicts depend on segments and on ratios of
-    /// times.
+    /// The units of sizes and times do not matter, because verdicts depend on segments and on
+    /// ratios of times.
     #[test]
     fn units_are_no_matter(
         operations in vec((0_u8..=12, any::<u64>(), any::<u64>()), 0..200),
@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(told(build("ndg", &[]), scaled()), verdicts(build("ndg", &[]), &operations));
     }
 
-    /// The first round-trip time is the smallest, so nothing waits: earlier assumptions are
+    /// The first round-trip time is the smallest, so nothing waits, and earlier assumptions are
     /// forgotten.
     #[test]
     fn the_first_sample_ends_what_was_assumed(operations in operations()) {
@@ -158,7 +158,7 @@ proptest! {
         prop_assert_eq!(enhanced(0.0), veno);
     }
 
-    /// With a threshold or guard of zero, everything is congestion.
+    /// With a threshold or guard of zero, every loss is congestion.
     #[test]
     fn nothing_is_wireless_at_the_limit(operations in operations()) {
         for classifier in [

@@ -1,6 +1,6 @@
 //! Parameters of a registry's entry from plain numbers.
 //!
-//! Shared, by path, between the property tests and the fuzz targets.
+//! The property tests and the fuzz targets share this file by path.
 
 use whyloss::registry::Parameter;
 
@@ -21,8 +21,8 @@ pub(crate) fn in_range(
     })
 }
 
-/// Values for some of `parameters`: which one, modulo their number, and what `value` makes of the
-/// other number.
+/// Returns values for some of `parameters`. The first number selects the parameter, modulo their
+/// count, and `value` converts the second.
 pub(crate) fn overrides<T: Copy>(
     parameters: &'static [Parameter],
     chosen: &[(usize, T)],
