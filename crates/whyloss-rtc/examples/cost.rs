@@ -1,6 +1,6 @@
 //! Measures the cost of the estimator in nanoseconds per batch of 50 reports. One packet in 25 is
-//! lost, and the others are up to 2 ms late. Losses and delays are random, because processors learn
-//! a pattern.
+//! lost, and the others are up to 2 ms late. Losses and delays are random, because a processor
+//! would learn a regular pattern.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --example cost

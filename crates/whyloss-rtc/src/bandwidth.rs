@@ -10,14 +10,14 @@ pub trait Bandwidth: Send {
         let _ = (now, id, size);
     }
 
-    /// Updates the target with the reports that came at `now` on the sender's clock.
+    /// Updates the target with the reports that arrived at `now` on the sender's clock.
     fn on_reports(&mut self, now: Time, reports: &[Report]);
 
     /// Returns the bitrate to send at, in bit/s.
     fn target(&self) -> f64;
 
-    /// Returns the time at which [`timeout`](Self::timeout) is due if no report arrives before;
-    /// `None` if there is no deadline.
+    /// Returns when [`timeout`](Self::timeout) is due unless a report arrives first; `None` if
+    /// there is no deadline.
     fn poll_timeout(&self) -> Option<Time> {
         None
     }

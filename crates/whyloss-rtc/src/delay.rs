@@ -3,30 +3,31 @@
 //! ```text
 //! rott      ns, receive stamp − send stamp of one packet; the clocks need not agree
 //! low, mean the smallest and the mean rott of each half of a round, over its latest 32 packets at most
-//! queue     = min(low − least low, mean − least mean) of the second half − 4·σ/√n, or 0 if that is negative, s;
-//!           least over the last 5 to 10 s
+//! queue     = min(low − lowest low, mean − lowest mean) of the second half − 4·σ/√n, or 0 if that is negative, s;
+//!           lowest over the last 5 to 10 s
 //! trend     slope of rott over the time of departure, least squares over the round, s per s; 0 if it is within
 //!           two standard errors; σ is the deviation from that line, n the packets of half a round
 //! ```
 //!
-//! A queue delays every packet, so it raises the smallest rott and the mean alike. Jitter that only
-//! delays leaves `low` alone; jitter to both sides moves `low` and averages out of `mean`. Their
-//! smaller rise bounds the queue under either. Copa takes the smallest round-trip time of half a
-//! round trip as the standing one for the same reason (Arun & Balakrishnan, NSDI 2018, section
-//! 2.1); BBR's window for the base is ten seconds as well (draft-ietf-ccwg-bbr, section 5.5.7).
-//! Within that window, clocks that drift by 100 ppm move the base by 1 ms.
+//! A queue delays every packet, so it raises both the smallest rott and the mean. Jitter that only
+//! delays packets does not change `low`. Jitter in both directions moves `low`, but not `mean`. The
+//! smaller of the two rises therefore bounds the queue in both cases. For the same reason, Copa
+//! uses the smallest round-trip time of half a round trip (Arun & Balakrishnan, NSDI 2018, section
+//! 2.1). BBR's window for the base is also ten seconds (draft-ietf-ccwg-bbr, section 5.5.7). Within
+//! this window, clocks that drift by 100 ppm move the base by 1 ms.
 //!
-//! The mean of n packets has the error σ/√n. The base is the least of the last hundred or so means,
-//! some two and a half errors low, and the mean itself is one and a half high in one round of
-//! fifteen: four together. libwebrtc's trendline fits the same line (`trendline_estimator.h`).
+//! The mean of n packets has the error σ/√n. The base is the lowest of about a hundred recent
+//! means, about two and a half errors too low. The mean itself is one and a half errors too high in
+//! one round of fifteen. Together, these are four errors. libwebrtc's trendline fits the same line
+//! (`trendline_estimator.h`).
 //!
-//! No packet can wait longer than its report takes to come back. A longer queue means that a clock
-//! jumped: the base starts anew.
+//! No packet can wait longer than its report takes to return. A longer queue means that a clock
+//! jumped, so the base restarts.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
 
-/// Maximum number of packets used in each half of a round.
+/// The maximum number of packets used in each half of a round.
 const MANY: usize = 32;
 
 /// The length of each of the two buckets that hold the base.
@@ -83,8 +84,8 @@ impl Line {
         self.yy += y * y;
     }
 
-    /// Returns the slope of the line through `n` points, or 0 if it is less than two of its
-    /// standard errors, and the deviation from the line.
+    /// Returns the slope of the line through `n` points and the deviation from the line. The slope
+    /// is 0 if it is below two of its standard errors.
     fn fit(&self, n: f64) -> (f64, f64) {
         let spread = self.xx - self.x * self.x / n;
         let slope = (self.xy - self.x * self.y / n) / spread;
@@ -100,7 +101,7 @@ impl Line {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
-    /// The delays of the round's latest packets, in the order of arrival.
+    /// The delays of the round's latest packets, in order of arrival.
     rotts: [i64; 2 * MANY],
     /// The number of packets in this round, and the departure and rott of the first.
     count: usize,
@@ -142,7 +143,7 @@ impl Delay {
         let end = self.count - skip;
         let rotts = (end - count..end).map(|at| self.rotts[at % (2 * MANY)]);
         let low = rotts.clone().min().unwrap_or(0);
-        // From the lowest, so that no sum overflows.
+        // Sum from the lowest, so that no sum overflows.
         let above: i128 = rotts.map(|rott| i128::from(rott) - i128::from(low)).sum();
         (
             low,
@@ -190,7 +191,7 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A round of packets every 10 ms with these delays, in ms, and its queue.
+    /// Runs a round of packets every 10 ms with these delays, in ms, and returns its queue.
     fn round(delay: &mut Delay, from: &mut u64, rotts: &[i64]) -> Queue {
         for rott in rotts {
             let sent = Time::from_nanos(*from);
@@ -211,7 +212,8 @@ mod tests {
         assert!(close(round(&mut delay, &mut at, &[20; 8]), 0.0, 0.0));
         // Every packet waits 15 ms longer.
         assert!(close(round(&mut delay, &mut at, &[35; 8]), 0.015, 0.0));
-        // A millisecond more with each packet: the second half starts 4 ms up, on average 5.5.
+        // Each packet waits a millisecond longer: in the second half, `low` is 4 ms higher, and the
+        // mean 5.5.
         let rotts: Vec<i64> = (20..28).collect();
         assert!(close(round(&mut delay, &mut at, &rotts), 0.004, 0.1));
     }

@@ -1,4 +1,4 @@
-//! ECN: how far the target falls for the share of arriving packets that a queue marked.
+//! ECN: how much the share of marked packets lowers the target.
 //!
 //! ```text
 //! marked    = CE marks of a round / its arrivals
@@ -7,8 +7,8 @@
 //! classic   target ← 0.85·target                              any mark in a round; RFC 8511, section 3.1
 //! ```
 //!
-//! RFC 8888 reports the codepoint that arrived. Unmarked packets say which kind the sender uses:
-//! ECT(1) is L4S. TWCC carries no ECN, so marks have no effect there.
+//! RFC 8888 reports the codepoint that arrived. Unmarked packets show which kind the sender uses:
+//! ECT(1) is L4S. TWCC carries no ECN, so marks have no effect with TWCC.
 
 use crate::Ecn;
 
@@ -31,8 +31,7 @@ impl Marks {
         }
     }
 
-    /// Ends a round. Returns the share of the target that is left, or `None` if no packet was
-    /// marked.
+    /// Ends a round. Returns the share of the target that remains; `None` if no packet was marked.
     pub(crate) fn end(&mut self) -> Option<f64> {
         let marked = f64::from(self.marked) / f64::from(self.arrived.max(1));
         self.alpha += (marked - self.alpha) / 16.0;
@@ -57,7 +56,7 @@ mod tests {
         let mut marks = Marks::default();
         marks.add(Ecn::Ect1);
         marks.add(Ecn::Ce);
-        // alpha = (1/2)/16.
+        // alpha is (1/2)/16, and the target falls by half of it.
         assert_eq!(marks.end(), Some(1.0 - 1.0 / 64.0));
         marks.add(Ecn::Ect0);
         assert_eq!(marks.end(), None);

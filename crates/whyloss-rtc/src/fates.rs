@@ -3,14 +3,14 @@
 //! A ring remembers the fate of the latest [`SPAN`] packets by number:
 //!
 //! ```text
-//! arrival above the highest so far   missing = reported losses since the arrival before, each counted once
+//! arrival above the highest so far   missing = reported losses since the previous arrival, each counted once
 //! arrival below it                   late; if its loss is not yet counted, it never is
 //! a fate reported twice, or too old  ignored
 //! ```
 //!
-//! An unreported packet is unknown, not lost, because feedback can be lost too. A loss may be
-//! reported before or after the arrival that reveals it (RFC 8888 and TWCC reports overlap and
-//! overtake each other).
+//! A packet without a report is unknown, not lost, because feedback can also be lost. A loss may be
+//! reported before or after the arrival that reveals it, because RFC 8888 and TWCC reports overlap
+//! and overtake each other.
 
 /// The number of packets that the ring remembers: 3 s at 100 Mbit/s in packets of 1,200 bytes.
 pub(crate) const SPAN: u64 = 1 << 15;
@@ -140,7 +140,7 @@ mod tests {
     fn counts_each_loss_once_in_any_order() {
         let mut fates = Fates::new();
         assert_eq!(all(fates.arrived(10)), Some(0));
-        // The loss of 12 is reported before 11 arrives, that of 13 after 14 arrived.
+        // The loss of 12 is reported before 11 arrives, and the loss of 13 after 14 arrived.
         fates.lost(12, None);
         assert_eq!(all(fates.arrived(11)), Some(0));
         assert_eq!(all(fates.arrived(14)), Some(1));
@@ -150,7 +150,7 @@ mod tests {
         let gap = fates.arrived(15);
         assert_eq!(gap.map(|gap| (gap.missing, gap.corrupted)), Some((0, 1)));
         assert_eq!(fates.arrived(15), None);
-        // 16 is unknown; 17 was only overtaken.
+        // 16 is unknown, and 17 was only overtaken.
         fates.lost(17, None);
         assert_eq!(all(fates.arrived(17)), Some(0));
         assert_eq!(all(fates.arrived(18)), Some(0));

@@ -1,4 +1,4 @@
-//! Reads transport-wide and RFC 8888 feedback from RTCP bytes, for senders whose stack does not.
+//! Reads transport-wide and RFC 8888 feedback from RTCP bytes, for senders whose stack cannot.
 //!
 //! [`Session`] remembers the latest departures, reads each compound RTCP packet, and passes its
 //! reports to the estimator.
@@ -21,14 +21,14 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
-//! Numbers wrap at 2¹⁶. A number means the latest packet sent with it, so feedback may be up to
+//! Numbers wrap at 2¹⁶. A number refers to the latest packet sent with it, so feedback may be up to
 //! 8,191 packets old.
 
 use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
 
-/// The number of latest packets whose feedback is accepted; older packets are forgotten.
+/// The number of latest packets whose feedback is accepted. Older packets are forgotten.
 const RING: u64 = 1 << 13;
 /// The number of reports passed on at a time.
 const BATCH: usize = 256;
@@ -108,10 +108,10 @@ impl<E: Bandwidth> Session<E> {
         self.estimator.on_sent(now, id, size);
     }
 
-    /// Reads a compound RTCP packet that came at `now`. Returns how many packets of this session it
-    /// reports.
+    /// Reads a compound RTCP packet that arrived at `now`. Returns how many packets of this session
+    /// it reports.
     ///
-    /// Skips other RTCP packets, and stops at the first malformed byte.
+    /// Skips other RTCP packets and stops at the first malformed byte.
     pub fn on_rtcp(&mut self, now: Time, bytes: &[u8]) -> usize {
         let mut reports = 0;
         let Ok(compound) = Compound::parse(bytes) else {
@@ -209,13 +209,13 @@ mod tests {
         for number in [65_535, 0, 1] {
             session.on_sent(number, at(100), 1_000);
         }
-        // Three packets of a stream from number 65535 on, ECT(1); the second is missing, the third
-        // marked.
+        // Three packets of a stream, starting at number 65535, with ECT(1). The second is missing,
+        // and the third is marked.
         let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
         bytes.extend([0xa0, 1, 0, 0, 0xe0, 2, 0, 0]);
         bytes.extend([1, 2, 3, 4]);
         assert_eq!(session.on_rtcp(at(200), &bytes), 3);
-        // Numbers that did not leave are not reported.
+        // Numbers that were not sent are not reported.
         bytes[12..14].copy_from_slice(&[0, 2]);
         assert_eq!(session.on_rtcp(at(200), &bytes), 0);
         for length in 0..bytes.len() {

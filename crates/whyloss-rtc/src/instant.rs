@@ -3,7 +3,7 @@
 use crate::Time;
 use std::time::{Duration, Instant};
 
-/// The time of the first instant, so that packets that left before the first report have a time.
+/// The time of the first instant. Packets that left before the first report then also have a time.
 const BEGIN: Duration = Duration::from_hours(1);
 
 /// A clock that shows one hour at the first instant it reads.

@@ -148,11 +148,11 @@ impl<E: BandwidthEstimator> Bandwidth for Theirs<E> {
 mod tests {
     use super::*;
 
-    /// Ten packets in 100 ms; the first left before the estimator existed.
+    /// Ten packets leave in 100 ms. The first left before the estimator existed.
     #[test]
     fn reads_reports_and_keeps_their_clock() {
         let mut whyloss = Whyloss::new(Estimator::new(1e6, 1e5, 1e7));
-        // Any instant will do: the trait takes no other kind of time.
+        // Any instant will do; the trait accepts no other kind of time.
         #[expect(clippy::disallowed_methods)]
         let now = Instant::now();
         assert_eq!(whyloss.poll_timeout(), None);
@@ -177,7 +177,7 @@ mod tests {
             })
             .collect();
         whyloss.on_reports(now, &reports);
-        // 1,200 bytes every 10 ms are 960 kbit/s: the target may rise to twice that.
+        // 1,200 bytes every 10 ms are 960 kbit/s, so the target may rise to twice that rate.
         assert!((whyloss.target_bitrate() - 1.92e6).abs() < 1.0);
         let due = whyloss.poll_timeout().expect("arrivals were reported");
         assert_eq!(due, now + Duration::from_millis(500));

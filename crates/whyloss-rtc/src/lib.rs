@@ -21,13 +21,13 @@
 //!
 //! # Contract
 //!
-//! - Numbers count packets in the order of departure. Reports may come in any order, late, twice,
-//!   or not at all. A packet without a report counts neither as lost nor as arrived.
+//! - Numbers count packets in order of departure. Reports may come in any order, late, twice, or
+//!   not at all. A packet without a report counts neither as lost nor as arrived.
 //! - The clocks of sender and receiver may differ in offset and speed. If a clock jumps, the
 //!   estimator needs a few rounds to recover.
-//! - [`target`](Estimator::target) is finite and between the bounds at any time.
-//! - A sender that probes needs nothing special: a burst above the target raises it if the path
-//!   carries the burst.
+//! - [`target`](Estimator::target) is always finite and between the bounds.
+//! - A sender that probes needs no special call: a burst above the target raises the target if the
+//!   path carries the burst.
 //! - Memory is fixed at [`Estimator::new`]: 40 KiB. Nothing allocates afterwards.
 //! - Call [`timeout`](Estimator::timeout) when [`poll_timeout`](Estimator::poll_timeout) is due.
 //!
@@ -40,7 +40,7 @@
 //! | `ecn.rs` | the share of arrived packets that are marked |
 //! | `train.rs` | the capacity that a burst or a probe shows |
 //! | `rate.rs` | the next target |
-//! | `fates.rs`, `round.rs` | none; they keep reports in order, and the rates of a round |
+//! | `fates.rs`, `round.rs` | none; they keep reports in order and measure the rates of a round |
 //!
 //! # Features
 //!
@@ -86,8 +86,8 @@ use train::Trains;
 use whyloss::receiver::Arrival;
 pub use whyloss::{Cause, Duration, Time};
 
-/// The number of arrivals that end a round; a line through fewer says little about a queue. With a
-/// slow sender, a round ends after [`SLOW`].
+/// The number of arrivals that end a round. A line through fewer of them says little about a queue.
+/// With a slow sender, a round ends after [`SLOW`].
 const FEW: u32 = 8;
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -121,9 +121,9 @@ impl Ecn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet arrived with this codepoint, at this time on the receiver's clock. The time is
-    /// `None` if the report lacks it.
+    /// `None` if the report has no time.
     Arrived(Option<Time>, Ecn),
-    /// The packet did not arrive. If the path knows the cause, the report may give it; otherwise
+    /// The packet did not arrive. The report may give the cause if the path reports it; otherwise
     /// the estimator infers it.
     Lost(Option<Cause>),
 }
@@ -131,9 +131,10 @@ pub enum Fate {
 /// A receiver's report of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The packet's number: one more for each packet in the order of departure, from any start.
+    /// The packet's number, which increases by one per packet in order of departure, from any
+    /// start.
     pub id: u64,
-    /// The time on the sender's clock at which the pacer released the packet.
+    /// When the pacer released the packet, on the sender's clock.
     pub departed: Time,
     /// The size on the wire, in bytes.
     pub size: u32,
@@ -141,8 +142,8 @@ pub struct Report {
     pub fate: Fate,
 }
 
-/// The measurements behind the target, for logs and pictures. A round is the time between two
-/// changes of the target.
+/// The measurements behind the target, for logs and plots. A round is the time between two changes
+/// of the target.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -155,11 +156,11 @@ pub struct Stats {
     pub capacity: f64,
     /// The share of the round's packets that were lost, in [0, 1].
     pub lost: f64,
-    /// The share of the round's packets that a full queue refused, in [0, 1], estimated from the
+    /// The share of the round's packets that a full queue dropped, in [0, 1], estimated from the
     /// odds of each loss.
     pub refused: f64,
-    /// The time from the first departure of the round to its report, in seconds: a round trip and
-    /// the interval of feedback.
+    /// The time from the first departure of the round to its report, in seconds: a round trip plus
+    /// the feedback interval.
     pub trip: f64,
 }
 
@@ -177,7 +178,7 @@ pub struct Estimator {
     trip: Duration,
     /// The time of the latest reports.
     now: Time,
-    /// The time at which the target last changed. Packets that left before do not follow it.
+    /// When the target last changed. Earlier packets do not follow this target.
     changed: Time,
     /// The time of the latest reported arrival; `None` before the first, and after a timeout.
     heard: Option<Time>,
@@ -206,7 +207,7 @@ impl Estimator {
         }
     }
 
-    /// Updates the target with the reports that came at `now` on the sender's clock.
+    /// Updates the target with the reports that arrived at `now` on the sender's clock.
     ///
     /// Iterates over the reports twice: first over the lost packets, then over the arrived ones.
     pub fn on_reports<R>(&mut self, now: Time, reports: R)
@@ -285,7 +286,7 @@ impl Estimator {
         self.changed = self.now;
     }
 
-    /// Handles a sender's clock that went back to `now`: earlier times become meaningless.
+    /// Handles a sender's clock that went back to `now`, which makes earlier times meaningless.
     fn on_clock(&mut self, now: Time) {
         self.delay = Delay::new();
         self.round = Round::new();
@@ -305,9 +306,9 @@ impl Estimator {
         self.stats
     }
 
-    /// Returns the time at which [`timeout`](Self::timeout) is due: half a second or four
+    /// Returns when [`timeout`](Self::timeout) is due: half a second or four
     /// [`trip`](Stats::trip)s, whichever is longer, after the latest report of an arrival. Returns
-    /// `None` before the first arrival, and after a timeout until the next one.
+    /// `None` before the first arrival and after a timeout until the next one.
     pub fn poll_timeout(&self) -> Option<Time> {
         let patience = (self.trip * 4).max(Duration::from_millis(500));
         self.heard.map(|heard| heard + patience)
@@ -315,7 +316,7 @@ impl Estimator {
 
     /// Halves the target if `now` is at or past [`poll_timeout`](Self::poll_timeout).
     ///
-    /// A silence halves the target only once, because an idle sender gets no reports either.
+    /// A silence halves the target only once, because an idle sender also gets no reports.
     pub fn timeout(&mut self, now: Time) {
         if self.poll_timeout().is_some_and(|due| now >= due) {
             self.control.on_silence();

@@ -1,18 +1,18 @@
-//! Estimates how many of the lost packets of a round a full queue refused.
+//! Estimates how many of the lost packets of a round a full queue dropped.
 //!
 //! ```text
 //! refused   = Σ p over the lost packets of a round
 //! lost      = their number
 //!
-//! case of a lost packet                              p, the probability that a full queue refused it
+//! case of a lost packet                              p, the probability that a full queue dropped it
 //! the path reports the cause                         1 for congestion, 0 for the radio
 //! whyloss's receiver trees call the gap wireless     0
 //! they call it congestion                            odds/(1 + odds), from the odds of the trees
 //! they have no evidence                              1/2
 //! ```
 //!
-//! The share of lost packets has no threshold. A radio loss says nothing about the rate, and each
-//! packet refused by a queue shows that the rate was too high. `docs/evidence/classifier.md`
+//! The share of lost packets has no threshold. A radio loss says nothing about the rate, but each
+//! packet dropped by a queue shows that the rate was too high. `docs/evidence/classifier.md`
 //! describes the trees.
 
 use crate::fates::Gap;
@@ -23,7 +23,7 @@ use whyloss::receiver::{Arrival, ReceiverClassifier};
 #[derive(Clone, Debug)]
 pub(crate) struct Losses {
     trees: Trees,
-    /// The number of packets of this round that a queue refused, by the odds.
+    /// The number of packets of this round that a queue dropped, by the odds.
     pub(crate) refused: f64,
     /// The number of packets of this round that did not arrive.
     pub(crate) lost: f64,
@@ -39,7 +39,7 @@ impl Losses {
     }
 
     /// Updates the trees with an arrival and the losses that it reveals. Returns how many of these
-    /// a queue refused, and how many there are.
+    /// losses a queue caused, and how many there are.
     pub(crate) fn judge(&mut self, arrival: &Arrival, gap: &Gap) -> (f64, f64) {
         let p = match self.trees.on_arrival(arrival, gap.all()) {
             None => return (0.0, 0.0),
@@ -80,8 +80,7 @@ mod tests {
             corrupted,
         };
         assert_eq!(losses.judge(&arrival(0), &gap(0, 0, 0)), (0.0, 0.0));
-        // Without evidence, half of the losses count; losses whose cause the path reports count in
-        // full.
+        // Without evidence, half of the losses count. Losses with a reported cause count in full.
         assert_eq!(losses.judge(&arrival(10), &gap(4, 1, 2)), (3.0, 7.0));
     }
 }

@@ -1,20 +1,20 @@
 //! NADA (RFC 8698), an estimator for comparisons.
 //!
 //! ```text
-//! d_queue   least of the last 15 one-way delays − least of all, s
+//! d_queue   lowest of the last 15 one-way delays − lowest of all, s
 //! p_loss    ← 0.1·losses of the last 500 ms + 0.9·p_loss
 //! d_tilde   d_queue up to 50 ms; beyond, 50 ms·exp(−(d_queue − 50 ms)/100 ms), if a loss is recent
 //! x_curr    d_tilde + 10 ms·(p_loss/0.01)²
 //!
-//! ramp up   no loss in 500 ms and every delay within 10 ms of the least:
+//! ramp up   no loss in 500 ms and every delay within 10 ms of the lowest:
 //!           r_ref ← max(r_ref, (1 + min(0.5, 50 ms/(rtt + 220 ms)))·r_recv)
 //! gradual   r_ref ← r_ref − ½·(delta/τ)·(x_offset/τ)·r_ref − (x_diff/τ)·r_ref
 //!           x_offset = x_curr − 10 ms·RMAX/r_ref; τ = 500 ms
 //! ```
 //!
 //! Section 4.2 computes congestion at the receiver. This estimator computes everything at the
-//! sender from reports, as section 5.3 allows. A loss is recent within seven mean intervals of the
-//! last eight losses. ECN marks do not count, as our hosts carry none.
+//! sender from reports, as section 5.3 allows. A loss is recent for seven mean intervals of the
+//! last eight losses. ECN marks do not count, because our hosts carry none.
 
 use std::collections::VecDeque;
 
@@ -186,7 +186,8 @@ mod tests {
     use super::*;
     use crate::Ecn;
 
-    /// Ten packets of 1,250 bytes in 100 ms are 1 Mbit/s; `queue` ms of delay beyond 50.
+    /// Builds reports of ten packets of 1,250 bytes in 100 ms, which are 1 Mbit/s, with `queue` ms
+    /// of delay above 50.
     fn reports(round: u64, queue: u64, lost: u64) -> Vec<Report> {
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         let report = |k: u64| Report {
@@ -210,14 +211,15 @@ mod tests {
         for round in 0..6 {
             nada.on_reports(at(round), &reports(round, 0, 0));
         }
-        // 60 packets in the window, which holds both its ends: r_recv is 1.2 Mbit/s; rtt 110 ms.
+        // The window contains both its ends and therefore 60 packets, so r_recv is 1.2 Mbit/s. rtt
+        // is 110 ms.
         let gamma = 0.05 / (0.11 + 0.22);
         assert!(
             (nada.target() - (1.0 + gamma) * 1.2e6).abs() < 1.0,
             "{}",
             nada.target()
         );
-        // 20 ms of queue, which 15 taps show in the second round alone.
+        // A queue of 20 ms begins. 15 taps show it only in the second round.
         nada.on_reports(at(6), &reports(6, 20, 0));
         let before = nada.target();
         nada.on_reports(at(7), &reports(7, 20, 0));

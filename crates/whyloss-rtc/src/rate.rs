@@ -12,7 +12,7 @@
 //!             and, without a queue, to 29/32 of the rate that the path took, if that is less than the target
 //! else        target ← target + max((known − target)/2, gain·step)
 //! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
-//! dt          s since the round before
+//! dt          s since the previous round
 //! gain        1 at the start; 1/64 after a congestion; 1.5-fold a round above known·(1 + 1/64)
 //! ```
 //!
@@ -20,49 +20,50 @@
 //! effect.
 //!
 //! - **Down.** A rate of capacity·(1 − q/T) empties a queue of q in T, two trips here. It aims 5 ms
-//!   below empty, so that the queue runs dry in each cycle and the delay side sees its base; PIE
-//!   and CoDel allow 15 and 5 ms (RFC 8033, RFC 8289).
+//!   below empty, so that the queue empties in each cycle and the delay measurement sees its base.
+//!   PIE and CoDel allow 15 and 5 ms (RFC 8033, RFC 8289).
 //! - **Back.** Halving the way to the known capacity is BIC's search (Xu, Harfoush & Rhee, INFOCOM
 //!   2004).
-//! - **Up.** The start doubles per round as slow start does (RFC 5681). Above the known capacity
-//!   the gain grows like CUBIC's convex part (RFC 9438): a path that widens fivefold is full again
-//!   after some twenty rounds.
-//! - **Fairness.** A shared queue takes the same share from each flow, so flows become equal only if
-//!   the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
-//!   Balakrishnan, INFOCOM 2001). The root of the time lies between equal steps per round and equal
-//!   steps per second, for rounds of unlike length. Fast flows keep half of a proportional step.
-//! - **Rivals.** A queue that another sender fills never drains. There the target takes TCP's
-//!   steps, slower by the share of a trip that is no round-trip time.
-//! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
-//!   the last 10 s, a loss with an empty queue is no congestion. Above it, a policer without a
-//!   queue may refuse. The target then goes a sixteenth below that rate, where a policer refuses
-//!   nothing: the share that the odds still call refused is their mistake. This share and two
-//!   standard errors are subtracted elsewhere.
-//! - **Floor.** With a queue, `refused` removes just what did not get through, so no loss lowers
-//!   the target below what is delivered. The radio's losses lower it only where the odds mistake
-//!   them above the rate that the path took, and then by a quarter at most.
+//! - **Up.** At the start, the target doubles per round like slow start (RFC 5681). Above the known
+//!   capacity, the gain grows like CUBIC's convex part (RFC 9438): a path that widens fivefold is
+//!   full again after about twenty rounds.
+//! - **Fairness.** A shared queue takes the same share from each flow, so flows become equal only
+//!   if the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
+//!   Balakrishnan, INFOCOM 2001). If rounds differ in length, steps with the root of the time are
+//!   between equal steps per round and equal steps per second. Fast flows keep half of a
+//!   proportional step.
+//! - **Rivals.** A queue that another sender fills never drains. The target then takes TCP's steps,
+//!   slower by the share of a trip that is not a round-trip time.
+//! - **Losses.** A full queue holds at least one packet. Below a rate that the path took within the
+//!   last 10 s, a loss with an empty queue is therefore not congestion. Above it, a policer without
+//!   a queue may drop packets. The target then falls to a sixteenth below that rate, where a
+//!   policer drops nothing: losses that the odds still call refused show their mistake. This share
+//!   and two standard errors are subtracted at other rates.
+//! - **Floor.** With a queue, `refused` removes exactly the dropped share, so no loss lowers the
+//!   target below the delivered rate. Radio losses lower it only if the odds mistake them above the
+//!   rate that the path took, and then by at most a quarter.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
-//!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at
-//!   once, in the start and where the sender stays below its target; in the start, a full train
-//!   also ends the doubling.
+//!   draft-ietf-rmcat-gcc-02, section 5.5). A train that was faster than the target raises it
+//!   immediately, at the start and while the sender stays below its target. At the start, a full
+//!   train also ends the doubling.
 //!
-//! Only `known`, `gain` and `proven` outlast a congestion.
+//! Only `known`, `gain` and `proven` are kept after a congestion.
 
 use crate::delay::Queue;
 use crate::rival::Rival;
 use crate::train::Shown;
 use whyloss::{Duration, Time};
 
-/// The queueing delay in seconds above which the target gives way.
+/// The queueing delay in seconds above which the target falls.
 const LIMIT: f64 = 0.010;
 /// The gain after a congestion.
 const CAUTION: f64 = 1.0 / 64.0;
 /// The scale of steps that grow with the root of rate and time, in bit/s².
 const ROOT: f64 = 2.5e6;
-/// The share of the target that a refusal leaves alongside a rival: CUBIC's β (RFC 9438, section
-/// 4.6).
+/// The share of the target that remains after a drop alongside a rival: CUBIC's β (RFC 9438,
+/// section 4.6).
 const LEFT: f64 = 0.7;
-/// The relative distance below a rate that the path took at which nothing refuses packets.
+/// The relative distance below a rate that the path took at which no policer drops packets.
 const BELOW: f64 = 1.0 / 16.0;
 /// The relative distance below that rate to which a loss with an empty queue lowers the target.
 const TEST: f64 = BELOW + 2.0 * CAUTION;
@@ -71,7 +72,7 @@ const BUCKET: Duration = Duration::from_secs(5);
 /// The highest rate: 1 Tbit/s.
 const MOST: f64 = 1e12;
 
-/// The evidence of one round.
+/// The measurements of one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) queue: Queue,
@@ -79,14 +80,14 @@ pub(crate) struct Seen {
     pub(crate) trip: Duration,
     /// The sending rate in bit/s, lost packets included, if known.
     pub(crate) sent: Option<f64>,
-    /// The share of the sent packets that a full queue refused.
+    /// The share of the sent packets that a full queue dropped.
     pub(crate) refused: f64,
     /// The share of the sent packets that did not arrive.
     pub(crate) lost: f64,
     /// The number of sent packets, and the bytes of each.
     pub(crate) packets: f64,
     pub(crate) size: f64,
-    /// The share of the target that is left after marks.
+    /// The share of the target that remains after marks.
     pub(crate) marks: Option<f64>,
     pub(crate) train: Option<Shown>,
 }
@@ -99,15 +100,15 @@ pub(crate) struct Control {
     gain: f64,
     pub(crate) known: f64,
     congested: bool,
-    /// Whether a queue, not a policer, showed the last congestion.
+    /// Whether a queue, not a policer, indicated the last congestion.
     queued: bool,
-    /// The end of the latest round, and the seconds since the one before.
+    /// The end of the latest round, and the seconds since the previous one.
     at: Time,
     dt: f64,
     /// The target at which the queue began to build, in bit/s.
     ceiling: f64,
     proven: Most,
-    /// The share of packets that the odds call refused where nothing refuses.
+    /// The share of packets that the odds call refused where no queue or policer drops packets.
     mistaken: f64,
     rival: Rival,
 }
@@ -140,7 +141,7 @@ impl Control {
         }
     }
 
-    /// Ends a round.
+    /// Updates the target at the end of a round.
     pub(crate) fn on_round(&mut self, now: Time, seen: &Seen) {
         let trip = seen.trip.as_secs_f64();
         self.dt = (now - self.at).as_secs_f64().clamp(0.0, 1.0);
@@ -195,14 +196,14 @@ impl Control {
         (self.known, self.gain) = (self.target, CAUTION);
     }
 
-    /// Returns the share that a queue refused, less the odds' mistakes; 0 if nothing could refuse
-    /// packets.
+    /// Returns the share that a queue or policer dropped, without the mistakes of the odds; 0 if
+    /// nothing could drop packets.
     fn believed(&mut self, now: Time, seen: &Seen) -> f64 {
         let proven = self.proven.most();
         let error = (self.mistaken / seen.packets).sqrt();
         let beyond = (seen.refused - self.mistaken - 2.0 * error).max(0.0);
         if let Some(sent) = seen.sent {
-            // A disbelieved refusal must not confirm itself.
+            // A refused share that is not believed must not confirm itself.
             self.proven.add(now, sent * (1.0 - seen.refused));
         }
         let full = seen.queue.delay >= (8.0 * seen.size / proven).max(LIMIT / 4.0);
@@ -210,7 +211,7 @@ impl Control {
             return beyond;
         }
         if self.target > proven {
-            // Deep enough for the next round to distinguish a policer from a mistake.
+            // Lower the target enough for the next round to distinguish a policer from a mistake.
             let test = (1.0 - proven * (1.0 - TEST) / self.target).min(0.25);
             return if beyond > CAUTION {
                 beyond.max(test)
@@ -255,7 +256,7 @@ impl Control {
         }
     }
 
-    /// Updates the known capacity, in bit/s, with that at a congestion.
+    /// Updates the known capacity with that at a congestion, in bit/s.
     fn learn(&mut self, capacity: f64) {
         self.gain = CAUTION;
         let apart = (capacity - self.known).abs();
@@ -277,7 +278,7 @@ impl Control {
     }
 }
 
-/// The largest rate of the last one to two buckets, bit/s.
+/// The largest rate of the last one to two buckets, in bit/s.
 #[derive(Clone, Debug, Default)]
 struct Most {
     since: Time,
@@ -325,7 +326,7 @@ mod tests {
             control.target
         };
         assert_eq!(round(0.0, 1e6), 2e6);
-        // 20 ms + 5 ms of 200: an eighth below the capacity.
+        // 20 ms + 5 ms of 200 ms are an eighth, so the target falls an eighth below the capacity.
         assert_eq!(round(0.020, 2e6), 1.75e6);
         // The target recovers half of the remaining distance per round, until the step is below
         // 1/64 of half the target.
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(control.target, 5e5 * (1.0 + CAUTION));
         control.target = 5e5;
         control.on_round(Time::from_nanos(3), &lossy(0.0099));
-        // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 −
+        // An eighth of the half that was a mistake is subtracted, and twice √(0.0625/100): 0.5 −
         // 0.0625 − 0.05.
         assert!((control.target - 5e5 * (1.0 - 0.3875)).abs() < 1e-3);
     }
@@ -370,8 +371,8 @@ mod tests {
         };
         control.proven.add(Time::from_nanos(1), 1e6);
         control.target = 1.0625e6;
-        // Three losses in a hundred above the rate that the path took lower the target to a tenth
-        // below that rate.
+        // A loss of 3 % above the rate that the path took lowers the target to a tenth below that
+        // rate.
         control.on_round(Time::from_nanos(1), &lossy(1e6));
         assert!((control.target - 1e6 * (1.0 - TEST)).abs() < 1e-3);
         // Losses continue below this rate, so the odds are mistaken and no longer count above it.

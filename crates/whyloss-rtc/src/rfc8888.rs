@@ -1,4 +1,4 @@
-//! RFC 8888 reports in RTCP bytes, which rtcp-types does not read.
+//! Reads RFC 8888 reports from RTCP bytes, because rtcp-types does not read them.
 //!
 //! ```text
 //! report    sender's source (4 bytes), streams, time of the report (4: the middle of its NTP time)
@@ -8,10 +8,10 @@
 
 use crate::Ecn;
 
-/// The time after which a report's clock starts again, ns.
+/// The period after which a report's clock wraps, in ns.
 pub const PERIOD: u64 = 65_536_000_000_000;
 
-/// Returns the reports in a compound RTCP packet, up to the first packet that is cut short.
+/// Returns the reports in a compound RTCP packet, up to the first packet that is truncated.
 pub fn reports(compound: &[u8]) -> impl Iterator<Item = Report<'_>> {
     let mut rest = compound;
     std::iter::from_fn(move || {
@@ -19,7 +19,7 @@ pub fn reports(compound: &[u8]) -> impl Iterator<Item = Report<'_>> {
             let length = 4 * usize::from(u16::from_be_bytes([*high, *low]));
             let body = after.get(..length)?;
             rest = &after[length..];
-            // Transport feedback (RFC 4585, section 6.1) of format 11.
+            // Transport feedback (RFC 4585, section 6.1) with format 11.
             if (*kind, first & 31) == (205, 11)
                 && let Some(report) = Report::read(body)
             {
@@ -30,7 +30,7 @@ pub fn reports(compound: &[u8]) -> impl Iterator<Item = Report<'_>> {
     })
 }
 
-/// A report about arrivals.
+/// A report of arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The time of the report on the receiver's clock, in ns modulo [`PERIOD`].
@@ -45,7 +45,7 @@ impl<'a> Report<'a> {
         Some(Self { at, streams })
     }
 
-    /// Returns the streams of the report, up to the first that is cut short.
+    /// Returns the streams of the report, up to the first one that is truncated.
     pub fn streams(&self) -> impl Iterator<Item = Stream<'a>> {
         let mut rest = self.streams;
         std::iter::from_fn(move || {
@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Packets of a stream, numbered from `first` on.
+/// Consecutive packets of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'a> {
     /// The source (SSRC) of the stream.
@@ -103,7 +103,8 @@ pub struct Arrival {
 mod tests {
     use super::*;
 
-    /// Three packets of stream 2 from number 65535 on, the second missing, the third marked.
+    /// Three packets of stream 2, starting at number 65535: the second is missing, the third is
+    /// marked.
     #[test]
     fn reads_a_report_and_any_part_of_it() {
         let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];

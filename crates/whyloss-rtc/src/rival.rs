@@ -3,19 +3,19 @@
 //! ```text
 //! stands  ⇔ queue > 30 ms and queue ≥ 9/10 of its largest since it last drained
 //! rival   ⇔ the queue stood for 6 rounds, or for 3 within 40 rounds of the last rival;
-//!           until it drains, or exceeds twice its largest before by 10 ms
+//!           until it drains, or exceeds twice its previous maximum by 10 ms
 //! ```
 //!
-//! Each congested round sets the target below the capacity, so that our own queue shrinks within
-//! two trips. A queue that stands in spite of this is another sender's. GCC and Copa switch to a
-//! competitive mode for the same reason (draft-ietf-rmcat-gcc-02, section 5.4; Arun & Balakrishnan,
-//! NSDI 2018, section 2.2). A queue beyond the bound may be our own, so the target drains it first.
+//! Each congested round sets the target below the capacity, so our own queue shrinks within two
+//! trips. A queue that does not is another sender's. GCC and Copa switch to a competitive mode for
+//! the same reason (draft-ietf-rmcat-gcc-02, section 5.4; Arun & Balakrishnan, NSDI 2018, section
+//! 2.2). A queue above the bound may be our own, so the target drains it first.
 
-/// The queueing delay in seconds below which no rival counts.
+/// The queueing delay in seconds below which a queue does not indicate a rival.
 const LEAST: f64 = 0.030;
 /// The share of its largest value above which a queue has not drained.
 const STANDS: f64 = 0.9;
-/// The number of rounds that show a rival, and that which shows a known one again.
+/// The number of rounds that reveal a rival, and the number that reveal a known one again.
 const FIRST: u32 = 6;
 const AGAIN: u32 = 3;
 /// The number of rounds for which a rival is remembered.
@@ -26,13 +26,13 @@ pub(crate) struct Rival {
     rounds: u32,
     /// The largest queue since it last drained, in s.
     largest: f64,
-    /// The queue in s beyond which it is our own, while a rival is there.
+    /// The queue in s above which it is our own, while a rival is detected.
     bound: Option<f64>,
     memory: u32,
 }
 
 impl Rival {
-    /// Ends a round with this queue, s. Returns whether a rival fills it.
+    /// Ends a round with this queue, in s. Returns whether a rival fills it.
     pub(crate) fn on_round(&mut self, congested: bool, queue: f64, refused: bool) -> bool {
         let memory = self.memory.saturating_sub(1);
         let afresh = |memory| Self {

@@ -5,9 +5,9 @@
 //! B, b₀     bytes that arrived, and of the packet that left first
 //! ```
 //!
-//! A rate between the first and the last packet needs no window of time. Together with the trend of
-//! the delay it gives the rate at which packets leave the bottleneck, sent/(1 + trend), by all
-//! packets of the round rather than by its first and last, whose delay jitters.
+//! A rate from the first to the last packet needs no time window. Divided by 1 + trend, it is the
+//! rate at which packets leave the bottleneck. The trend comes from all packets of the round,
+//! because the delays of the first and the last packet jitter.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
@@ -15,7 +15,7 @@ use whyloss::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Round {
     departures: (Time, Time),
-    /// The bytes that arrived, and those of the packet that left first.
+    /// The bytes that arrived, and the bytes of the packet that left first.
     pub(crate) bytes: f64,
     first: f64,
     pub(crate) arrived: u32,
@@ -52,7 +52,7 @@ impl Round {
         self.departures.1 - self.departures.0
     }
 
-    /// Returns the rate in bit/s at which these packets left, with `lost` more per arrival.
+    /// Returns the rate in bit/s at which these packets left, with `lost` more packets per arrival.
     pub(crate) fn sent(&self, lost: f64) -> Option<f64> {
         let bits = 8.0 * (self.bytes * (1.0 + lost) - self.first);
         let span = self.span().as_secs_f64();
@@ -64,7 +64,7 @@ impl Round {
 mod tests {
     use super::*;
 
-    /// Three of four packets of 1,000 bytes arrived; they left over 30 ms.
+    /// Three of four packets of 1,000 bytes arrived. They left over 30 ms.
     #[test]
     fn rate_by_hand() {
         let mut round = Round::new();

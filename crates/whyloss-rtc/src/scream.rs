@@ -1,8 +1,8 @@
 //! SCReAM, version 2 (draft-johansson-ccwg-rfc8298bis-screamv2-03), an estimator for comparisons.
 //!
 //! ```text
-//! qdelay       one-way delay of the newest packet − least of ten minutes, s
-//! qdelay_avg   falls at once, rises with gain 1/4, each round trip
+//! qdelay       one-way delay of the newest packet − lowest of ten minutes, s
+//! qdelay_avg   falls immediately, rises with gain 1/4, each round trip
 //! ref_wnd      bytes that may be in flight
 //!
 //! congestion, at most once a round trip:
@@ -16,10 +16,10 @@
 //! ```
 //!
 //! The core's `congestion/scream.rs` is the first version (RFC 8298), a window for bulk transfers.
-//! The condition on losses is that of draft-ietf-ccwg-rfc8298bis-screamv2-01, section 4.5.2. The
-//! constants that no draft gives (0.9, and 1.5 for the most that it divides by) are those of the
-//! authors' C++. Two parts are missing. [`Bandwidth`] has no window, so packets leave at the target
-//! rate and no send window limits them. Our hosts do not carry ECN, so marks do not count.
+//! The condition on losses is from draft-ietf-ccwg-rfc8298bis-screamv2-01, section 4.5.2. The
+//! constants that no draft gives are from the authors' C++: 0.9, and 1.5, the largest divisor. Two
+//! parts are missing. [`Bandwidth`] has no window, so packets leave at the target rate and no send
+//! window limits them. Our hosts do not carry ECN, so marks do not count.
 
 use std::collections::VecDeque;
 
@@ -45,10 +45,10 @@ const BYTES_IN_FLIGHT_LIMIT_COMPENSATION: f64 = 1.5;
 const LOSS_RATE_THRESHOLD: f64 = 0.01;
 /// The gain of the rate of round trips with losses.
 const LOSS_EVENT_G: f64 = 0.01;
-/// The number of minutes over which the least delay counts (RFC 6817's `BASE_HISTORY`).
+/// The number of minutes over which the lowest delay is taken (RFC 6817's `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
-/// The numbers of samples of the queueing delay that reveal competing flows: for its variance and
-/// for its mean.
+/// The numbers of queueing delay samples that reveal competing flows: for the variance and for the
+/// mean.
 const NORM_HISTORY: usize = 200;
 const NORM_MEAN: usize = 50;
 
@@ -68,7 +68,7 @@ pub struct Scream {
     max_in_flight: f64,
     max_in_flight_prev: f64,
     s_rtt: f64,
-    /// The least one-way delay of each of the latest minutes.
+    /// The lowest one-way delay of each of the latest minutes.
     base: VecDeque<f64>,
     base_at: Time,
     qdelay: f64,
@@ -77,7 +77,7 @@ pub struct Scream {
     norm: VecDeque<f64>,
     loss_rate: f64,
     loss_event_rate: f64,
-    /// Whether a packet was lost since the window was last changed, and in this round trip.
+    /// Whether a packet was lost since the window last changed, and in this round trip.
     lost: bool,
     lost_in_round: bool,
     congested: Option<Time>,
@@ -115,8 +115,7 @@ impl Scream {
         }
     }
 
-    /// Updates the state with the reported fates, and returns the bytes that are no longer in
-    /// flight.
+    /// Updates the state with the reported fates. Returns the bytes that are no longer in flight.
     fn take(&mut self, now: Time, reports: &[Report]) -> f64 {
         let mut newest: Option<(u64, Time, Time)> = None;
         for report in reports {
@@ -219,7 +218,8 @@ impl Scream {
         self.adjust_target();
     }
 
-    /// Reduces the window if there is congestion and the last reduction is a round trip ago.
+    /// Reduces the window if there is congestion and the last reduction was at least a round trip
+    /// ago.
     fn reduce(&mut self, now: Time) {
         let recent = |at: Time| (now - at).as_secs_f64() < self.s_rtt;
         if self.congested.is_some_and(recent) {
@@ -308,8 +308,8 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    /// Sends ten packets of 1,000 bytes in 100 ms, reported at its end: the last one arrived with
-    /// `queue` ms of delay beyond 50, and the first ones were lost.
+    /// Sends ten packets of 1,000 bytes in 100 ms, reported at the end. The first `lost` packets
+    /// are lost. The others arrive with `queue` ms of delay above 50.
     fn round(scream: &mut Scream, round: u64, queue: u64, lost: u64) {
         let departed = |k: u64| ms(100 * round + 10 * k);
         for k in 0..10 {
@@ -339,11 +339,13 @@ mod tests {
     fn the_window_grows_and_gives_way_by_hand() {
         let mut scream = Scream::new(400e3, 150e3, 5e6);
         round(&mut scream, 0, 0, 0);
-        // 100 ms of round trip: 5,000 bytes, then one segment for a window, 10 % faster.
+        // With a round trip of 100 ms, the window is 5,000 bytes. It then grows by one segment per
+        // window, 10 % faster.
         let grown = 5_000.0 + 10_000.0 * 0.2 * 1.1;
         assert!((scream.ref_wnd - grown).abs() < 1e-6, "{}", scream.ref_wnd);
         assert!((scream.target - (1.1 - 1_000.0 / grown) * 8.0 * grown / 0.1).abs() < 1e-3);
-        // A queue of 60 ms: a quarter of it is below half of the target, so the window is not cut.
+        // In the average, a quarter of the 60 ms queue is below half of the target, so the window
+        // is not cut.
         round(&mut scream, 1, 60, 0);
         assert!((scream.qdelay_avg - 0.015).abs() < 1e-9);
         assert_eq!(scream.congested, Some(ms(290)));
@@ -352,7 +354,7 @@ mod tests {
         assert!(scream.ref_wnd < before, "{}", scream.ref_wnd);
     }
 
-    /// Without a queue, one loss in a thousand packets cuts nothing, and one in ten cuts the
+    /// Without a queue, one loss in a thousand packets has no effect, and one in ten cuts the
     /// window.
     #[test]
     fn losses_count_above_one_per_cent() {

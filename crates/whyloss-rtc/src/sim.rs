@@ -1,7 +1,7 @@
 //! Runs calls as flows of `whyloss-sim`: the ends of [`media`](crate::media) in virtual time.
 //!
-//! [`install`] lets scenarios have RTP flows. The same seed gives the same run: it draws the sizes
-//! of frames, and nothing else is random.
+//! [`install`] lets scenarios contain RTP flows. The seed only draws the sizes of frames, so the
+//! same seed gives the same run.
 
 use whyloss::{Duration, Time};
 use whyloss_sim::host::outside::{Beginning, Host, Hosts, Truth};
@@ -28,8 +28,8 @@ pub fn knows(name: Name) -> bool {
     }
 }
 
-/// Creates the estimator of this name. Without the feature that it needs, creates Whyloss's
-/// instead. The rates are in bit/s.
+/// Creates the estimator with this name. If its feature is missing, creates Whyloss's instead. The
+/// rates are in bit/s.
 pub fn estimator(name: Name, initial: f64, least: f64, most: f64) -> Box<dyn Bandwidth> {
     match name {
         Name::Nada => Box::new(Nada::new(initial, least, most)),
@@ -98,11 +98,11 @@ fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     }
 }
 
-/// An estimator that knows the cause of every loss.
+/// An estimator that receives the cause of every loss.
 struct Told {
     estimator: Box<dyn Bandwidth>,
     truth: Truth,
-    /// The sequence number of the first packet; datagrams count from 0.
+    /// The sequence number of the first packet. Datagrams count from 0.
     first: Option<u64>,
     reports: Vec<Report>,
 }
@@ -204,7 +204,7 @@ impl Host for Sink {
 const SPAN: Duration = Duration::from_secs(1);
 const PARTS: usize = 4;
 
-/// The measures of a call over the measurement window.
+/// The measurements of a call over the measurement window.
 struct Call {
     settings: Settings,
     from: Time,
@@ -212,7 +212,7 @@ struct Call {
     start: Time,
     /// The rate at which the path counts as full, in bit/s.
     goal: f64,
-    /// The bits received in each part of the latest span, and the start of the latest part.
+    /// The bits received in each part of the latest span, and when the latest part started.
     parts: [f64; PARTS],
     part: Time,
     result: CallResult,
@@ -274,8 +274,8 @@ impl Call {
         }
     }
 
-    /// Returns whether a frame captured at this time counts: it can be shown in time before the
-    /// end.
+    /// Returns whether a frame captured at this time counts, because it can be shown in time before
+    /// the end.
     fn counts(&self, captured: Time) -> bool {
         let last = self.until - self.settings.late - self.least.unwrap_or(Duration::ZERO);
         self.from <= captured && captured <= last

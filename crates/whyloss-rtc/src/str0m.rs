@@ -1,7 +1,6 @@
-//! Feeds the estimator with the packets that str0m's [`Event::RawPacket`] shows.
+//! Passes the packets in str0m's [`Event::RawPacket`] to the estimator.
 //!
-//! str0m accepts no other estimator than its own, so the application asks this one for the
-//! encoder's rate.
+//! str0m accepts no foreign estimator, so the application uses this one to set the encoder's rate.
 //!
 //! ```
 //! use std::time::Instant;
@@ -38,7 +37,7 @@ use str0m::bwe::Bitrate;
 use str0m::rtp::RawPacket;
 use str0m::rtp::rtcp::{Rtcp, Twcc};
 
-/// The bytes of the IPv4 and UDP headers and of SRTP's tag, which raw packets lack.
+/// The bytes of the IPv4 and UDP headers and of SRTP's tag, which raw packets do not contain.
 const AROUND: usize = 44;
 /// The unit of transport-wide reference times.
 const REFERENCE: Duration = Duration::from_millis(64);
@@ -81,8 +80,8 @@ impl Whyloss {
     fn on_twcc(&mut self, now: Instant, twcc: &Twcc) {
         let heard = self.clock.read(now);
         let reference = self.session.reference(twcc.reference_time);
-        // Any instant serves, because str0m adds the reference time and the steps to it. Any number
-        // with the same low bits serves, because the session extends it.
+        // Any instant will do, because str0m adds the reference time and the steps to it. Any
+        // number with the same low bits will do, because the session extends it.
         let zero = now + REFERENCE * twcc.reference_time;
         let near = 1 << 16 | u64::from(twcc.base_seq);
         for (number, _, at) in twcc.clone().into_iter(now, near.into()) {
@@ -105,8 +104,8 @@ impl Whyloss {
         Bitrate::bps(self.estimator().target() as u64)
     }
 
-    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) is due; `None` if there
-    /// is no deadline.
+    /// Returns when [`handle_timeout`](Self::handle_timeout) is due; `None` if there is no
+    /// deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.clock.instant(self.estimator().poll_timeout()?)
     }

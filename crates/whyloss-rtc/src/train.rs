@@ -9,7 +9,7 @@
 //!
 //! The dispersion of a train is the oldest measure of a bottleneck (Dovrolis, Ramanathan & Moore,
 //! ToN 12(6), 2004). Five packets and 15 ms are the minimum of a probe in libwebrtc
-//! (`pacing/bitrate_prober.h`); a radio that delivers a few milliseconds of packets at once stays
+//! (`pacing/bitrate_prober.h`). A radio that delivers a few milliseconds of packets together stays
 //! below both.
 
 use whyloss::receiver::Arrival;
@@ -23,7 +23,7 @@ const SPAN: Duration = Duration::from_millis(15);
 pub(crate) struct Shown {
     /// The rate, in bit/s.
     pub(crate) rate: f64,
-    /// Whether the rate is all that the path can take.
+    /// Whether the rate is the path's capacity.
     pub(crate) full: bool,
 }
 
@@ -60,7 +60,7 @@ impl Trains {
             return;
         }
         let received = self.bits / took.as_secs_f64();
-        // A burst at one instant was sent at any rate.
+        // Packets sent at the same instant have no sending rate.
         let span = (self.departures.1 - self.departures.0).as_secs_f64();
         let sent = if span > 0.0 {
             self.bits / span
@@ -74,7 +74,7 @@ impl Trains {
         }
     }
 
-    /// Ends a round.
+    /// Ends a round. Returns the capacity that its fastest train shows.
     pub(crate) fn end(&mut self) -> Option<Shown> {
         self.close();
         self.packets = 0;
@@ -86,7 +86,8 @@ impl Trains {
 mod tests {
     use super::*;
 
-    /// Ten packets of 1,000 bytes, sent every ms, that arrive every 4 ms: 2 Mbit/s of 8.
+    /// Ten packets of 1,000 bytes are sent every ms and arrive every 4 ms: 8 Mbit/s sent, 2 Mbit/s
+    /// received.
     #[test]
     fn dispersion_by_hand() {
         let mut trains = Trains::default();

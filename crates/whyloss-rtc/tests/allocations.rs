@@ -1,4 +1,4 @@
-//! Reports allocate nothing once the estimator exists.
+//! Checks that reports allocate nothing once the estimator exists.
 
 use whyloss_rtc::{Ecn, Estimator, Fate, Report, Time};
 

@@ -1,4 +1,4 @@
-//! Checks that the target stays finite and within its bounds for reports in any order, doubled,
+//! Checks that the target stays finite and within its bounds for reports in any order, repeated,
 //! late, and with clocks that jump.
 
 #![expect(clippy::float_cmp, reason = "a target is halved, which is exact")]
@@ -77,7 +77,7 @@ proptest! {
 
 const MS: u64 = 1_000_000;
 
-/// Packets of 1,200 bytes every 5 ms over an empty path; one in `lost` is missing.
+/// Packets of 1,200 bytes leave every 5 ms over an empty path, and one in `lost` is missing.
 fn reports(round: u64, lost: u64, ahead: i64) -> Vec<Report> {
     let report = |id: u64| {
         let departed = Time::from_nanos((1_000 + 5 * id) * MS);
@@ -144,8 +144,8 @@ fn lost_feedback_is_no_loss() {
 
 #[test]
 fn the_radio_does_not_lower_the_target() {
-    // The target rises to twice the sent rate, 1.92 Mbit/s, and a loss of one packet in five does
-    // not lower it.
+    // The target rises to twice the sent rate, 1.92 Mbit/s. A loss of one packet in five does not
+    // lower it.
     let last = targets(|round| vec![reports(round, 5, 0)]).pop();
     assert!(last.is_some_and(|last| last > 1.9e6), "{last:?}");
 }

@@ -1,5 +1,5 @@
-//! A call with webrtc-rs at the other end: its RTP reads our packets, its RFC 8888 recorder reports
-//! them, and its RTCP reads our reports.
+//! Runs a call with webrtc-rs at the other end: its RTP reads our packets, its RFC 8888 recorder
+//! reports them, and its RTCP reads our reports.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,8 +73,8 @@ fn a_receiver_of_webrtc_rs_lets_the_target_rise() {
     assert!(sent.target > 300e3, "{sent:?}");
 }
 
-/// Packets 0 to 9 without 3 and 4: webrtc-rs reads the same arrivals from our report, the missing
-/// numbers from our NACK, and the transport-wide number from our header.
+/// Packets 0 to 9 arrive, except 3 and 4. webrtc-rs reads the same arrivals from our report, the
+/// missing numbers from our NACK, and the transport-wide number from our header.
 #[test]
 fn webrtc_rs_reads_what_we_write() {
     let mut receiver = Receiver::new(Settings::default());

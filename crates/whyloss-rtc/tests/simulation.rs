@@ -1,9 +1,9 @@
-//! Calls in the simulator: both engines agree, feedback formats agree, and repairs keep the picture
-//! moving.
+//! Runs calls in the simulator: the engines agree, the feedback formats agree, and repairs keep the
+//! picture moving.
 
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 
-/// A call over `link`, and its feedback over the way back.
+/// Builds a call over `link`, with its feedback over the return link.
 fn scenario(transport: &str, link: &str, seconds: u32) -> Scenario {
     whyloss_rtc::sim::install();
     let text = format!(
@@ -25,7 +25,7 @@ fn call(scenario: &Scenario, seed: u64) -> FlowResult {
     run.flows[0].clone()
 }
 
-/// Mbit/s on the wire.
+/// Returns the rate on the wire, in Mbit/s.
 fn rate(flow: &FlowResult, seconds: u32) -> f64 {
     flow.received_bytes as f64 * 8.0 / f64::from(seconds - 10) / 1e6
 }
@@ -40,7 +40,7 @@ fn a_call_fills_a_clean_link_without_freezing() {
             (0.75..1.0).contains(&rate(&flow, 60)),
             "{feedback} {flow:?}"
         );
-        // 30 frames a second from 10 to 59.7 s.
+        // 30 frames per second from 10 to 59.7 s.
         assert!((1_480..1_500).contains(&call.expected), "{call:?}");
         assert_eq!((call.freezes, call.never()), (0, 0), "{feedback} {call:?}");
         let p95 = call.delays.quantile_ms(0.95).expect("frames");
@@ -72,15 +72,15 @@ fn engines_agree_and_the_seed_fixes_the_run() {
             assert_eq!((&first.flows, &first.links), (&plain.flows, &plain.links));
             assert_ne!(first, Simulation::new(&scenario, 8).run().expect("runs"));
             let call = first.flows[0].call.as_deref().expect("a call");
-            // The measured eight of ten seconds have about 240 frames, of which those of the last
-            // quarter second do not count.
+            // The measured eight of ten seconds have about 240 frames. Those of the last quarter
+            // second do not count.
             assert!((230..=235).contains(&call.expected), "{call:?}");
             assert!(call.shown > 180, "{transport}: {call:?}");
         }
     }
 }
 
-/// The host gets the oracle's causes, so radio losses no longer lower the rate.
+/// The host receives the oracle's causes, so radio losses no longer lower the rate.
 #[test]
 fn an_oracle_is_told_causes() {
     let [told, judged] = ["oracle", "whyloss"].map(|estimator| {

@@ -17,7 +17,8 @@ fn settings(feedback: Feedback) -> Settings {
     }
 }
 
-/// A call between two sockets: frames arrive, reports return, and the target rises above its start.
+/// In a call between two sockets, frames arrive, reports return, and the target rises above its
+/// start.
 #[test]
 fn a_call_runs_between_two_sockets() {
     for feedback in [Feedback::Twcc, Feedback::Rfc8888] {
@@ -46,7 +47,7 @@ fn a_call_runs_between_two_sockets() {
     }
 }
 
-/// The peer never answers: the call ends.
+/// If the peer never answers, the call ends.
 #[test]
 fn a_silent_peer_ends_the_call() {
     let there = UdpSocket::bind("127.0.0.1:0").expect("a socket");

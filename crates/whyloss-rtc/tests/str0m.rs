@@ -1,4 +1,5 @@
-//! A call between two peers of str0m, over a link in virtual time that loses one packet in ten.
+//! Runs a call between two peers of str0m, over a link in virtual time that loses one packet in
+//! ten.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -18,11 +19,11 @@ use whyloss_rtc::str0m::Whyloss;
 const STEP: Duration = Duration::from_millis(1);
 const PROPAGATION: Duration = Duration::from_millis(20);
 const CAPACITY: f64 = 3e6;
-/// The bytes of a payload, and of the headers and tag around it.
+/// The bytes of a payload, and those of the headers and the tag around it.
 const PAYLOAD: usize = 1_100;
 const AROUND: usize = 28;
 
-/// A queue of a second, then a radio.
+/// A queue of a second, followed by a radio.
 struct Link {
     free: Instant,
     under_way: VecDeque<(Instant, Vec<u8>)>,
@@ -79,7 +80,7 @@ impl Peer {
         peer
     }
 
-    /// Reads due packets from one link, and sends packets to the other.
+    /// Reads the due packets from one link and sends packets to the other.
     fn turn(&mut self, now: Instant, from: &mut Link, to: &mut Link, take: &mut dyn FnMut(&Event)) {
         while let Some((_, datagram)) = from.under_way.pop_front_if(|(at, _)| *at <= now) {
             let receive = Receive {
@@ -112,15 +113,16 @@ impl Peer {
     }
 }
 
-/// Result of a call: bit/s sent in its last ten seconds, and the longest wait in the queue then.
+/// The result of a call: the rate in bit/s in its last ten seconds, and the longest wait in the
+/// queue then.
 struct Seen {
     rate: f64,
     wait: Duration,
 }
 
-/// Holds a call of 40 s whose encoder follows our estimator, or str0m's.
+/// Runs a call of 40 s whose encoder follows our estimator, or str0m's.
 fn call(ours: bool) -> Seen {
-    // Only the epoch: all else is virtual.
+    // The only real instant is the epoch; all other times are virtual.
     #[expect(clippy::disallowed_methods)]
     let start = Instant::now();
     let build = |bwe: bool| {

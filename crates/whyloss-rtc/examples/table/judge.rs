@@ -1,5 +1,5 @@
-//! Compares the estimator with itself given the true causes of loss, on networks that were not used
-//! to choose anything.
+//! Compares the estimator with a copy that receives the true causes of loss, on networks that were
+//! not used to choose any parameter.
 
 use crate::path::{Channel, Full, Path};
 use crate::peers::{Peer, Theirs, Whyloss};

@@ -1,11 +1,11 @@
-//! The estimator next to GCC, in the closed loop of rtc-interceptor's bench: the table of
-//! `docs/guides/rtc.md`.
+//! Compares the estimator with GCC in the closed loop of rtc-interceptor's bench. Prints the table
+//! of `docs/guides/rtc.md`.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table
 //!     --check docs/guides/rtc.md        exits with 1 if the page shows another table
 //!     --picture FILE.svg         draws target and queue of one path over time
-//!     --judge [FILE.csv]         compares with the estimator that knows the true causes, on drawn networks of other
+//!     --judge [FILE.csv]         compares with the estimator that gets the true causes, on drawn networks of other
 //!                                rates and seeds; losses may come from a column `received` of ones and zeros
 //! ```
 
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 const LEAST: f64 = 100e3;
 const MOST: f64 = 100e6;
 
-/// A row of the table: its path, the first target, and the seconds that it runs.
+/// A row of the table: its path, the first target, and the duration in seconds.
 struct Row {
     name: &'static str,
     path: Path,
@@ -72,7 +72,7 @@ fn rows() -> Vec<Row> {
         full: Full::Waiting(0.020 * 3e6),
         ..Path::new(3e6)
     };
-    // The policer has room for one packet and drops early packets without delay.
+    // The policer has room for one packet and drops early packets without delaying others.
     let policer = Path {
         full: Full::Waiting(1.5 * run::PACKET),
         ..lossy(Channel::Random(0.05))

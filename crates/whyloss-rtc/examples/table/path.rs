@@ -6,12 +6,12 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 use whyloss_rtc::Cause;
 
-/// The rule by which the channel loses packets.
+/// How the channel loses packets.
 #[derive(Clone, Debug)]
 pub(crate) enum Channel {
     /// Loses no packet.
     Clean,
-    /// Loses each n-th packet before the queue, as rtc-interceptor's bench does.
+    /// Loses every n-th packet before the queue, as rtc-interceptor's bench does.
     Nth(u32),
     /// Loses this share of packets, independently of each other.
     Random(f64),
@@ -21,7 +21,7 @@ pub(crate) enum Channel {
     Recorded(Arc<[bool]>),
 }
 
-/// The size at which the queue is full.
+/// When the queue is full.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Full {
     /// Full at this many waiting bits.
@@ -34,20 +34,20 @@ pub(crate) enum Full {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cross {
     None,
-    /// A constant rate in bit/s, which is on and off in turn for this many seconds.
+    /// A constant rate in bit/s that is alternately on and off for this many seconds.
     OnOff(f64, f64),
 }
 
-/// A path, all times in seconds and rates in bit/s.
+/// A path. Times are in seconds, rates in bit/s.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
     pub(crate) propagation: f64,
     pub(crate) capacity: f64,
-    /// The time of a change of the capacity, and its factor.
+    /// The time of a change of the capacity, and the factor of the change.
     pub(crate) step: Option<(f64, f64)>,
     pub(crate) full: Full,
     pub(crate) channel: Channel,
-    /// Largest extra delay, drawn evenly per packet; packets stay in order.
+    /// The largest extra delay, drawn uniformly per packet; packets stay in order.
     pub(crate) jitter: f64,
     pub(crate) cross: Cross,
 }
@@ -86,12 +86,12 @@ impl Path {
     }
 }
 
-/// Fate of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
-    /// The time at which the other end receives or misses the packet.
+    /// When the other end receives or misses the packet.
     pub(crate) at: f64,
-    /// Seconds in the queue, its own transmission not included.
+    /// The seconds in the queue, without the packet's own transmission.
     pub(crate) waited: f64,
     pub(crate) lost: Option<Cause>,
 }
@@ -137,7 +137,7 @@ impl Bottleneck {
         (self.random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Puts bits into the queue. Returns the time at which they have left; `None` if the queue is full.
+    /// Puts bits into the queue. Returns when they have left; `None` if the queue is full.
     fn queue(&mut self, now: f64, bits: f64) -> Option<f64> {
         if self.free <= now {
             self.since_empty = 0.0;

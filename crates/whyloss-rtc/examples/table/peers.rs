@@ -71,7 +71,7 @@ pub(crate) struct Theirs {
 
 impl Theirs {
     pub(crate) fn new(initial: f64, least: f64, most: f64) -> Self {
-        // Any instant will do: the loop's time counts from it.
+        // Any instant will do, because the loop's time is relative to it.
         #[expect(clippy::disallowed_methods)]
         let epoch = Instant::now();
         let gcc = Gcc::new(initial, least, most);

@@ -1,7 +1,7 @@
-//! Runs the closed loop of rtc-interceptor's bench, and measures it.
+//! Runs the closed loop of rtc-interceptor's bench and measures it.
 //!
-//! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and gets
-//! a report of arrivals every 100 ms. The way back takes no time and loses nothing.
+//! A sender paces packets of 1,200 bytes at the estimator's target, in steps of 1 ms. It gets a
+//! report of arrivals every 100 ms. The return path takes no time and loses nothing.
 
 use crate::path::{Bottleneck, Path};
 use crate::peers::{Peer, Sample};
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 pub(crate) const PACKET: f64 = 9_600.0;
 const FEEDBACK: f64 = 0.100;
 
-/// Result of a run.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    /// Seconds and bit/s, at each feedback.
+    /// The time in seconds and the target in bit/s, at each feedback.
     pub(crate) targets: Vec<(f64, f64)>,
-    /// Seconds, and bits that arrived since the feedback before.
+    /// The time in seconds, and the bits that arrived since the previous feedback.
     pub(crate) delivered: Vec<(f64, f64)>,
-    /// Seconds, and seconds in the queue, of each packet that passed it.
+    /// The time in seconds and the seconds in the queue, for each packet that passed it.
     pub(crate) waited: Vec<(f64, f64)>,
     pub(crate) offered: usize,
     pub(crate) lost: usize,
@@ -112,7 +112,7 @@ impl Outcome {
         (mean, p95.copied().unwrap_or(0.0))
     }
 
-    /// Returns the time from which the mean target over two seconds stays within 35 % of `goal`.
+    /// Returns when the mean target over two seconds begins to stay within 35 % of `goal`.
     pub(crate) fn converged(&self, goal: f64) -> Option<f64> {
         let mut since = None;
         for (index, &(at, _)) in self.targets.iter().enumerate() {

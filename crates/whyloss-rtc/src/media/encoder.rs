@@ -6,8 +6,8 @@
 //! key    = 13.5/4.17 of mean               the seven frames after it share the rest of eight means
 //! ```
 //!
-//! The RFC also varies the interval between frames; here a frame is captured on each tick. Its
-//! bursts follow every change of the rate, here every key frame.
+//! The RFC also varies the interval between frames; here, each tick captures a frame. In the RFC, a
+//! burst follows every change of the rate; here, every key frame.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub(crate) struct Encoder {
     random: Xoshiro256PlusPlus,
     reaction: Duration,
     frame_rate: f64,
-    /// The requested rates, each with its time.
+    /// The requested rates and their times.
     asked: VecDeque<(Time, f64)>,
     /// The number of frames left in the burst after a key frame.
     burst: u32,
@@ -73,7 +73,7 @@ impl Encoder {
             return mean * (f64::from(BURST) - KEY) / f64::from(BURST - 1);
         }
         let mut uniform = || ((self.random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
-        // The difference of two exponentials is Laplace.
+        // The difference of two exponential numbers has a Laplace distribution.
         let laplace = libm::log(uniform()) - libm::log(uniform());
         mean * (1.0 + SCALE * laplace).max(0.1)
     }

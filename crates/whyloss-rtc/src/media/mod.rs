@@ -1,6 +1,6 @@
 //! The two ends of a video call without the video: a model of the encoder, a pacer, retransmissions
-//! (*repairs*), a jitter buffer, and feedback. Both are sans-I/O, so the simulator and sockets run
-//! the same code.
+//! (*repairs*), a jitter buffer, and feedback. Both ends are sans-I/O, so the simulator and sockets
+//! run the same code.
 //!
 //! ```text
 //! Sender     encoder → pacer → RTP            reads TWCC or RFC 8888 reports, NACK, and PLI
@@ -16,7 +16,7 @@
 //! | RTP | `packet.rs` | RFC 3550; RFC 8285 |
 //!
 //! A repair takes the next number of the stream, so one series of reports covers all packets. RFC
-//! 4588 uses a separate stream.
+//! 4588 uses a separate stream instead.
 
 mod encoder;
 pub mod packet;
@@ -34,7 +34,7 @@ use whyloss::{Duration, Time};
 /// The bytes of the IPv4 and UDP headers of a datagram.
 pub const HEADERS: u32 = 28;
 
-/// The format in which the receiver reports arrivals.
+/// Selects the format in which the receiver reports arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Feedback {
     /// Transport-wide congestion control feedback (TWCC).
@@ -44,7 +44,7 @@ pub enum Feedback {
     Rfc8888,
 }
 
-/// The settings of a call. Both ends need the same.
+/// The settings of a call, which must be the same at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The format of the reports; TWCC by default.
@@ -66,13 +66,13 @@ pub struct Settings {
     pub reaction: Duration,
     /// The ratio of the pacer's rate to the target; 1.5 by default.
     pub pacing: f64,
-    /// Whether the receiver asks for lost packets (NACK); true by default.
+    /// Whether the receiver requests lost packets (NACK); true by default.
     pub nack: bool,
-    /// The time that the jitter buffer waits for a packet before it asks for a key frame; 500 ms by
+    /// How long the jitter buffer waits for a packet before it requests a key frame; 500 ms by
     /// default.
     pub patience: Duration,
-    /// The delay beyond that of the fastest frame at which a frame counts as late, and a still
-    /// picture as frozen; 200 ms by default.
+    /// The delay above that of the fastest frame at which a frame is late, and the duration at
+    /// which a still picture is frozen; 200 ms by default.
     pub late: Duration,
     /// The start and end of a pause in which the encoder is off; `None`, the default, for no pause.
     pub pause: Option<(Time, Time)>,

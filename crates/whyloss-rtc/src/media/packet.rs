@@ -13,7 +13,7 @@ use whyloss::{Duration, Time};
 pub const SSRC: u32 = 0x7768_796c;
 const MEDIA: u8 = 96;
 const REPAIR: u8 = 97;
-/// Maximum number of pieces of a frame.
+/// The maximum number of pieces of a frame.
 pub const PIECES: u16 = 0x7fff;
 
 /// A piece of a frame: the payload of one packet.
@@ -25,7 +25,7 @@ pub struct Piece {
     pub index: u16,
     /// The number of pieces of the frame.
     pub pieces: u16,
-    /// Whether the frame is a key frame, which needs no other frame.
+    /// Whether the frame is a key frame, which depends on no other frame.
     pub key: bool,
     /// The capture time of the frame, in 1/90,000 s.
     pub captured: u32,
@@ -161,7 +161,7 @@ pub(crate) fn ticks(at: Time) -> u32 {
     (u128::from(at.as_nanos()) * 9 / 100_000) as u32
 }
 
-/// Returns the time from a capture until `now`, which may be at most half of the clock's 13 hours.
+/// Returns the time from a capture to `now`, which may be at most half of the clock's 13 hours.
 pub(crate) fn since(captured: u32, now: Time) -> Duration {
     let apart = ticks(now).wrapping_sub(captured).cast_signed();
     Duration::from_nanos(i64::from(apart) * 100_000 / 9)

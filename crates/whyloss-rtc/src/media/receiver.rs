@@ -1,10 +1,10 @@
 //! The receiving end of a call: jitter buffer, NACK, PLI, and reports.
 //!
 //! ```text
-//! shown    a frame whose pieces are all there, if the one before it was shown or it is a key frame after a loss
-//! NACK     at once for each number that an arrival skips, then once per repair time, ten times at most
+//! shown    a complete frame, if the previous one was shown or it is a key frame after a loss
+//! NACK     immediately for each number that an arrival skips, then once per repair time, at most ten times
 //! PLI      if the next frame is not whole `patience` after a piece of a later one; every 300 ms until a key frame
-//! report   each `interval`, about all numbers since the one before, and again about one that arrives late
+//! report   each `interval`, about all numbers since the previous one, and again about a late arrival
 //! ```
 //!
 //! The repair time is the duration of the last repair; 100 ms before the first.
@@ -19,11 +19,11 @@ use super::reports;
 use super::screen::{Screen, Shown};
 use super::{Feedback, Settings};
 
-/// Maximum number of frames in the jitter buffer.
+/// The maximum number of frames in the jitter buffer.
 const FRAMES: usize = 512;
 /// The number of arrivals remembered for reports.
 const ARRIVALS: usize = 1 << 12;
-/// Maximum number of missing packets; with more, the receiver asks for a key frame.
+/// The maximum number of missing packets. With more, the receiver requests a key frame.
 const MISSING: usize = 1 << 10;
 /// The number of times that a packet is requested (libwebrtc: `kMaxNackRetries`).
 const ASKS: u32 = 10;
@@ -51,7 +51,7 @@ struct Missing {
 /// The receiving end of a call.
 pub struct Receiver {
     settings: Settings,
-    /// The arrivals from number `first` on; numbers are extended past every wrap-around.
+    /// The arrivals, starting at number `first`; numbers are extended past every wrap-around.
     arrivals: VecDeque<Option<Time>>,
     first: u64,
     /// The first number of the next report.
@@ -64,7 +64,7 @@ pub struct Receiver {
     frames: BTreeMap<u32, Partial>,
     /// The number of the next frame to show.
     next: u32,
-    /// The time since which a later frame has waited for this frame.
+    /// When a later frame began to wait for this frame.
     waits: Option<Time>,
     /// The time of the next PLI, if only a key frame helps.
     lost: Option<Time>,
@@ -95,7 +95,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the next frame that was shown; `None` if there is no further one.
+    /// Returns the next frame that was shown; `None` if there are no more.
     pub fn poll_shown(&mut self) -> Option<Shown> {
         self.shown.pop_front()
     }
@@ -152,7 +152,7 @@ impl Receiver {
             .checked_sub(self.first)
             .and_then(|at| self.arrivals.get_mut(at as usize))
         {
-            // (The first copy counts.)
+            // The first copy counts.
             if slot.is_none() {
                 *slot = Some(now);
                 self.unreported = self.unreported.min(id);
@@ -213,7 +213,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the time at which [`wake`](Self::wake) is due; [`Time::MAX`] means never.
+    /// Returns when [`wake`](Self::wake) is due; [`Time::MAX`] means never.
     pub fn next_timeout(&self) -> Time {
         let asks = self.missing.values().map(|missing| missing.next).min();
         let waits = self.waits.filter(|_| self.lost.is_none());

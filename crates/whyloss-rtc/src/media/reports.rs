@@ -7,7 +7,7 @@ use whyloss::Time;
 
 use super::packet::SSRC;
 
-/// Maximum number of packets of a report, so that it fits into a datagram.
+/// The maximum number of packets of a report, so that it fits into a datagram.
 pub(crate) const MOST: usize = 500;
 /// The step of transport-wide feedback in ns, and the number of steps of its reference time.
 const STEP: u64 = 250_000;
@@ -17,13 +17,13 @@ const REFERENCE: u64 = 256;
 pub(crate) fn rtcp(packet: &impl RtcpPacketWriter) -> Vec<u8> {
     let size = packet.calculate_size().unwrap_or(0);
     let mut bytes = vec![0; size];
-    // (Only a size that does not fit can fail.)
+    // Writing fails only if the size does not fit, and it does.
     let _ = packet.write_into(&mut bytes);
     bytes
 }
 
-/// Reports packets from number `first` on, each with its arrival. Returns the report, the
-/// `count`th, and how many packets it covers.
+/// Reports packets, starting at number `first`, each with its arrival; `count` numbers the report.
+/// Returns the report and how many packets it covers.
 pub(crate) fn twcc(
     first: u16,
     count: u8,
@@ -38,7 +38,7 @@ pub(crate) fn twcc(
         };
         let step = at.as_nanos() / STEP;
         let (_, last) = clock.get_or_insert((step / REFERENCE, (step - step % REFERENCE) as i64));
-        // A gap of over 8 s needs another report.
+        // A gap of more than 8 s needs another report.
         let Ok(delta) = i16::try_from(step as i64 - *last) else {
             break;
         };
@@ -53,7 +53,8 @@ pub(crate) fn twcc(
     (rtcp(&packet), statuses.len())
 }
 
-/// Reports packets from number `first` on at `now`. Returns the report, and how many it covers.
+/// Reports packets at `now`, starting at number `first`. Returns the report and how many packets it
+/// covers.
 pub(crate) fn rfc8888(
     first: u16,
     now: Time,
@@ -61,7 +62,7 @@ pub(crate) fn rfc8888(
 ) -> (Vec<u8>, usize) {
     let metric = |arrival: Option<Time>| {
         let before = |at: Time| (now - at).as_secs_f64() * 1_024.0;
-        // The second-largest value means a longer time.
+        // The second-largest value means this time or longer.
         arrival.map_or(0, |at| 0x8000 | before(at).clamp(0.0, 8_190.0) as u16)
     };
     let metrics: Vec<u16> = arrivals.take(MOST).map(metric).collect();

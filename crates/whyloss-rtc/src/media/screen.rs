@@ -1,13 +1,14 @@
-//! Times the frames that the viewer sees: late, lost, and freezes.
+//! Measures the frames that the viewer sees: late frames, lost frames, and freezes.
 //!
 //! ```text
-//! expected  ticks of the window at which the encoder is on and whose frame could be there in time
+//! expected  ticks of the window at which the encoder is on and whose frame could arrive in time
 //! late      shown more than `late` after the fastest frame so far would have been, counted from capture
 //! never     expected − shown: lost, given up, or skipped by the encoder
 //! freeze    the picture stands still for more than `late` beyond a tick; the time beyond it is frozen
 //! ```
 //!
-//! A frame is shown when all before it are, so one that waits for a repair holds up those behind.
+//! A frame is shown after all earlier frames, so a frame that waits for a repair delays the later
+//! ones.
 
 use whyloss::{Duration, Time};
 
@@ -16,13 +17,13 @@ use super::Settings;
 /// A frame that the receiver shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The time from capture to display. Over sockets it includes the offset between the two
+    /// The time from capture to display. Over sockets, it includes the offset between the two
     /// clocks.
     pub delay: Duration,
     /// Whether the frame is late by [`Settings::late`](super::Settings::late).
     pub late: bool,
-    /// The time beyond one tick for which the picture stood still before this frame; zero if that
-    /// is no freeze.
+    /// The time beyond one tick for which the picture stood still before this frame; zero if the
+    /// pause is too short for a freeze.
     pub frozen: Duration,
     /// The bytes of video in the frame.
     pub bytes: u64,

@@ -20,15 +20,15 @@ use crate::feedback::Session;
 
 /// The number of packets that can be repaired.
 const HISTORY: usize = 1 << 12;
-/// Maximum number of waiting repairs. Further requests are ignored.
+/// The maximum number of waiting repairs. More requests are ignored.
 const REPAIRS: usize = 1 << 10;
-/// The time in s within which the pacer's queue must empty; otherwise frames are skipped.
+/// The time in s within which the pacer's queue must empty. Otherwise, frames are skipped.
 const BACKLOG: f64 = 0.25;
 /// The shortest time between two requested key frames.
 const KEYS: Duration = Duration::from_millis(300);
 /// The weight of each frame's repairs in their mean rate.
 const WEIGHT: f64 = 1.0 / 16.0;
-/// The shortest time to a deadline, so that time moves on.
+/// The shortest time to a deadline, so that time advances.
 const STEP: Duration = Duration::from_micros(1);
 
 /// The sending end of a call.
@@ -40,7 +40,7 @@ pub struct Sender {
     /// The numbers of ticks and of frames so far.
     ticks: i64,
     frames: u32,
-    /// The time of the last key frame, and whether another one is wanted.
+    /// The time of the last key frame, and whether a new one was requested.
     keyed: Option<Time>,
     wanted: bool,
     queue: VecDeque<Piece>,
@@ -52,7 +52,7 @@ pub struct Sender {
     repair_rate: f64,
     history: Box<[Option<(u16, Piece)>]>,
     number: u16,
-    /// The time at which the pacer is free, and the late start that it makes up for.
+    /// When the pacer is free, and the late start that it makes up for.
     free: Time,
     slack: Duration,
     now: Time,
@@ -89,8 +89,8 @@ impl Sender {
         }
     }
 
-    /// Lets the pacer catch up on wake-ups that come up to `slack` late, as timers of an operating
-    /// system do. The default is zero.
+    /// Lets the pacer make up for wake-ups that are up to `slack` late. Operating-system timers
+    /// often are. The default is zero.
     #[must_use]
     pub fn with_slack(self, slack: Duration) -> Self {
         Self { slack, ..self }
@@ -180,7 +180,7 @@ impl Sender {
             (self.keyed, self.wanted) = (Some(at), false);
         }
         let bytes = (self.encoder.frame(rate, key) as u32).max(1);
-        // Pieces of about the same size, as WebRTC's packetisers make them.
+        // Pieces have about the same size, as in WebRTC's packetisers.
         let pieces = bytes.div_ceil(full).min(u32::from(packet::PIECES));
         for index in 0..pieces {
             let piece = Piece {
@@ -197,8 +197,7 @@ impl Sender {
         self.frames = self.frames.wrapping_add(1);
     }
 
-    /// Returns the time at which [`wake`](Self::wake) or [`poll_transmit`](Self::poll_transmit) is
-    /// due.
+    /// Returns when [`wake`](Self::wake) or [`poll_transmit`](Self::poll_transmit) is due.
     pub fn next_timeout(&self) -> Time {
         let mut due = self.tick();
         if !self.queue.is_empty() || !self.repairs.is_empty() {
@@ -245,7 +244,7 @@ impl Sender {
             piece,
         };
         packet.write(bytes);
-        // A repair may be lost too, and is then requested by its own number.
+        // A repair may also be lost. It is then requested by its own number.
         self.history[usize::from(number) % HISTORY] = Some((number, piece));
         let size = HEADERS + bytes.len() as u32;
         if repairs.is_some() {

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! send      socket connected to the receiver; ends after `time`, or once no report came for `patience`
-//! receive   answers the first peer that sends a packet of a call; ends once it is silent for `patience`
+//! receive   answers the first peer that sends a packet of a call; ends once this peer is silent for `patience`
 //! ```
 //!
-//! A sender without reports would flood a receiver that never asked for data. It therefore sends at
+//! Without reports, a sender could flood a receiver that requested no data. It therefore sends at
 //! most its initial target for `patience` (a circuit breaker as in RFC 8083).
 
 use std::io::{self, ErrorKind};
@@ -75,7 +75,7 @@ impl Clock {
     }
 }
 
-/// Waits for a datagram until `due`. Returns its length and sender, if one came.
+/// Waits for a datagram until `due`. Returns its length and sender, if one arrived.
 fn wait(
     socket: &UdpSocket,
     now: Time,
@@ -87,7 +87,7 @@ fn wait(
     socket.set_read_timeout(Some(time::Duration::from_nanos(nanos)))?;
     match socket.recv_from(buffer) {
         Ok(got) => Ok(Some(got)),
-        // A peer that has not started, or has ended, refuses earlier datagrams.
+        // A peer that has not started, or has ended, rejects earlier datagrams.
         Err(error) => match error.kind() {
             ErrorKind::WouldBlock
             | ErrorKind::TimedOut

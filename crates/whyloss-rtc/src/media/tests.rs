@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-/// Remembers all reports.
+/// Records all reports.
 #[derive(Default)]
 struct Heard(Vec<Report>);
 
@@ -41,7 +41,7 @@ fn packet(number: u16, frame: u32) -> Packet {
     }
 }
 
-/// Every second packet arrives, across the wrap-around of numbers; both formats report this to the
+/// Every second packet arrives, across the wrap-around of numbers. Both formats report this to the
 /// sender, each with its resolution.
 #[test]
 fn reports_tell_the_sender_what_arrived() {
@@ -68,7 +68,7 @@ fn reports_tell_the_sender_what_arrived() {
             bytes.clear();
         }
         let heard = &session.estimator().0;
-        // The last packet is lost, which no later packet reveals.
+        // The last packet is lost, but no later packet reveals it.
         assert_eq!(heard.len(), 1_399);
         let mut offset = None;
         for (k, report) in (0..).zip(heard) {
@@ -88,7 +88,7 @@ fn reports_tell_the_sender_what_arrived() {
 }
 
 proptest! {
-    /// Any bytes in any order: neither end panics or grows without bound.
+    /// For any bytes in any order, neither end panics or grows without bound.
     #[test]
     fn any_bytes_do_no_harm(
         datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..60),
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// A packet is written and read: the fields are equal.
+    /// Reading a written packet returns the same fields.
     #[test]
     fn packets_read_as_written(
         number: u16,
@@ -148,8 +148,8 @@ proptest! {
     }
 }
 
-/// A lost piece holds up its frame and those behind until it is repaired. The picture continues
-/// 100 ms later; 300 ms would be a freeze.
+/// A lost piece delays its frame and the later ones until it is repaired. The picture continues
+/// after 100 ms; 300 ms would be a freeze.
 #[test]
 fn a_repair_shows_the_frames_that_waited() {
     let mut receiver = Receiver::new(Settings::default());
@@ -181,7 +181,7 @@ fn a_repair_shows_the_frames_that_waited() {
     assert!(late[0].late && late[0].frozen > Duration::from_millis(300));
 }
 
-/// The first frame is lost: nothing is shown until the receiver has asked for a key frame.
+/// The first frame is lost. Nothing is shown until the receiver has requested a key frame.
 #[test]
 fn a_key_frame_ends_a_loss() {
     let mut receiver = Receiver::new(Settings {
