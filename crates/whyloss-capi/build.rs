@@ -1,5 +1,4 @@
-//! Names the shared library by its ABI, so that a program finds the version that it was linked
-//! with.
+//! Names the shared library by its ABI, so that a program finds the version it was linked with.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

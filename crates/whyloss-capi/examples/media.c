@@ -1,4 +1,6 @@
-/* A sender of video: its target climbs to a link of 2 Mbit/s, where a radio loses 5 %. */
+/* A sender of video. Its target rises to the rate of a 2 Mbit/s link, although a radio loses 5
+ * %.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

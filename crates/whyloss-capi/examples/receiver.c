@@ -1,4 +1,4 @@
-/* A receiver of RTP: every fiftieth packet is missing, though no packet before it waited. */
+/* A receiver of RTP. Every fiftieth packet is missing, although no packet before it waited. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A sender: packets leave while the window allows, and one in a hundred is lost. */
+/* A sender. Packets leave while the window allows, and one in a hundred is lost. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #define WHYLOSS_ABI 1
 
 /**
- * Maximum number of losses that one call reports.
+ * The maximum number of losses that one call reports.
  */
 #define WHYLOSS_MOST_LOSSES 17
 
@@ -73,7 +73,7 @@ enum whyloss_status
    */
   WHYLOSS_STATUS_RANGE = 6,
   /**
-   * The packet number or the time lies before an earlier one.
+   * The packet number or the time is before an earlier one.
    */
   WHYLOSS_STATUS_ORDER = 7,
   /**
@@ -106,7 +106,7 @@ enum whyloss_cause
    */
   WHYLOSS_CAUSE_UNKNOWN = 0,
   /**
-   * A full queue refused the packet.
+   * A full queue dropped the packet.
    */
   WHYLOSS_CAUSE_CONGESTION = 1,
   /**
@@ -123,7 +123,7 @@ typedef int32_t whyloss_cause;
 #endif // __cplusplus
 
 /**
- * Says how an arriving packet was classed.
+ * Tells how an arriving packet was classified.
  */
 enum whyloss_seen
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -168,7 +168,7 @@ typedef int32_t whyloss_seen;
 #endif // __cplusplus
 
 /**
- * The way in which a loss was found.
+ * How a loss was found.
  */
 enum whyloss_found
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -276,7 +276,7 @@ typedef struct whyloss_media_options {
  */
 typedef struct whyloss_media_report {
   /**
-   * The packet's number, one more for each packet in the order of departure.
+   * The packet's number, which increases by one per packet in order of departure.
    */
   uint64_t id;
   /**
@@ -300,7 +300,7 @@ typedef struct whyloss_media_report {
    */
   int32_t ecn;
   /**
-   * The true cause of a loss, a value of `whyloss_cause`, if the path knows it.
+   * The true cause of a loss, a value of `whyloss_cause`, if the path reports it.
    */
   int32_t cause;
 } whyloss_media_report;
@@ -330,7 +330,7 @@ typedef struct whyloss_media_state {
    */
   double lost;
   /**
-   * The share of packets in the latest round that a full queue refused, in [0, 1], estimated
+   * The share of packets in the latest round that a full queue dropped, in [0, 1], estimated
    * from the odds of each loss.
    */
   double refused;
@@ -367,7 +367,7 @@ typedef struct whyloss_receiver_options {
   uint32_t wait_packets;
   /**
    * The time after which a missing packet counts as lost, in nanoseconds; 0 for no limit. If
-   * both limits are 0, a missing packet counts as lost at once.
+   * both limits are 0, a missing packet immediately counts as lost.
    */
   uint64_t wait_ns;
 } whyloss_receiver_options;
@@ -385,7 +385,7 @@ typedef struct whyloss_loss {
    */
   uint64_t count;
   /**
-   * The time at which the gap was revealed on the receiver's clock, in nanoseconds.
+   * When the gap was revealed on the receiver's clock, in nanoseconds.
    */
   uint64_t revealed_ns;
   /**
@@ -416,8 +416,8 @@ typedef struct whyloss_scheme_options {
    */
   const char *parameters;
   /**
-   * The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384. A
-   * further packet replaces the oldest. `init` allocates room for all of them.
+   * The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
+   * With more, a new packet replaces the oldest. `init` allocates room for all of them.
    */
   size_t packets;
 } whyloss_scheme_options;
@@ -431,7 +431,7 @@ typedef struct whyloss_verdict {
    */
   whyloss_cause cause;
   /**
-   * The way in which the loss was found.
+   * How the loss was found.
    */
   whyloss_found found;
   /**
@@ -439,13 +439,13 @@ typedef struct whyloss_verdict {
    */
   double odds;
   /**
-   * The time at which the loss was found, in nanoseconds.
+   * When the loss was found, in nanoseconds.
    */
   uint64_t at_ns;
 } whyloss_verdict;
 
 /**
- * The amount of data that may be sent, and the rate at which to send.
+ * How much data may be sent, and at which rate.
  */
 typedef struct whyloss_allowance {
   /**
@@ -461,7 +461,7 @@ typedef struct whyloss_allowance {
    */
   uint64_t pacing;
   /**
-   * The bytes that may leave at once when paced.
+   * The bytes that a paced sender may send back to back.
    */
   uint64_t quantum;
 } whyloss_allowance;
@@ -471,7 +471,7 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the interface number of the library: `WHYLOSS_ABI` of its header.
+ * Returns the version of the library's interface: `WHYLOSS_ABI` of its header.
  */
 uint32_t whyloss_abi(void);
 
@@ -486,8 +486,8 @@ const char *whyloss_status_text(int32_t status);
 size_t whyloss_media_size(void);
 
 /**
- * Initialises an estimator in `size` bytes at `media`, which hold no live object. If the status is
- * not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+ * Initialises an estimator in `size` bytes at `media`, which must hold no live object. If the
+ * status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_media_init(struct whyloss_media *media,
                                   size_t size,
@@ -496,8 +496,8 @@ whyloss_status whyloss_media_init(struct whyloss_media *media,
                                   size_t room);
 
 /**
- * Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
- * pass it to `init` again.
+ * Frees the memory that `init` allocated. The caller keeps the object's own memory and may pass it
+ * to `init` again.
  */
 whyloss_status whyloss_media_drop(struct whyloss_media *media);
 
@@ -511,13 +511,13 @@ whyloss_status whyloss_media_on_reports(struct whyloss_media *media,
                                         size_t count);
 
 /**
- * Lowers the target if the deadline has passed at `now_ns` on the sender's clock; else does
+ * Lowers the target if the deadline has passed at `now_ns` on the sender's clock; otherwise does
  * nothing.
  */
 whyloss_status whyloss_media_on_timeout(struct whyloss_media *media, uint64_t now_ns);
 
 /**
- * Writes the time at which to call `on_timeout` if no report arrives before, or `WHYLOSS_NEVER`.
+ * Writes when to call `on_timeout` unless a report arrives first, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_media_next_timeout(struct whyloss_media *media, uint64_t *due_ns);
 
@@ -533,14 +533,14 @@ size_t whyloss_receiver_size(void);
 
 /**
  * Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes.
- * Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold
- * any name.
+ * Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. A room of 64 bytes is
+ * enough for any name.
  */
 whyloss_status whyloss_receiver_name(size_t index, char *name, size_t room);
 
 /**
- * Initialises a receiver in `size` bytes at `receiver`, which hold no live object. If the status
- * is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+ * Initialises a receiver in `size` bytes at `receiver`, which must hold no live object. If the
+ * status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_receiver_init(struct whyloss_receiver *receiver,
                                      size_t size,
@@ -555,8 +555,8 @@ whyloss_status whyloss_receiver_drop(struct whyloss_receiver *receiver);
 
 /**
  * Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
- * clock and received at `received_ns` on the receiver's. Writes the losses that are certain now to
- * `losses`, and their number to `count`. `losses` must have `room` for at least
+ * clock and received at `received_ns` on the receiver's. Writes the losses that are now certain to
+ * `losses` and their number to `count`. `losses` must have `room` for at least
  * `WHYLOSS_MOST_LOSSES`. `seen` may be null.
  */
 whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
@@ -570,7 +570,7 @@ whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
                                           whyloss_seen *seen);
 
 /**
- * Writes the losses that are certain by `now_ns` on the receiver's clock, as `on_packet` does.
+ * Writes the losses that are certain by `now_ns` on the receiver's clock, like `on_packet`.
  */
 whyloss_status whyloss_receiver_on_timeout(struct whyloss_receiver *receiver,
                                            uint64_t now_ns,
@@ -579,9 +579,9 @@ whyloss_status whyloss_receiver_on_timeout(struct whyloss_receiver *receiver,
                                            size_t *count);
 
 /**
- * Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
- * does. `last` points to the sequence number of the last packet sent, or is null if it is not
- * known. The next packet begins another stream; the classifier keeps its knowledge of the path.
+ * Ends the stream at `now_ns` and writes the packets that are still missing as losses, like
+ * `on_packet`. `last` points to the sequence number of the last packet sent, or is null if it is
+ * unknown. The next packet begins another stream; the classifier keeps its knowledge of the path.
  */
 whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        const uint64_t *last,
@@ -591,7 +591,7 @@ whyloss_status whyloss_receiver_finish(struct whyloss_receiver *receiver,
                                        size_t *count);
 
 /**
- * Writes the time at which to call `on_timeout` if no packet arrives before, or `WHYLOSS_NEVER`.
+ * Writes when to call `on_timeout` unless a packet arrives first, or `WHYLOSS_NEVER`.
  */
 whyloss_status whyloss_receiver_next_timeout(struct whyloss_receiver *receiver, uint64_t *due_ns);
 
@@ -602,13 +602,14 @@ size_t whyloss_scheme_size(void);
 
 /**
  * Writes the name of the scheme at `index`, counted from 0, into `room` bytes. Returns `RANGE`
- * after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold any name.
+ * after the last one, and `MEMORY` if the name does not fit. A room of 64 bytes is enough for any
+ * name.
  */
 whyloss_status whyloss_scheme_name(size_t index, char *name, size_t room);
 
 /**
- * Initialises a connection in `size` bytes at `scheme`, which hold no live object. If the status
- * is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+ * Initialises a connection in `size` bytes at `scheme`, which must hold no live object. If the
+ * status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
  */
 whyloss_status whyloss_scheme_init(struct whyloss_scheme *scheme,
                                    size_t size,
@@ -617,15 +618,15 @@ whyloss_status whyloss_scheme_init(struct whyloss_scheme *scheme,
                                    size_t room);
 
 /**
- * Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
- * pass it to `init` again.
+ * Frees the memory that `init` allocated. The caller keeps the object's own memory and may pass it
+ * to `init` again.
  */
 whyloss_status whyloss_scheme_drop(struct whyloss_scheme *scheme);
 
 /**
- * Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if there is no more
- * data although window and pacing would allow it, else to 0. Numbers must rise. Leave out packets
- * that do not count as in flight (acknowledgements alone).
+ * Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if the application
+ * has no more data although window and pacing would allow it, else to 0. Numbers must increase.
+ * Leave out packets that do not count as in flight, such as acknowledgements.
  */
 whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
                                       uint64_t number,
@@ -634,9 +635,9 @@ whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
                                       int32_t app_limited);
 
 /**
- * Sets the round-trip time of the next acknowledgement, less the delay that the peer reports (RFC
- * 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue. The
- * value is raised to the smallest round-trip time so far, and limited to the scheme's own
+ * Sets the round-trip time of the next acknowledgement, without the delay that the peer reports
+ * (RFC 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue.
+ * The value is clamped between the smallest round-trip time so far and the scheme's own
  * measurement.
  */
 whyloss_status whyloss_scheme_on_rtt(struct whyloss_scheme *scheme, uint64_t rtt_ns);
@@ -653,8 +654,8 @@ whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
 
 /**
  * Processes an acknowledgement of every packet up to number `through` except the `count` packets
- * in `missing`, in rising order. Use this function instead of `on_acked` in a stack that lists the
- * packets in flight, but does not report which ones an acknowledgement removed.
+ * in `missing`, in increasing order. Use this function instead of `on_acked` in a stack that lists
+ * the packets in flight, but does not report which ones an acknowledgement removed.
  */
 whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
                                                uint64_t through,
@@ -663,9 +664,9 @@ whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
                                                uint64_t now_ns);
 
 /**
- * Records that these packets are lost, as found by acknowledgements of later ones or by time.
- * Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is `NONE`.
- * `verdict` may be null.
+ * Records that these packets are lost, as detected by acknowledgements of later packets or by
+ * time. Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is
+ * `NONE`. `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_lost(struct whyloss_scheme *scheme,
                                       const uint64_t *numbers,
@@ -674,8 +675,8 @@ whyloss_status whyloss_scheme_on_lost(struct whyloss_scheme *scheme,
                                       struct whyloss_verdict *verdict);
 
 /**
- * Records that the retransmission timer expired. Report packets that are given up as lost
- * afterwards. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
+ * Records that the retransmission timer expired. Afterwards, report the packets that are given up
+ * as lost. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
  */
 whyloss_status whyloss_scheme_on_timeout(struct whyloss_scheme *scheme,
                                          uint64_t now_ns,
@@ -700,7 +701,7 @@ whyloss_status whyloss_scheme_on_ecn(struct whyloss_scheme *scheme, uint64_t now
 whyloss_status whyloss_scheme_on_spurious(struct whyloss_scheme *scheme, uint64_t now_ns);
 
 /**
- * Sets the size of full packets from now on, in bytes, at least 1.
+ * Sets the size of full packets, in bytes; at least 1.
  */
 whyloss_status whyloss_scheme_on_mtu(struct whyloss_scheme *scheme, uint32_t mtu);
 

@@ -25,7 +25,7 @@ pub enum Status {
     Name = 5,
     /// A number is out of its range.
     Range = 6,
-    /// The packet number or the time lies before an earlier one.
+    /// The packet number or the time is before an earlier one.
     Order = 7,
     /// There is not enough memory for this number of packets.
     Allocation = 8,
@@ -87,9 +87,9 @@ fn aligned<T>(pointer: *const T) -> bool {
 /// Writes the object that `make` returns to `memory`. On an error, writes a message to `text`.
 ///
 /// # Safety
-/// - `memory` must be null, or point to `size` bytes that this call alone may write. An object
-///   there is overwritten without being dropped.
-/// - `text` must be null, or point to `room` bytes that this call alone may write.
+/// - `memory` must be null, or point to `size` bytes that only this call may write. An object in
+///   this memory is overwritten without being dropped.
+/// - `text` must be null, or point to `room` bytes that only this call may write.
 pub(crate) unsafe fn init<O: Object>(
     memory: *mut u8,
     size: usize,
@@ -97,7 +97,7 @@ pub(crate) unsafe fn init<O: Object>(
     abi: Option<u32>,
     make: impl FnOnce(&mut Message) -> Result<O, Status>,
 ) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `text` is null or points to `room` writable bytes.
     let mut message = unsafe { Message::new(text, room) };
     let held = memory.cast::<Held<O>>();
     let made = match abi {
@@ -112,7 +112,7 @@ pub(crate) unsafe fn init<O: Object>(
     match made {
         Ok(object) => {
             let mark = O::LIVE;
-            // SAFETY: the memory is large enough and aligned; an object in it need not be dropped.
+            // SAFETY: the memory is large enough and aligned. An object in it need not be dropped.
             unsafe { held.write(Held { mark, object }) };
             Status::Ok
         }
@@ -123,10 +123,10 @@ pub(crate) unsafe fn init<O: Object>(
     }
 }
 
-/// Calls `act` with the object at `memory`. Returns an error if there is no live object.
+/// Calls `act` with the object at `memory`. Returns an error if no object is live there.
 ///
 /// # Safety
-/// `memory` must be null, misaligned, or point to [`size`] bytes that this call alone uses. These
+/// `memory` must be null, misaligned, or point to [`size`] bytes that only this call uses. These
 /// bytes must be zero, or as [`init`], [`drop`] or an earlier call left them.
 #[inline]
 pub(crate) unsafe fn with<O: Object>(
@@ -140,8 +140,8 @@ pub(crate) unsafe fn with<O: Object>(
     if !aligned(held) {
         return Status::Memory;
     }
-    // SAFETY: the pointer is not null, is aligned, and points to the caller's memory, so the mark
-    // can be read even if no object is there.
+    // SAFETY: the pointer is aligned, not null, and points to the caller's memory. The mark can be
+    // read even if the memory holds no object.
     let mark = unsafe { &mut (*held).mark };
     if *mark != O::LIVE {
         return if *mark == BROKEN {
@@ -150,7 +150,7 @@ pub(crate) unsafe fn with<O: Object>(
             Status::Uninitialised
         };
     }
-    // SAFETY: the mark shows that `init` wrote an object there, and no other call uses it.
+    // SAFETY: the mark shows that `init` wrote an object here, and no other call uses it.
     let object = unsafe { &mut (*held).object };
     match catch_unwind(AssertUnwindSafe(|| act(object))) {
         Ok(Ok(())) => Status::Ok,
@@ -168,7 +168,8 @@ pub(crate) unsafe fn with<O: Object>(
 /// See [`with`].
 pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
     let held = memory.cast::<Held<O>>();
-    // SAFETY: required by the contract; the mark is cleared below, so the object is dropped once.
+    // SAFETY: `memory` is as [`with`] requires. The mark is cleared below, so the object is dropped
+    // once.
     let status = unsafe {
         with::<O>(memory, |object| {
             core::ptr::drop_in_place(object);
@@ -176,7 +177,7 @@ pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
         })
     };
     if matches!(status, Status::Ok | Status::Broken) {
-        // SAFETY: `with` has read this mark, and it is that of such an object.
+        // SAFETY: `with` has read the mark, and this memory holds an object.
         unsafe { (*held).mark = 0 };
     }
     status
@@ -187,7 +188,7 @@ pub(crate) unsafe fn drop<O: Object>(memory: *mut u8) -> Status {
 /// # Safety
 /// `pointer` must be null, misaligned, or valid for reads as long as the borrow lives.
 pub(crate) unsafe fn input<'a, T>(pointer: *const T) -> Result<&'a T, Status> {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `pointer` is aligned, and null or valid for reads while the borrow lives.
     let value = unsafe { checked(pointer)?.as_ref() };
     value.ok_or(Status::Null)
 }
@@ -201,7 +202,7 @@ pub(crate) unsafe fn output<T>(pointer: *mut T, value: T) -> Result<(), Status> 
     if pointer.is_null() {
         return Err(Status::Null);
     }
-    // SAFETY: the pointer is not null and aligned; the contract requires the rest.
+    // SAFETY: the pointer is aligned, not null, and, by the contract, valid for writes.
     unsafe { pointer.write(value) };
     Ok(())
 }
@@ -222,8 +223,8 @@ pub(crate) unsafe fn inputs<'a, T>(pointer: *const T, count: usize) -> Result<&'
     if count > isize::MAX as usize / size_of::<T>() {
         return Err(Status::Range);
     }
-    // SAFETY: the pointer is not null and aligned, and the size is valid; the contract requires the
-    // rest.
+    // SAFETY: the pointer is aligned and not null, and the size is valid. By the contract, the
+    // values can be read.
     Ok(unsafe { core::slice::from_raw_parts(pointer, count) })
 }
 

@@ -9,20 +9,20 @@
 //!
 //! # Contract
 //!
-//! - The caller owns the memory of an object: `whyloss_…_size` says how many bytes, aligned as
-//!   `malloc` aligns; `whyloss_…_init` fills it. An object must not be copied or moved.
+//! - The caller owns the memory of an object. `whyloss_…_size` returns its size; `malloc` gives the
+//!   required alignment. `whyloss_…_init` fills the memory. An object must not be copied or moved.
 //! - `whyloss_scheme_init` allocates the scheme's ledger, and `whyloss_media_init` 40 KiB of
 //!   tables; `whyloss_…_drop` frees them. No other function allocates, and receivers never do.
 //! - Every function returns a [`Status`]. With a status other than `OK`, it has changed nothing,
-//!   unless its description says otherwise. Null pointers, objects that were not initialised or
-//!   were dropped, and events out of order are errors. An object's memory must be zero before
-//!   `init`, so that a call before `init` is detected.
+//!   unless its description says otherwise. Null pointers, uninitialised or dropped objects, and
+//!   events out of order are errors. An object's memory must be zero before `init`, so that a call
+//!   before `init` is detected.
 //! - A pointer must be null, or point to aligned memory for the object, the array or the text that
-//!   the description names. Only the call uses this memory until it returns.
+//!   the description names. Until the call returns, only the call may use this memory.
 //! - An object serves one thread at a time. Distinct objects share nothing.
-//! - A panic of this library would be a defect. The call then returns `WHYLOSS_STATUS_BROKEN`, as
-//!   does every later call with that object.
-//! - [`ABI`] changes whenever programs must be compiled again. `init` refuses any other number, and
+//! - A panic of this library is a defect. The call then returns `WHYLOSS_STATUS_BROKEN`, as does
+//!   every later call with that object.
+//! - [`ABI`] changes whenever programs must be compiled again. `init` rejects any other number, and
 //!   the name of the shared library contains it.
 #![allow(unsafe_code, reason = "pointers of C; each use says why it is sound")]
 #![deny(clippy::undocumented_unsafe_blocks)]
@@ -46,7 +46,7 @@ pub const ABI: u32 = 1;
 pub enum Why {
     /// The cause is not known.
     Unknown = 0,
-    /// A full queue refused the packet.
+    /// A full queue dropped the packet.
     Congestion = 1,
     /// A channel damaged the packet.
     Wireless = 2,
@@ -61,7 +61,7 @@ impl From<whyloss::Cause> for Why {
     }
 }
 
-/// Returns the interface number of the library: `WHYLOSS_ABI` of its header.
+/// Returns the version of the library's interface: `WHYLOSS_ABI` of its header.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_abi() -> u32 {
     ABI

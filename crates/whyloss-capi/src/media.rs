@@ -44,7 +44,7 @@ pub enum Fated {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MediaReport {
-    /// The packet's number, one more for each packet in the order of departure.
+    /// The packet's number, which increases by one per packet in order of departure.
     pub id: u64,
     /// The departure time on the sender's clock, in nanoseconds.
     pub departed_ns: u64,
@@ -56,7 +56,7 @@ pub struct MediaReport {
     pub fate: i32,
     /// The two ECN bits with which the packet arrived.
     pub ecn: i32,
-    /// The true cause of a loss, a value of `whyloss_cause`, if the path knows it.
+    /// The true cause of a loss, a value of `whyloss_cause`, if the path reports it.
     pub cause: i32,
 }
 
@@ -74,7 +74,7 @@ pub struct MediaState {
     pub capacity: f64,
     /// The share of packets lost in the latest round, in [0, 1].
     pub lost: f64,
-    /// The share of packets in the latest round that a full queue refused, in [0, 1], estimated
+    /// The share of packets in the latest round that a full queue dropped, in [0, 1], estimated
     /// from the odds of each loss.
     pub refused: f64,
     /// The time from the first departure of the latest round to its report, in seconds.
@@ -85,7 +85,7 @@ impl Object for Estimator {
     const LIVE: u64 = 0x7768_795f_6d65_6469;
 }
 
-/// Reads a report of the C interface; `None` if a number in it is invalid.
+/// Reads a report of the C interface; `None` if a field is invalid.
 fn read(report: &MediaReport) -> Option<Report> {
     let cause = match report.cause {
         0 => None,
@@ -115,8 +115,8 @@ pub extern "C" fn whyloss_media_size() -> usize {
     held::size::<Estimator>()
 }
 
-/// Initialises an estimator in `size` bytes at `media`, which hold no live object. If the status is
-/// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+/// Initialises an estimator in `size` bytes at `media`, which must hold no live object. If the
+/// status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -128,12 +128,10 @@ pub unsafe extern "C" fn whyloss_media_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the contract of this
-    // function requires the rest.
+    // SAFETY: options of any ABI begin with this number, and `options` is null or points to them.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the contract of this function
-        // requires the rest.
+        // SAFETY: the ABI matches, so `options` is null or points to all options.
         let options = unsafe { held::input(options)? };
         let (initial, least, most) = (options.initial, options.least, options.most);
         if [initial, least, most]
@@ -148,18 +146,18 @@ pub unsafe extern "C" fn whyloss_media_init(
         }
         Ok(Estimator::new(initial, least, most))
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` and `text` are null or have the stated sizes, for this call alone.
     unsafe { held::init(media.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
-/// Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
-/// pass it to `init` again.
+/// Frees the memory that `init` allocated. The caller keeps the object's own memory and may pass it
+/// to `init` again.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` is null or the memory of an object that only this call uses.
     unsafe { held::drop::<Estimator>(media.cast()) }
 }
 
@@ -177,7 +175,7 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
     count: usize,
 ) -> Status {
     let act = |estimator: &mut Estimator| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `reports` is null or points to `count` elements that outlive the call.
         let reports = unsafe { held::inputs(reports, count)? };
         if !reports.iter().all(|report| read(report).is_some()) {
             return Err(Status::Range);
@@ -185,11 +183,11 @@ pub unsafe extern "C" fn whyloss_media_on_reports(
         estimator.on_reports(Time::from_nanos(now_ns), reports.iter().filter_map(read));
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` is null or the memory of an object that only this call uses.
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Lowers the target if the deadline has passed at `now_ns` on the sender's clock; else does
+/// Lowers the target if the deadline has passed at `now_ns` on the sender's clock; otherwise does
 /// nothing.
 ///
 /// # Safety
@@ -200,11 +198,11 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
         estimator.timeout(Time::from_nanos(now_ns));
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` is null or the memory of an object that only this call uses.
     unsafe { held::with(media.cast(), act) }
 }
 
-/// Writes the time at which to call `on_timeout` if no report arrives before, or `WHYLOSS_NEVER`.
+/// Writes when to call `on_timeout` unless a report arrives first, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -212,10 +210,10 @@ pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64
 pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *mut u64) -> Status {
     let act = |estimator: &mut Estimator| {
         let due = estimator.poll_timeout().map_or(NEVER, Time::as_nanos);
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `due_ns` is null or points to memory for the result.
         unsafe { held::output(due_ns, due) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` is null or the memory of an object that only this call uses.
     unsafe { held::with(media.cast(), act) }
 }
 
@@ -236,9 +234,9 @@ pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut Med
             refused: stats.refused,
             trip: stats.trip,
         };
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `state` is null or points to memory for the result.
         unsafe { held::output(state, said) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `media` is null or the memory of an object that only this call uses.
     unsafe { held::with(media.cast(), act) }
 }

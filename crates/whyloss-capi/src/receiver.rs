@@ -1,5 +1,5 @@
 //! The C interface of loss tracking at a receiver, `whyloss::losses`: finds lost packets by their
-//! sequence numbers, and their causes.
+//! sequence numbers and determines their causes.
 
 use core::ffi::c_char;
 
@@ -11,7 +11,7 @@ use crate::Why;
 use crate::held::{self, Object, Status};
 use crate::text::{self, Message, Parameters};
 
-/// Maximum number of losses that one call reports.
+/// The maximum number of losses that one call reports.
 pub const MOST_LOSSES: usize = 17;
 const _: () = assert!(MOST_LOSSES == HOLES + 1);
 
@@ -39,7 +39,7 @@ pub struct ReceiverOptions {
     /// limit.
     pub wait_packets: u32,
     /// The time after which a missing packet counts as lost, in nanoseconds; 0 for no limit. If
-    /// both limits are 0, a missing packet counts as lost at once.
+    /// both limits are 0, a missing packet immediately counts as lost.
     pub wait_ns: u64,
 }
 
@@ -51,13 +51,13 @@ pub struct Loss {
     pub first: u64,
     /// The number of consecutive lost packets.
     pub count: u64,
-    /// The time at which the gap was revealed on the receiver's clock, in nanoseconds.
+    /// When the gap was revealed on the receiver's clock, in nanoseconds.
     pub revealed_ns: u64,
     /// The cause of the loss.
     pub cause: Why,
 }
 
-/// Says how an arriving packet was classed.
+/// Tells how an arriving packet was classified.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
@@ -131,23 +131,23 @@ pub extern "C" fn whyloss_receiver_size() -> usize {
 }
 
 /// Writes the name of the receiver classifier at `index`, counted from 0, into `room` bytes.
-/// Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold
-/// any name.
+/// Returns `RANGE` after the last one, and `MEMORY` if the name does not fit. A room of 64 bytes is
+/// enough for any name.
 ///
 /// # Safety
-/// `name` must be null, or point to `room` bytes that this call alone may write.
+/// `name` must be null, or point to `room` bytes that only this call may write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_name(
     index: usize,
     name: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `name` is null or points to `room` writable bytes.
     unsafe { text::name(REGISTRY, index, (name, room)) }
 }
 
-/// Initialises a receiver in `size` bytes at `receiver`, which hold no live object. If the status
-/// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+/// Initialises a receiver in `size` bytes at `receiver`, which must hold no live object. If the
+/// status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -159,12 +159,11 @@ pub unsafe extern "C" fn whyloss_receiver_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the contract of this
-    // function requires the rest.
+    // SAFETY: options of any ABI begin with this number, and `options` is null or points to them.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the contract of this function
-        // requires the rest.
+        // SAFETY: the ABI matches, so `options` is null or points to all options, whose texts are
+        // null or end with a zero.
         let (options, name, parameters) = unsafe {
             let options = held::input(options)?;
             if options.name.is_null() {
@@ -190,7 +189,7 @@ pub unsafe extern "C" fn whyloss_receiver_init(
         }
         Ok(Live(tracker))
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` and `text` are null or have the stated sizes, for this call alone.
     unsafe { held::init(receiver.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
@@ -200,13 +199,13 @@ pub unsafe extern "C" fn whyloss_receiver_init(
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` is null or the memory of an object that only this call uses.
     unsafe { held::drop::<Live>(receiver.cast()) }
 }
 
 /// Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
-/// clock and received at `received_ns` on the receiver's. Writes the losses that are certain now to
-/// `losses`, and their number to `count`. `losses` must have `room` for at least
+/// clock and received at `received_ns` on the receiver's. Writes the losses that are now certain to
+/// `losses` and their number to `count`. `losses` must have `room` for at least
 /// `WHYLOSS_MOST_LOSSES`. `seen` may be null.
 ///
 /// # Safety
@@ -224,10 +223,10 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
     seen: *mut Packet,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
         held::checked(seen)?;
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, 0)? };
         let (sent, received) = (Time::from_nanos(sent_ns), Time::from_nanos(received_ns));
         let packet = Arrival::new(number, sent, received, bytes);
@@ -240,7 +239,7 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
             Seen::Restart => Packet::Restart,
             _ => Packet::New,
         };
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` and `seen` are null or point to memory for the results.
         unsafe {
             held::output(count, told.count)?;
             if !seen.is_null() {
@@ -249,11 +248,11 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
         }
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` is null or the memory of an object that only this call uses.
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Writes the losses that are certain by `now_ns` on the receiver's clock, as `on_packet` does.
+/// Writes the losses that are certain by `now_ns` on the receiver's clock, like `on_packet`.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -266,22 +265,22 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
     count: *mut usize,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, 0)? };
         let now = Time::from_nanos(now_ns);
         live.0.on_timeout(now, |loss| told.tell(loss));
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, told.count) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` is null or the memory of an object that only this call uses.
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Ends the stream at `now_ns` and writes the packets still waited for as losses, as `on_packet`
-/// does. `last` points to the sequence number of the last packet sent, or is null if it is not
-/// known. The next packet begins another stream; the classifier keeps its knowledge of the path.
+/// Ends the stream at `now_ns` and writes the packets that are still missing as losses, like
+/// `on_packet`. `last` points to the sequence number of the last packet sent, or is null if it is
+/// unknown. The next packet begins another stream; the classifier keeps its knowledge of the path.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -295,26 +294,26 @@ pub unsafe extern "C" fn whyloss_receiver_finish(
     count: *mut usize,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, 0)? };
         let last = if last.is_null() {
             None
         } else {
-            // SAFETY: required by the contract of this function.
+            // SAFETY: `last` is null or points to a number that outlives the call.
             Some(*unsafe { held::input(last)? })
         };
         let now = Time::from_nanos(now_ns);
         live.0.finish(last, now, |loss| told.tell(loss));
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, told.count) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` is null or the memory of an object that only this call uses.
     unsafe { held::with(receiver.cast(), act) }
 }
 
-/// Writes the time at which to call `on_timeout` if no packet arrives before, or `WHYLOSS_NEVER`.
+/// Writes when to call `on_timeout` unless a packet arrives first, or `WHYLOSS_NEVER`.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -324,9 +323,9 @@ pub unsafe extern "C" fn whyloss_receiver_next_timeout(
     due_ns: *mut u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `due_ns` is null or points to memory for the result.
         unsafe { held::output(due_ns, live.0.next_timeout().as_nanos()) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `receiver` is null or the memory of an object that only this call uses.
     unsafe { held::with(receiver.cast(), act) }
 }

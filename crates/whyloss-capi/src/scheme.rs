@@ -34,16 +34,16 @@ pub struct SchemeOptions {
     pub name: *const c_char,
     /// The parameters of these parts, such as `"percent=80"`, separated by commas. May be null.
     pub parameters: *const c_char,
-    /// The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384. A
-    /// further packet replaces the oldest. `init` allocates room for all of them.
+    /// The number of packets in flight that the scheme remembers, up to 262,144; 0 means 16,384.
+    /// With more, a new packet replaces the oldest. `init` allocates room for all of them.
     pub packets: size_t,
 }
 
-/// Makes the header say `size_t`.
+/// The name that makes the header use `size_t`.
 #[allow(non_camel_case_types)]
 type size_t = usize;
 
-/// The amount of data that may be sent, and the rate at which to send.
+/// How much data may be sent, and at which rate.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
@@ -53,11 +53,11 @@ pub struct Allowance {
     pub in_flight: u64,
     /// The pacing rate, in bit/s; `WHYLOSS_UNPACED` means to send as acknowledgements arrive.
     pub pacing: u64,
-    /// The bytes that may leave at once when paced.
+    /// The bytes that a paced sender may send back to back.
     pub quantum: u64,
 }
 
-/// The way in which a loss was found.
+/// How a loss was found.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -80,11 +80,11 @@ pub enum Found {
 pub struct Verdict {
     /// The cause; `UNKNOWN` exactly if `found` is `NONE`.
     pub cause: Why,
-    /// The way in which the loss was found.
+    /// How the loss was found.
     pub found: Found,
     /// The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
     pub odds: f64,
-    /// The time at which the loss was found, in nanoseconds.
+    /// When the loss was found, in nanoseconds.
     pub at_ns: u64,
 }
 
@@ -165,22 +165,23 @@ pub extern "C" fn whyloss_scheme_size() -> usize {
 }
 
 /// Writes the name of the scheme at `index`, counted from 0, into `room` bytes. Returns `RANGE`
-/// after the last one, and `MEMORY` if the name does not fit. Sixty-four bytes hold any name.
+/// after the last one, and `MEMORY` if the name does not fit. A room of 64 bytes is enough for any
+/// name.
 ///
 /// # Safety
-/// `name` must be null, or point to `room` bytes that this call alone may write.
+/// `name` must be null, or point to `room` bytes that only this call may write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_name(
     index: usize,
     name: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `name` is null or points to `room` writable bytes.
     unsafe { text::name(schemes::REGISTRY, index, (name, room)) }
 }
 
-/// Initialises a connection in `size` bytes at `scheme`, which hold no live object. If the status
-/// is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+/// Initialises a connection in `size` bytes at `scheme`, which must hold no live object. If the
+/// status is not `OK`, writes the reason into `room` bytes at `text`, which may be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -192,12 +193,11 @@ pub unsafe extern "C" fn whyloss_scheme_init(
     text: *mut c_char,
     room: usize,
 ) -> Status {
-    // SAFETY: a program of another ABI has at least that number there; the contract of this
-    // function requires the rest.
+    // SAFETY: options of any ABI begin with this number, and `options` is null or points to them.
     let abi = unsafe { held::input(options.cast::<u32>()) };
     let make = |message: &mut Message| {
-        // SAFETY: the ABI is ours, so all options are there; the contract of this function
-        // requires the rest.
+        // SAFETY: the ABI matches, so `options` is null or points to all options, whose texts are
+        // null or end with a zero.
         let (options, name, parameters) = unsafe {
             let options = held::input(options)?;
             if options.name.is_null() {
@@ -227,24 +227,24 @@ pub unsafe extern "C" fn whyloss_scheme_init(
             now: Time::ZERO,
         })
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` and `text` are null or have the stated sizes, for this call alone.
     unsafe { held::init(scheme.cast(), size, (text, room), abi.ok().copied(), make) }
 }
 
-/// Frees the memory that `init` allocated. The object's own memory stays with the caller, who may
-/// pass it to `init` again.
+/// Frees the memory that `init` allocated. The caller keeps the object's own memory and may pass it
+/// to `init` again.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_scheme_drop(scheme: *mut Scheme) -> Status {
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::drop::<Live>(scheme.cast()) }
 }
 
-/// Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if there is no more
-/// data although window and pacing would allow it, else to 0. Numbers must rise. Leave out packets
-/// that do not count as in flight (acknowledgements alone).
+/// Records that packet `number` of `bytes` bytes leaves. Set `app_limited` to 1 if the application
+/// has no more data although window and pacing would allow it, else to 0. Numbers must increase.
+/// Leave out packets that do not count as in flight, such as acknowledgements.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -266,13 +266,13 @@ pub unsafe extern "C" fn whyloss_scheme_on_sent(
             .on_packet_sent(number, bytes.into(), now, app_limited != 0);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Sets the round-trip time of the next acknowledgement, less the delay that the peer reports (RFC
-/// 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue. The
-/// value is raised to the smallest round-trip time so far, and limited to the scheme's own
+/// Sets the round-trip time of the next acknowledgement, without the delay that the peer reports
+/// (RFC 9002, section 5.3; at most its `max_ack_delay`). The delay then does not look like a queue.
+/// The value is clamped between the smallest round-trip time so far and the scheme's own
 /// measurement.
 ///
 /// # Safety
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64)
         live.connection.on_rtt(Duration::from_nanos(rtt));
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -303,20 +303,20 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked(
     now_ns: u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `numbers` is null or points to `count` elements that outlive the call.
         let numbers = unsafe { held::inputs(numbers, count)? };
         let now = live.advance(now_ns)?;
         live.connection
             .on_packets_acked(numbers.iter().copied(), now);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
 /// Processes an acknowledgement of every packet up to number `through` except the `count` packets
-/// in `missing`, in rising order. Use this function instead of `on_acked` in a stack that lists the
-/// packets in flight, but does not report which ones an acknowledgement removed.
+/// in `missing`, in increasing order. Use this function instead of `on_acked` in a stack that lists
+/// the packets in flight, but does not report which ones an acknowledgement removed.
 ///
 /// # Safety
 /// `missing` must point to `count` numbers. All pointers must satisfy the
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
     now_ns: u64,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `missing` is null or points to `count` elements that outlive the call.
         let missing = unsafe { held::inputs(missing, count)? };
         if !missing.is_sorted() {
             return Err(Status::Order);
@@ -340,13 +340,13 @@ pub unsafe extern "C" fn whyloss_scheme_on_acked_through(
             .on_packets_acked_through(through, missing.iter().copied(), now);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Records that these packets are lost, as found by acknowledgements of later ones or by time.
-/// Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is `NONE`.
-/// `verdict` may be null.
+/// Records that these packets are lost, as detected by acknowledgements of later packets or by
+/// time. Writes the verdict if they begin a new loss event; otherwise, `found` of the verdict is
+/// `NONE`. `verdict` may be null.
 ///
 /// # Safety
 /// `numbers` must point to `count` numbers. All pointers must satisfy the
@@ -360,17 +360,17 @@ pub unsafe extern "C" fn whyloss_scheme_on_lost(
     verdict: *mut Verdict,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `numbers` is null or points to `count` elements that outlive the call.
         let numbers = unsafe { held::inputs(numbers, count)? };
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live
             .connection
             .on_packets_lost(numbers.iter().copied(), now);
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `verdict` is null or points to memory for the result.
         unsafe { tell(verdict, said) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -382,12 +382,12 @@ unsafe fn tell(verdict: *mut Verdict, said: Option<connection::Verdict>) -> Resu
     if verdict.is_null() {
         return Ok(());
     }
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `verdict` is null or points to memory for the result.
     unsafe { held::output(verdict, said.into()) }
 }
 
-/// Records that the retransmission timer expired. Report packets that are given up as lost
-/// afterwards. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
+/// Records that the retransmission timer expired. Afterwards, report the packets that are given up
+/// as lost. QUIC's probe timeout does not count (RFC 9002, section 6.2). `verdict` may be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -401,10 +401,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_timeout(
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live.connection.on_timeout(now);
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `verdict` is null or points to memory for the result.
         unsafe { tell(verdict, Some(said)) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -423,10 +423,10 @@ pub unsafe extern "C" fn whyloss_scheme_on_persistent_congestion(
         held::checked(verdict)?;
         let now = live.advance(now_ns)?;
         let said = live.connection.on_persistent_congestion(now);
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `verdict` is null or points to memory for the result.
         unsafe { tell(verdict, Some(said)) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -441,7 +441,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_ecn(scheme: *mut Scheme, now_ns: u64)
         live.connection.on_ecn_ce(now);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -456,11 +456,11 @@ pub unsafe extern "C" fn whyloss_scheme_on_spurious(scheme: *mut Scheme, now_ns:
         live.connection.on_spurious(now);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
-/// Sets the size of full packets from now on, in bytes, at least 1.
+/// Sets the size of full packets, in bytes; at least 1.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
@@ -474,7 +474,7 @@ pub unsafe extern "C" fn whyloss_scheme_on_mtu(scheme: *mut Scheme, mtu: u32) ->
         live.connection.on_mtu_change(mtu);
         Ok(())
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -496,10 +496,10 @@ pub unsafe extern "C" fn whyloss_scheme_allowance(
             pacing: pacing.map_or(UNPACED, whyloss::Rate::as_bps),
             quantum: pacing.map_or(u64::MAX, |rate| congestion::send_quantum(rate, live.mtu)),
         };
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `allowance` is null or points to memory for the result.
         unsafe { held::output(allowance, said) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }
 
@@ -514,9 +514,9 @@ pub unsafe extern "C" fn whyloss_scheme_verdict(
     verdict: *mut Verdict,
 ) -> Status {
     let act = |live: &mut Live| {
-        // SAFETY: required by the contract of this function.
+        // SAFETY: `verdict` is null or points to memory for the result.
         unsafe { held::output(verdict, live.connection.last_verdict().into()) }
     };
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `scheme` is null or the memory of an object that only this call uses.
     unsafe { held::with(scheme.cast(), act) }
 }

@@ -1,4 +1,4 @@
-//! Reads names and parameters from C, and writes messages.
+//! Reads names and parameters from C and writes messages.
 
 use core::ffi::{CStr, c_char};
 use core::fmt;
@@ -10,7 +10,7 @@ use crate::Status;
 /// The maximum number of parameters in a text.
 const MOST_PARAMETERS: usize = 64;
 
-/// A buffer for a message, which is cut to the bytes that fit and ends with a zero.
+/// A buffer for a message. The message is cut to the room and ends with a zero.
 pub(crate) struct Message {
     text: *mut u8,
     /// The number of bytes left, including the final zero.
@@ -38,7 +38,7 @@ impl Message {
         }
     }
 
-    /// Writes the message, and returns the status that goes with it.
+    /// Writes the message and returns its status.
     pub(crate) fn say(&mut self, status: Status, what: impl fmt::Display) -> Status {
         // A text that does not fit is cut.
         let _ = fmt::Write::write_fmt(self, format_args!("{what}"));
@@ -67,7 +67,7 @@ impl fmt::Write for Message {
             self.room -= taken;
         }
         if taken < text.len() {
-            // No piece may follow one that was cut.
+            // Nothing may follow a part that was cut.
             self.room = 0;
             return Err(fmt::Error);
         }
@@ -86,7 +86,7 @@ pub(crate) unsafe fn read<'a>(
     if text.is_null() {
         return Ok("");
     }
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `text` is not null, so it is a string that ends with a zero.
     let bytes = unsafe { CStr::from_ptr(text) };
     bytes
         .to_str()
@@ -105,7 +105,7 @@ pub(crate) unsafe fn name<C>(
     if text.is_null() {
         return Status::Null;
     }
-    // SAFETY: required by the contract of this function.
+    // SAFETY: `text` is null or points to `room` writable bytes.
     let mut message = unsafe { Message::new(text, room) };
     let Some(entry) = registry.get(index) else {
         return Status::Range;
@@ -160,8 +160,7 @@ impl<'a> Parameters<'a> {
             .map_err(|error| message.say(Status::Name, error))
     }
 
-    /// Builds the entry called `name` with the parameters that it accepts, and removes these
-    /// parameters.
+    /// Builds the entry called `name` with the parameters that it accepts, and removes them.
     pub(crate) fn take<C>(
         &mut self,
         registry: &[Entry<C>],
@@ -176,7 +175,7 @@ impl<'a> Parameters<'a> {
             .map_err(|error| message.say(Status::Name, error))
     }
 
-    /// Returns an error if a parameter is left that no part accepted.
+    /// Returns an error if no part accepted a parameter.
     pub(crate) fn finish(&self, message: &mut Message) -> Result<(), Status> {
         let Some((name, _)) = self.given.first() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Compiles the examples as C99 and as C++17 without a warning, and runs them.
+//! Compiles the examples as C99 and as C++17 without a warning and runs them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -11,7 +11,7 @@ fn the_header_is_current() {
         .expect("the source can be read")
         .write(&mut made);
     let made = String::from_utf8(made).unwrap();
-    // The sections about safety are for callers in Rust.
+    // The sections about safety are only for callers in Rust.
     let mut header = String::new();
     let mut skipping = false;
     for line in made.lines() {

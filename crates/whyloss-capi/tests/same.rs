@@ -30,7 +30,7 @@ use whyloss_capi::scheme::{
 use whyloss_capi::{ABI, Status, Why, whyloss_status_text};
 use whyloss_rtc::{Ecn, Estimator, Fate, Report};
 
-/// Draws whole numbers, which are the same in every run.
+/// A generator of whole numbers that are the same in every run.
 struct Draws(u64);
 
 impl Draws {
@@ -42,7 +42,7 @@ impl Draws {
     }
 }
 
-/// Returns how many events the environment asks for.
+/// Returns the number of events that the environment requests.
 fn events(default: u64) -> u64 {
     let asked = std::env::var("WHYLOSS_EVENTS").ok();
     asked.map_or(default, |count| count.parse().expect("a number of events"))
@@ -65,7 +65,7 @@ impl<T> Memory<T> {
 
 impl<T> Drop for Memory<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
+        // SAFETY: the memory was allocated with this layout.
         unsafe { dealloc(self.object.cast(), self.layout) }
     }
 }
@@ -176,7 +176,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
         let memory = Memory::new(whyloss_scheme_size());
         let (c, name) = (memory.object, CString::new(entry.id).unwrap());
         let options = options(&name, 4096);
-        // SAFETY: the memory has the size, and the options live.
+        // SAFETY: the memory has the required size, and the options are live.
         let status = unsafe {
             whyloss_scheme_init(
                 c,
@@ -197,7 +197,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
                 quantum: 0,
             };
             let mut verdict = nothing();
-            // SAFETY: live, and places to write to.
+            // SAFETY: the object is live, and the pointers are to local variables.
             unsafe {
                 assert_eq!(whyloss_scheme_allowance(c, &raw mut allowed), Status::Ok);
                 assert_eq!(whyloss_scheme_verdict(c, &raw mut verdict), Status::Ok);
@@ -212,12 +212,12 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             );
             assert!(same(&verdict, rust.last_verdict()), "{}", entry.id);
         }
-        // The Rust connection has reserved its memory too, so that only C could still allocate.
+        // The Rust connection has also reserved its memory, so only C could still allocate.
         let (mut number, mut now) = (state.0, state.1);
         let counted = allocation_counter::measure(|| {
             for _ in 0..5000 {
                 now += 1_000_000;
-                // SAFETY: live, and pointers to one number.
+                // SAFETY: the object is live, and the pointers are to one number each.
                 unsafe {
                     whyloss_scheme_on_sent(c, number, 1200, now, 0);
                     let lost = number - 1;
@@ -230,7 +230,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             }
         });
         assert_eq!(counted.count_total, 0, "{} allocates", entry.id);
-        // SAFETY: the object is live; the second call finds it dropped.
+        // SAFETY: the object is live at the first call and dropped at the second.
         unsafe {
             assert_eq!(whyloss_scheme_drop(c), Status::Ok);
             assert_eq!(whyloss_scheme_drop(c), Status::Uninitialised);
@@ -254,7 +254,7 @@ fn every_receiver_decides_alike() {
             wait_ns: 0,
         };
         let (c, size) = (memory.object, whyloss_receiver_size());
-        // SAFETY: as above.
+        // SAFETY: the memory has the required size, and the options are live.
         let status =
             unsafe { whyloss_receiver_init(c, size, &raw const options, std::ptr::null_mut(), 0) };
         assert_eq!(status, Status::Ok);
@@ -279,7 +279,7 @@ fn every_receiver_decides_alike() {
                 cause: Why::Unknown,
             };
             let (mut losses, mut count) = ([empty; MOST_LOSSES], 0);
-            // SAFETY: as above.
+            // SAFETY: the object is live, and the arrays have room.
             let status = unsafe {
                 let (losses, count) = (losses.as_mut_ptr(), &raw mut count);
                 let seen_as = std::ptr::null_mut();
@@ -306,12 +306,13 @@ fn every_receiver_decides_alike() {
                 .collect();
             assert_eq!(told, expected, "{}", entry.id);
         }
-        // SAFETY: live.
+        // SAFETY: the object is live.
         assert_eq!(unsafe { whyloss_receiver_drop(c) }, Status::Ok);
     }
 }
 
-/// A packet's report in Rust and in C: lost or arrived, late or marked, with a cause or without.
+/// Draws a packet's report in Rust and in C: lost or arrived, late or marked, with or without a
+/// cause.
 fn reported(id: u64, departed: u64, draws: &mut Draws) -> (Report, MediaReport) {
     let received = departed + 20_000_000 + draws.below(30_000_000);
     let ecn = draws.below(40).saturating_sub(36) as u8;
@@ -355,7 +356,7 @@ fn the_estimator_decides_alike_on_a_million_reports() {
         least: 50e3,
         most: 20e6,
     };
-    // SAFETY: memory of the size, and options that live.
+    // SAFETY: the memory has the required size, and the options are live.
     let status = unsafe { whyloss_media_init(c, size, &raw const options, null_mut(), 0) };
     assert_eq!(status, Status::Ok);
     let (mut draws, mut id, mut now) = (Draws(5), 0, 1_000_000_000);
@@ -374,7 +375,7 @@ fn the_estimator_decides_alike_on_a_million_reports() {
         let reports: Vec<_> = both.iter().map(|pair| pair.1).collect();
         let at = now + 60_000_000;
         let (mut due, mut state) = (0, MediaState::default());
-        // SAFETY: the estimator lives, and so do the places.
+        // SAFETY: the estimator is live, and the pointers are to local variables.
         unsafe {
             let status = whyloss_media_on_reports(c, at, reports.as_ptr(), reports.len());
             assert_eq!(status, Status::Ok);
@@ -411,15 +412,15 @@ fn the_estimator_decides_alike_on_a_million_reports() {
         "the target moved {} times",
         targets.len()
     );
-    // SAFETY: live.
+    // SAFETY: the estimator is live.
     assert_eq!(unsafe { whyloss_media_drop(c) }, Status::Ok);
 }
 
-/// Returns the refusal of `init` for these options.
+/// Returns the error of `init` for these options, with its text.
 fn refusal(options: &SchemeOptions, size: usize) -> (Status, String) {
     let memory = Memory::new(whyloss_scheme_size());
     let mut text = [0_u8; 120];
-    // SAFETY: at most the size, options that live, and room for the text.
+    // SAFETY: the memory has at least this size, the options are live, and the text has room.
     let status = unsafe {
         whyloss_scheme_init(
             memory.object,
@@ -477,7 +478,7 @@ fn bad_input_is_an_error_with_a_text() {
         assert_eq!(whyloss_scheme_on_sent(none, 0, 1, 0, 0), Status::Null);
     }
     for status in 0..10 {
-        // SAFETY: a string that is never freed.
+        // SAFETY: the text is never freed.
         let text = unsafe { std::ffi::CStr::from_ptr(whyloss_status_text(status)) };
         assert!(!text.is_empty());
     }
@@ -488,7 +489,8 @@ fn events_out_of_order_are_refused_and_change_nothing() {
     let (name, size) = (CString::new("cubic").unwrap(), whyloss_scheme_size());
     let memory = Memory::<Scheme>::new(size);
     let (c, options) = (memory.object, options(&name, 16));
-    // SAFETY: memory of the size, options that live, and then a live object.
+    // SAFETY: the memory has the required size, the options are live, and the object is live
+    // afterwards.
     unsafe {
         let text = std::ptr::null_mut();
         assert_eq!(

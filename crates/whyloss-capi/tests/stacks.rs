@@ -1,5 +1,5 @@
-//! Runs schemes in picoquic and quicly. Two environment variables name their sources, with a build
-//! inside.
+//! Runs schemes in picoquic and quicly. Two environment variables name their sources, which must
+//! contain a build.
 //!
 //! ```text
 //! WHYLOSS_PICOQUIC   picoquic's sources, built in `build`; picotls's next to them, built as well
@@ -36,7 +36,7 @@ fn files(directory: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Compiles an adapter with objects of the stack, and returns the program.
+/// Compiles an adapter with objects of the stack. Returns the program.
 fn build(stack: &str, headers: &[PathBuf], objects: &[PathBuf], libraries: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let adapter = root.join("../../adapters").join(stack);

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Returns the compiler that `variable` names, with the flags of `WHYLOSS_C_FLAGS`. To find
-/// mistakes with clang: `CC=clang CXX=clang++
+/// Returns the compiler that `variable` names, with the flags of `WHYLOSS_C_FLAGS`. To check the
+/// programs with clang's sanitizers: `CC=clang CXX=clang++
 /// WHYLOSS_C_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"`.
 pub(crate) fn compiler(variable: &str, default: &str) -> Command {
     let flags = std::env::var("WHYLOSS_C_FLAGS").unwrap_or_default();
