@@ -41,7 +41,7 @@ fn main() {
         let object = Path::new(&out).join(format!("{program}.bpf.o"));
         let status = Command::new(&clang)
             .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g"])
-            // Some algorithms ignore parameters that all of them get.
+            // Some algorithms ignore parameters that all of them receive.
             .args(["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"])
             .args(["-c", &source, "-o"])
             .arg(&object)
@@ -54,9 +54,9 @@ fn main() {
     }
 }
 
-/// Returns the tools that the programs and libbpf need and this machine lacks. This script depends
-/// on no crate, and therefore names them before libbpf is compiled. Otherwise, compilation would
-/// fail for one missing tool at a time, without naming a package.
+/// Returns the tools that the programs and libbpf need, but this machine does not have. This script
+/// depends on no crate and can therefore name them before libbpf is compiled. Otherwise,
+/// compilation would fail for one missing tool at a time, without naming a package.
 fn missing(clang: &str) -> Vec<String> {
     let runs = |program: &str| {
         let run = Command::new(program)
@@ -74,7 +74,7 @@ fn missing(clang: &str) -> Vec<String> {
         .map(|tool| (*tool).to_owned())
         .collect();
     if missing.iter().any(|tool| tool == clang) {
-        // Nothing to look for headers with.
+        // Without clang, headers cannot be looked for.
         return missing;
     }
     for header in ["libelf.h", "zlib.h"] {

@@ -1,8 +1,8 @@
 //! A test bed: runs the kernel's TCP through `whyloss link`, in separate network namespaces.
 //!
 //! Each run starts this program again (`whyloss link --both`), with iperf3 at both ends. No traffic
-//! leaves the namespaces, and no default of the machine changes. Each run reports the packets that
-//! the emulator delivered too late or lost by its own fault.
+//! leaves the namespaces, and no default of the machine changes. Each run reports how many packets
+//! the emulator delivered too late or lost by a fault.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ pub struct Transfer {
     pub rate: String,
     /// The one-way delay, such as `50ms`.
     pub delay: String,
-    /// The number of packets that may wait.
+    /// The maximum number of packets in the queue.
     pub queue: u32,
     /// The channel for data, in the syntax of `whyloss link --loss`.
     pub loss: String,
@@ -47,13 +47,13 @@ pub struct Transferred {
     pub goodput: Vec<f64>,
     /// The number of segments that each flow retransmitted.
     pub retransmitted: Vec<f64>,
-    /// The number of packets that the emulator delivered too late or lost by a fault of its own.
+    /// The number of packets that the emulator delivered too late or lost by a fault.
     pub faults: f64,
     /// The 99th percentile of the emulator's lateness, in ms.
     pub late_ms: f64,
 }
 
-/// Explains why a transfer has no result.
+/// Why a transfer has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
     /// A file or process failed.
@@ -96,11 +96,11 @@ pub struct Running {
 }
 
 const POLL: Duration = Duration::from_millis(20);
-/// The time by which a run may exceed its duration, in seconds.
+/// How much longer than its duration a run may take, in seconds.
 const GRACE: u32 = 30;
 
 impl Bed {
-    /// Begins a run. `name` is a directory in the scratch directory, whose subdirectory `log` gets
+    /// Begins a run. `name` is a directory in the scratch directory; its subdirectory `log` gets
     /// the link's log.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl Transfer {
         let (mut server, mut client) = (String::new(), String::new());
         if self.plain {
             for end in [&mut server, &mut client] {
-                // Changes only this namespace, and skips settings that this kernel lacks.
+                // Only this namespace changes. Settings that this kernel does not have are skipped.
                 for (key, value) in [
                     ("tcp_sack", 0),
                     ("tcp_dsack", 0),

@@ -12,10 +12,10 @@ use crate::judge::{Judge, Tally};
 use crate::load::load;
 use crate::watch::Watch;
 
-/// Explains why a control could not be checked.
+/// Why a control could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The kernel refused a request.
+    /// The kernel rejected a request.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A transfer failed.
@@ -32,7 +32,7 @@ pub struct Checked {
     pub timeouts: u64,
     /// The number of losses called wireless.
     pub wireless: u64,
-    /// The number of losses for which the kernel did not run the program at once, so that its
+    /// The number of losses for which the kernel did not run the program immediately, so that its
     /// verdict came late.
     pub late: u64,
     /// The number of reductions that were undone.
@@ -41,8 +41,8 @@ pub struct Checked {
     pub gone: bool,
 }
 
-/// Returns the transfers of a check: one over a fast link with random losses and small segments,
-/// for many events, and one over a slow link with bursts of losses, so that timers expire.
+/// Returns the transfers of a check. The first has many events: a fast link with random losses and
+/// small segments. The second lets timers expire: a slow link with bursts of losses.
 fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
     let flows = |count| vec![name.to_owned(); count];
     let fast = Transfer {

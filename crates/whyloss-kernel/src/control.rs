@@ -1,4 +1,4 @@
-//! Lists the congestion controls, with names, sources and algorithms.
+//! The congestion controls, with names, sources and algorithms.
 
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
 use whyloss::schemes;
@@ -43,7 +43,7 @@ pub enum Algorithm {
     Whyloss,
 }
 
-/// Lists every control that the kernel can load.
+/// Every control that the kernel can load.
 pub const CONTROLS: &[Control] = &[
     Control {
         id: "whyloss",
@@ -169,7 +169,7 @@ mod tests {
                 Algorithm::of_number(control.algorithm.number()),
                 Some(control.algorithm)
             );
-            // The kernel's limit, with the zero at the end.
+            // The kernel's limit is 16 bytes, including the final zero.
             assert!(control.name.len() < 16 && control.name.starts_with("wl_"));
             let others = &CONTROLS[..index];
             assert!(

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 use nix::unistd::geteuid;
 
-/// Explains why the kernel refuses a request.
+/// Why the kernel rejects a request.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The process is not root.
@@ -17,23 +17,23 @@ pub enum KernelError {
         "this kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built with CONFIG_DEBUG_INFO_BTF"
     )]
     NoBtf,
-    /// The kernel refuses a BPF operation.
+    /// The kernel rejects a BPF operation.
     #[error("this kernel refuses to {what}: {why}")]
     Refused {
-        /// The operation that was refused, in words.
+        /// The rejected operation, in words.
         what: &'static str,
         /// The reason that the kernel gives.
         why: String,
     },
-    /// The kernel refuses BPF iterators, which list the sockets of a control.
+    /// The kernel does not allow BPF iterators, which list the sockets of a control.
     #[error("this kernel refuses BPF iterators, so the sockets of a control cannot be listed")]
     NoIterators,
-    /// A control of this name is loaded already.
+    /// A control with this name is already loaded.
     #[error("`{name}` is loaded already{}", holder.map_or(String::new(), |process| format!(", by process {process}")))]
     Loaded {
         /// The name of the control.
         name: String,
-        /// The process that holds it, if it is known.
+        /// The PID of the process that holds the control, if it is known.
         holder: Option<u32>,
     },
     /// No control with this name is loaded.
@@ -47,7 +47,7 @@ pub enum KernelError {
         /// The PID of the process that holds the control.
         process: u32,
     },
-    /// Another process watches the control already.
+    /// Another process already watches the control.
     #[error("`{name}` is being watched by process {process}: there can be one at a time")]
     Watched {
         /// The name of the control.
@@ -83,13 +83,13 @@ fn hear(_: PrintLevel, said: String) {
 }
 
 impl KernelError {
-    /// Translates a refusal by libbpf.
+    /// Translates an error of libbpf.
     pub(crate) fn bpf(what: &'static str, error: &libbpf_rs::Error) -> Self {
         let said = SAID.lock().map_or(String::new(), |lines| lines.concat());
         let why = if error.kind() == ErrorKind::PermissionDenied && said.is_empty() {
             format!("{error}: is this root the machine's own?")
         } else {
-            // The first message is the reason, later ones its consequences.
+            // The first message is the reason; later ones are its consequences.
             let first = said.lines().find_map(|line| line.strip_prefix("libbpf: "));
             match first {
                 Some(first) => format!("{error} ({})", first.trim()),

@@ -68,8 +68,8 @@ pub struct Event {
     pub now_us: u64,
     /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
     pub estimate: u64,
-    /// The serial number of the event among the socket's events in this watch, dropped events
-    /// included.
+    /// The serial number of the event among the socket's events in this watch, including dropped
+    /// ones.
     pub serial: u32,
     /// The kind of the event.
     pub kind: Kind,
@@ -108,7 +108,8 @@ pub struct Event {
     pub congested: bool,
     /// For [`Kind::Socket`], whether the watch has seen the connection from its first event.
     pub fresh: bool,
-    /// For an answer, whether it is late: the kernel had asked before without running the program.
+    /// For an answer, whether it is late: the kernel had reduced the window before, without running
+    /// the program.
     pub late: bool,
     /// The trees' log-odds of congestion in thousandths, for the loss or for a loss found now.
     /// `None` during the warm-up, and for controls without trees.

@@ -13,18 +13,18 @@ use crate::error::{KernelError, check_machine};
 use crate::event::{Counts, Ends, Event, INTRODUCTION, STATE};
 use crate::shared::{CONTROL, Shared};
 
-/// A control that is loaded, or still has sockets after it was unloaded.
+/// A control that is loaded, or that still has sockets after it was unloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// The control's name in the kernel.
     pub name: String,
     /// The algorithm of the control.
     pub algorithm: Algorithm,
-    /// The process that holds the control; `None` if the control is pinned.
+    /// The id of the process that holds the control; `None` if the control is pinned.
     pub holder: Option<u32>,
     /// Whether new sockets can use the control.
     pub registered: bool,
-    /// The process that watches the control, if there is one.
+    /// The id of the process that watches the control, if there is one.
     pub watcher: Option<u32>,
     /// The kernel's id of the control's map.
     pub(crate) map: u32,
@@ -45,7 +45,7 @@ pub struct Socket {
 /// Returns all controls of this project in the kernel.
 ///
 /// # Errors
-/// Returns an error if this process lacks the permission.
+/// Returns an error if this process does not have the permission.
 pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     check_machine()?;
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -55,7 +55,7 @@ pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     let mut found = Vec::new();
     for info in MapInfoIter::default().filter(|info| info.name == CONTROL) {
         let Ok(map) = MapHandle::from_map_id(info.id) else {
-            // The control was unloaded meanwhile.
+            // The control was unloaded in the meantime.
             continue;
         };
         let Some(shared) = Shared::of(&map).filter(|shared| !shared.name.is_empty()) else {
@@ -83,11 +83,11 @@ pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     Ok(found)
 }
 
-/// Returns the sockets of a control; an empty list if it was unloaded meanwhile.
+/// Returns the sockets of a control; an empty list if it has been unloaded.
 ///
 /// # Errors
 /// Returns [`KernelError::NoIterators`] if the kernel refuses to list sockets, as hardened kernels
-/// do, or another error if listing fails.
+/// do. Returns another error if listing fails.
 pub fn sockets(loaded: &Loaded) -> Result<Vec<Socket>, KernelError> {
     let refused = |error: libbpf_rs::Error| KernelError::bpf("walk sockets", &error);
     let states = match MapHandle::from_map_id(loaded.shared.states) {

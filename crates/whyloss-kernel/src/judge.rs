@@ -2,9 +2,9 @@
 //! make the same decisions.
 //!
 //! Classifiers use integers on both sides, so their states after each acknowledgement and their
-//! verdicts must be equal. Estimates in fixed point may differ from the core's reals by rounding;
-//! [`Bound`] follows the error through each filter, sample by sample, as derived in the opening
-//! comment of the filter's file in `src/bpf`.
+//! verdicts must be equal. Estimates in fixed point may differ from the core's reals by rounding.
+//! [`Bound`] follows this error through each filter, sample by sample. The opening comment of the
+//! filter's file in `src/bpf` derives it.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub use bound::Bound;
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// The number of sockets that were followed from their first event on.
+    /// The number of sockets followed from their first event.
     pub sockets: u64,
     /// The number of sockets that were first seen later; their events are not compared.
     pub met_late: u64,
@@ -78,7 +78,7 @@ impl Tally {
     }
 }
 
-/// The state of the library's algorithms for one socket.
+/// The library's algorithms for one socket.
 #[derive(Clone, Debug)]
 struct Beside {
     classifier: Classifier,
@@ -213,7 +213,7 @@ impl Beside {
 
     fn on_loss(&mut self, event: &Event, detection: Detection, tally: &mut Tally) -> Cause {
         let found = match detection {
-            // ECN marks, or the host's own queue: no classifier is used.
+            // ECN marks and drops in the host's own queue need no classifier.
             Detection::Mark => return Cause::Congestion,
             Detection::Duplicates => Found::Duplicates,
             Detection::Probe => Found::TimeThreshold,
@@ -238,7 +238,7 @@ impl Beside {
         } else {
             Cause::Congestion
         };
-        // A verdict that differs is counted where it is compared.
+        // A verdict that differs is counted where verdicts are compared.
         let alike = cause != event.cause || cut == u64::from(event.cut.thousandths);
         tally.verdicts_differ += u64::from(!alike);
         cause
@@ -262,7 +262,7 @@ fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
         && signals.is_none_or(|signals| event.digest == digest(signals))
 }
 
-/// Computes FNV-1a over whole signals, as `weigh` of `whyloss.bpf.c` does.
+/// Computes FNV-1a over whole signals, like `weigh` of `whyloss.bpf.c`.
 fn digest(signals: &[i16; trees::COUNT]) -> u32 {
     signals.iter().fold(2_166_136_261, |digest: u32, &signal| {
         (digest ^ u32::from(signal.cast_unsigned())).wrapping_mul(16_777_619)
@@ -275,11 +275,11 @@ fn bytes_per_second(estimator: &AnyEstimator) -> f64 {
     rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
 }
 
-/// Converts an acknowledgement into the library's event, and adds its bytes to `acknowledged`.
+/// Converts an acknowledgement into the library's event and adds its bytes to `acknowledged`.
 fn ack(event: &Event, acknowledged: &mut u64) -> AckEvent {
     *acknowledged += u64::from(event.acked);
     let mss = event.mss.max(1);
-    // The peer's clock wraps every 50 days, which costs a longer connection one sample.
+    // The peer's clock wraps every 50 days, which costs longer connections one sample.
     let stamp = (event.stamp > 0).then(|| Time::from_nanos(u64::from(event.stamp) * 1_000_000));
     AckEvent::new(time(event.now_us), mss)
         .acked(u64::from(event.acked))

@@ -1,4 +1,4 @@
-//! Loads controls into the kernel, and unloads them.
+//! Loads controls into the kernel and unloads them.
 //!
 //! A BPF link registers a control. The control is unloaded when the process that holds the link
 //! ends, for any reason, unless the link is pinned. Sockets keep an unloaded control until they
@@ -39,7 +39,7 @@ fn program(algorithm: Algorithm) -> &'static [u8] {
     }
 }
 
-/// A control in the kernel; dropping this unloads it.
+/// A control in the kernel. Dropping this value unloads it.
 #[derive(Debug)]
 pub struct Held {
     name: String,
@@ -57,7 +57,7 @@ impl Held {
 /// Loads a control under a name, which is at most 15 bytes long.
 ///
 /// # Errors
-/// Returns an error if this process lacks the permission, the kernel lacks support, or the name is
+/// Returns an error if this process has no permission, the kernel has no support, or the name is
 /// taken.
 pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
     load_for(control, name, std::process::id())
@@ -66,16 +66,16 @@ pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
 /// Loads controls that stay until they are [unloaded](unload). Loads all of them or none.
 ///
 /// # Errors
-/// Returns the errors of [`load`]. Without a place for pins, returns an error before it loads any
+/// Returns the errors of [`load`]. If pins cannot be stored, returns an error before it loads any
 /// control.
 pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     check_machine()?;
-    // The BPF file system's number (linux/magic.h).
+    // The magic number of the BPF file system (linux/magic.h).
     let types = nix::sys::statfs::statfs("/sys/fs/bpf").map(|stat| stat.filesystem_type());
     if types != Ok(nix::sys::statfs::BPF_FS_MAGIC) {
         return Err(KernelError::NoFileSystem);
     }
-    // Programs that are not pinned are unloaded when this returns.
+    // Programs that are not pinned are unloaded when this function returns.
     let mut held = Vec::new();
     for control in controls {
         held.push((pin(control), load_for(control, control.name, 0)?));
@@ -98,7 +98,7 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
 fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelError> {
     check_machine()?;
     let refused = |error: libbpf_rs::Error| KernelError::bpf("load a congestion control", &error);
-    // A copy, because the loader needs it aligned.
+    // Copy the program, because the loader needs it aligned.
     let bytes = program(control.algorithm).to_vec();
     let mut open = ObjectBuilder::default()
         .open_memory(&bytes)
@@ -201,7 +201,7 @@ pub fn unload(control: &Control) -> Result<(), KernelError> {
     let path = pin(control);
     match fs::remove_file(&path) {
         Ok(()) => {
-            // Succeeds only for the last control, because others keep the directory non-empty.
+            // This succeeds only for the last control, because others keep the directory non-empty.
             let _ = fs::remove_dir(PINS);
             Ok(())
         }

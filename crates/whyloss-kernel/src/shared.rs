@@ -6,9 +6,9 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::error::KernelError;
 
-/// The name of the map with [`Shared`].
+/// The name of the map that holds [`Shared`].
 pub(crate) const CONTROL: &str = "wl_control";
-/// The name of the map with the states of sockets.
+/// The name of the map that holds the states of sockets.
 pub(crate) const STATES: &str = "wl_states";
 /// The name of the ring buffer of events.
 pub(crate) const EVENTS: &str = "wl_events";
@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) watched_until_us: u64,
     /// The number of the watch.
     pub(crate) session: u32,
-    /// The PID of the process that watches.
+    /// The PID of the process that watches the control.
     pub(crate) watcher: u32,
     /// The PID of the process that holds the control; 0 if it is pinned.
     pub(crate) holder: u32,
@@ -76,13 +76,13 @@ impl Shared {
         bytes
     }
 
-    /// Reads the content from its map; `None` if another program owns a map with this name.
+    /// Reads the contents from its map; `None` if another program owns a map with this name.
     pub(crate) fn of(map: &MapHandle) -> Option<Self> {
         let bytes = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()??;
         Self::read(&bytes)
     }
 
-    /// Writes the content to its map.
+    /// Writes the contents to its map.
     pub(crate) fn write(&self, map: &impl MapCore) -> Result<(), KernelError> {
         map.update(&0u32.to_ne_bytes(), &self.bytes(), MapFlags::ANY)
             .map_err(|error| KernelError::bpf("write a map", &error))

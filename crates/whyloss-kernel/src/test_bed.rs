@@ -6,11 +6,11 @@
 //! that of this kernel. Each experiment runs twice: without features newer than 2.2, as far as the
 //! kernel allows, and as the kernel ships.
 //!
-//! The thresholds were fixed before the first run and are those of the simulated figures. An order
-//! of two controls is compared at losses of at least 0.5 % (20 % in the bad state). It holds if the
-//! better one is nowhere more than 2 % below the other, and above it on average. The fair share
-//! must be met within 10 %, and Jain's indices within 0.002. A claim about the test bed is decided
-//! on both TCPs.
+//! The thresholds were fixed before the first run and are those of the simulated figures. The order
+//! of two controls is checked at losses of at least 0.5 % (20 % in the bad state). It holds if the
+//! better control is never more than 2 % below the other one, and above it on average. The fair
+//! share must be met within 10 %, and Jain's indices within 0.002. Both TCPs decide a claim about
+//! the test bed.
 
 use std::path::PathBuf;
 
@@ -26,11 +26,11 @@ use crate::load::{Held, load};
 
 /// The confidence level of all intervals of the paper (Section 4).
 const CONFIDENCE: f64 = 0.975;
-/// Maximum number of repetitions of a run in which the emulator had a fault.
+/// The maximum number of repetitions of a run in which the emulator had a fault.
 const AGAIN: u32 = 11;
 /// The queue limit of the router in packets, as in the simulation of the test bed.
 const QUEUE: u32 = 100;
-/// The measured duration of a transfer in seconds, after the start that is not measured.
+/// The measured duration of a transfer in seconds, without the warm-up.
 const SECONDS: u32 = 15;
 const OMIT: u32 = 3;
 /// The measured duration of a transfer in a quick run, in seconds.
@@ -41,14 +41,14 @@ const LOSSES: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 4.0, 10.0];
 /// The loss rates in the bad state of Fig. 11, in %.
 const BAD: [f64; 4] = [20.0, 40.0, 60.0, 100.0];
 
-/// The controls of the paper, each with its name there.
+/// The controls of the paper, each with its name in the paper.
 const PAPER: [(&str, &str); 4] = [
     ("reno", "NewReno"),
     ("newreno-lp", "NewReno-LP"),
     ("tibet", "TIBET"),
     ("westwood", "Westwood"),
 ];
-/// The common controls, and the other controls of this project.
+/// Common controls and the other controls of this project.
 const OTHERS: [(&str, &str); 8] = [
     ("whyloss", "Whyloss"),
     ("cubic", "CUBIC"),
@@ -60,13 +60,13 @@ const OTHERS: [(&str, &str); 8] = [
     ("veno-enhanced", "enhanced Veno"),
 ];
 
-/// The two TCPs, each with whether it is plain.
+/// The two TCPs, and whether each is plain.
 const BEDS: [(&str, bool); 2] = [
     ("without SACK, RACK's options and tail probes", true),
     ("as Linux ships", false),
 ];
 
-/// The environment of an experiment: its loaded controls, and a directory for files.
+/// The environment of an experiment: its loaded controls and a directory for files.
 #[derive(Debug)]
 struct Place {
     bed: Bed,
@@ -84,7 +84,7 @@ impl Place {
         for id in ids {
             let known = held.iter().any(|(other, _)| *other == id);
             if let Some(control) = find(id).filter(|_| !known) {
-                // A unique name, so that it does not collide with loaded controls.
+                // The name is unique, so it does not collide with loaded controls.
                 let name = format!("wlr{process}_{}", control.algorithm.number());
                 held.push((control.id, load(control, &name).map_err(failed)?));
             }
@@ -129,7 +129,7 @@ impl Place {
                 seed,
                 ..transfer.clone()
             };
-            // A separate directory for each transfer.
+            // Each transfer has a separate directory.
             let name = format!("{:016x}", fingerprint(&format!("{transfer:?}")));
             let once = || self.bed.start(&name, &transfer)?.finish();
             let mut done = once();
@@ -162,14 +162,14 @@ fn scratch(process: u32) -> PathBuf {
     std::env::temp_dir().join(format!("whyloss-bed-{process}"))
 }
 
-/// Returns the FNV-1a hash of the text, with 64 bits.
+/// Returns the 64-bit FNV-1a hash of the text.
 fn fingerprint(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Returns the arrivals; `None` if the emulator had a fault, so that the run does not count.
+/// Returns the transfer; `None` if the emulator had a fault, so that the run does not count.
 fn counted(run: &Transferred) -> Option<&Transferred> {
     (run.faults == 0.0).then_some(run)
 }
@@ -197,7 +197,7 @@ fn faulty<'a>(runs: impl Iterator<Item = (&'a Runs<Transferred>, Vec<&'static st
     )
 }
 
-/// Returns a line of a simulated figure: the mean goodput at the same places.
+/// Returns a line of a simulated figure: the mean goodput at the same points.
 fn simulated(simulation: &Outcome, panel: &str, name: &str, xs: &[f64]) -> Line {
     let panels = simulation.figures.iter().flat_map(|figure| &figure.panels);
     let series = panels
@@ -218,7 +218,7 @@ struct Figure<'a> {
     axis: Axis,
     xs: &'a [f64],
     channel: &'a dyn Fn(f64) -> String,
-    /// The lowest loss rate in per cent for which the order of controls is checked.
+    /// The lowest loss rate in per cent at which the order of controls is checked.
     much: f64,
     letter: &'a str,
     others: bool,
@@ -477,7 +477,8 @@ pub fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let mut panels = Vec::new();
     let mut shares = Vec::new();
     for ([one, other], runs) in PAIRS.iter().zip(&runs) {
-        // The place determines which flows are of the first kind, so each place has a line.
+        // The order in the list determines which flows are of the first kind, so each position has
+        // a line.
         let kind = |(id, name): (&str, &str), first: bool| {
             let values = runs.xs().iter().filter_map(|&x| {
                 let n = x as usize;

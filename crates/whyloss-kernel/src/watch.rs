@@ -1,4 +1,5 @@
-//! Reads the events of a control's programs, which send events only to a reader.
+//! Reads the events of a control's programs. The programs send events only while a reader is
+//! active.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,12 +13,12 @@ use crate::event::{Ends, Event};
 use crate::find::Loaded;
 use crate::shared::{Shared, now_us};
 
-/// The time in µs for which the programs send events after the last sign of a reader.
+/// How long the programs send events after the last sign of a reader, in µs.
 const PATIENCE_US: u64 = 2_000_000;
 
-/// A watched control; only one process at a time can watch it.
+/// A watched control. Only one process at a time can watch it.
 pub struct Watch {
-    /// The programs under watch.
+    /// The watched control.
     loaded: Loaded,
     control: MapHandle,
     shared: Shared,
@@ -81,12 +82,12 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Returns the programs under watch.
+    /// Returns the watched control.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
     }
 
-    /// Extends the time for which the programs send events.
+    /// Extends the time in which the programs send events.
     fn go_on(&mut self) -> Result<(), KernelError> {
         let now = now_us();
         if self.shared.watched_until_us < now + PATIENCE_US / 2 {
@@ -96,7 +97,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Waits for events for at most this time, and passes on all that arrived.
+    /// Waits for events for at most this time and passes on all that arrived.
     ///
     /// # Errors
     /// Returns an error if the kernel refuses to pass on events.
@@ -124,7 +125,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.watched_until_us = 0;
-        // The programs would stop by themselves soon.
+        // An error is harmless, because the programs stop by themselves soon.
         let _ = self.shared.write(&self.control);
     }
 }

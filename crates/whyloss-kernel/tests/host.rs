@@ -10,7 +10,7 @@ use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::trees::{COUNT, Signals, log_odds};
 use whyloss::{Duration, Time};
 
-/// Compiles a file of `tests/host` with the programs' headers, and returns the executable.
+/// Compiles a file of `tests/host` with the programs' headers. Returns the executable.
 fn compiled(name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("whyloss-{name}"));
@@ -83,7 +83,7 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     let (base, room) = (1_000 + draw(200_000), 1 + draw(100_000));
     let slot = 1 + draw(3_000);
     let losses = 5 + draw(500);
-    // Acknowledgements of hundreds of segments make weights grow until densities are scaled down.
+    // Acknowledgements of hundreds of segments increase weights until densities are scaled down.
     let largest = [3, 20, 400][draw(3) as usize];
     let (mut cwnd, mut queued, mut recovering, mut calm) = (10, 0, 0, 0);
     let mut mss = 1_448;
@@ -146,7 +146,7 @@ struct Loss {
     cut: u32,
 }
 
-/// Judges a loss after each event with the library, and returns its log-odds too; zeros during the
+/// Judges a loss after each event with the library. Also returns its log-odds; zeros during the
 /// warm-up.
 fn judged(flow: &[Event]) -> Vec<(Loss, i32)> {
     let mut signals = Signals::new();

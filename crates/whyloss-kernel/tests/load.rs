@@ -18,7 +18,7 @@ fn is_registered(name: &str) -> bool {
         .any(|loaded| loaded.name == name && loaded.registered)
 }
 
-/// The process that the test below kills. Run alone, it does nothing.
+/// The process that the test below kills. If run alone, it does nothing.
 #[test]
 fn a_process_that_holds_a_control() {
     if let Ok(name) = std::env::var(NAME) {
@@ -72,7 +72,7 @@ fn every_control_passes_the_verifier_and_goes_again() {
         );
         match find::sockets(&loaded) {
             Ok(sockets) => assert_eq!(sockets, []),
-            // Hardened kernels only refuse to list sockets.
+            // Hardened kernels do not list sockets.
             Err(KernelError::NoIterators) => {}
             Err(error) => panic!("{error}\n{}", said()),
         }

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Handles each acknowledgement and loss of every control except those on the kernel's CUBIC (cubic.h). */
+/* Handles each acknowledgement and loss of every control except those on the kernel's CUBIC
+ * (cubic.h).
+ */
 #ifndef WHYLOSS_ANSWERS_H
 #define WHYLOSS_ANSWERS_H
 
 #include "ops.h"
 
-/* Returns the new threshold in segments after a loss. Each program defines this function and the next. */
+/* Returns the new threshold in segments after a loss. Each program defines this function and the
+ * next.
+ */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
 
-/* Updates the classifier and estimator after an acknowledgement of `acked` new bytes, with its round-trip time in us. */
+/* Updates the classifier and estimator after an acknowledgement of `acked` new bytes, with its
+ * round-trip time in us.
+ */
 INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us);
 
-/* The state of the Vegas predictor before the first acknowledgement. */
+/* Whether the Vegas predictor sees congestion before the first acknowledgement. */
 #ifndef CONGESTED_AT_FIRST
 #define CONGESTED_AT_FIRST true
 #endif

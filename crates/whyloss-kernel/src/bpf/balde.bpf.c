@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* BaLDE: Reno with a bandwidth estimate from the receiver's timestamps (SARBE) and a test for filling queues (LDEA).
+/* BaLDE: Reno with a bandwidth estimate from the receiver's timestamps (SARBE) and a test for
+ * filling queues (LDEA).
  *
- * Le & Hong, IEICE Trans. Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7). oCwnd = max(eBw*RTT_min, 2) segments.
+ * Le & Hong, IEICE Trans. Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7). oCwnd =
+ * max(eBw*RTT_min, 2) segments.
  *
  *	new acknowledgement	if cwnd < ssthresh and LDEA: ssthresh = oCwnd
  *	loss, congestion	ssthresh = oCwnd, cwnd = min(cwnd, ssthresh)
  *	loss, wireless		ssthresh = oCwnd, cwnd stays
  *	timeout			ssthresh = oCwnd, cwnd = 1; never called wireless
  *
- * LDEA is the Vegas predictor, at first not congested. Here, one predictor takes every round-trip time; the core's
- * controller has a separate one for slow start, which ignores duplicates. Without timestamps (a peer that refuses them)
- * there is no estimate: oCwnd is half of FlightSize then. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
+ * LDEA is the Vegas predictor, at first not congested. Here, one predictor takes every round-trip
+ * time; the core's controller has a separate one for slow start, which ignores duplicates. Without
+ * timestamps (from a peer that refuses them), there is no estimate, and oCwnd is half of
+ * FlightSize. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
  */
-/* At first, the predictor is not congested (balde.rs of the core). */
+/* As in balde.rs of the core, the predictor is not congested at first. */
 #define CONGESTED_AT_FIRST false
 
 #include "sarbe.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Puts the kernel's own CUBIC under a classifier.
  *
- *	congestion	ssthresh = 717/1024*cwnd, the curve begins anew
- *	wireless	the curve goes on
- *	any timeout	the curve begins anew
+ *	congestion	ssthresh = 717/1024*cwnd, the curve restarts
+ *	wireless	the curve continues
+ *	any timeout	the curve restarts
  *
- * CUBIC, with HyStart, keeps its state where the kernel's does; the classifier's state lies in
+ * CUBIC, with HyStart, keeps its state where the kernel's CUBIC does. The classifier's state is in
  * the socket's storage.
  */
 #ifndef WHYLOSS_CUBIC_H
@@ -20,10 +20,12 @@ extern void cubictcp_state(struct sock *sk, u8 state) KSYM;
 extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KSYM;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KSYM;
 
-/* Prepares the classifier's state for a new socket. Each program defines this function and the next two. */
+/* Prepares the classifier's state for a new socket. Each program defines this function and the
+ * next two.
+ */
 INLINE void meet(struct sock *sk, struct socket_state *p);
 
-/* Handles a loss, and returns the new slow start threshold in segments. */
+/* Handles a loss and returns the new slow start threshold in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
 
 /* Handles an acknowledgement of new bytes, with its round-trip time in us (negative: none). */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* CUBIC-LP: the kernel's own CUBIC, which keeps its window at a loss while the Vegas predictor sees no queue.
+/* CUBIC-LP: the kernel's own CUBIC, which keeps its window at a loss while the Vegas predictor sees
+ * no queue.
  *
- *	loss, timeout, congestion	what CUBIC does
+ *	loss, timeout, congestion	as CUBIC
  *	loss, wireless			ssthresh = cwnd
  *	timeout, wireless		ssthresh = cwnd, cwnd = 1
  *
- * What is computed here is the predictor alone, whose error is 0 (vegas.h). The pairing is ours: no paper has it.
+ * Only the predictor is computed here, and its error is 0 (vegas.h). We chose this pairing; no
+ * paper has it.
  */
 #include "cubic.h"
 #include "vegas.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Decides how much of its reduction a loss is worth (`congestion/whyloss.rs` of the library).
+/* Decides which part of the full reduction a loss causes (`congestion/whyloss.rs` of the library).
  *
- * The formula stands there, with its names. Quotients replace the library's 128-bit products.
+ * The library's file has the formula, with the same names. Quotients replace its 128-bit products.
  */
 #ifndef WHYLOSS_CUT_H
 #define WHYLOSS_CUT_H
@@ -11,27 +11,31 @@
 enum {
 	/* A cut is in thousandths of CUBIC's reduction. */
 	FULL = 1000,
-	/* Own segments in the largest queue above which a queue counts as seen. */
+	/* The number of own segments in the largest queue above which a queue counts as seen. */
 	SEEN = 6,
-	/* 65536ths: the share of losses at an empty queue above which the odds decide. */
+	/* The share of losses at an empty queue above which the odds decide, in 65536ths. */
 	EVIDENCE = 65536 / 8,
 	MEMORY = 16,
-	/* 65536ths: the mean rank up to which losses are blind to the queue, and losses it remembers. */
+	/* The mean rank up to which losses are blind to the queue, in 65536ths, and the number of
+	 * losses in the mean.
+	 */
 	BLIND = 44564,
 	RANKS = 8,
-	/* The mean rank up to which the odds decide without a visible queue. */
+	/* The mean rank up to which the odds decide without a visible queue, in 65536ths. */
 	UNSEEN = 40632,
-	/* Thousandths: the mean log-odds up to which a channel explains most losses, and the most that one loss adds. */
+	/* The mean log-odds up to which a channel explains most losses, and the most that one loss
+	 * adds, in thousandths.
+	 */
 	LOSSY = -1500,
 	WEIGHT = 3000,
-	/* Thousandths of log-odds. */
+	/* Log-odds, in thousandths. */
 	FIRST_CUT = 500,
 	SLOW_START = 1000,
-	/* Losses that slow start spares while the window outgrows the delivered rate. */
+	/* The number of losses that slow start spares while the window outgrows the delivered rate. */
 	UNPAID = 8,
 };
 
-/* Counts a loss of slow start, and returns whether the delivered rate has grown enough to spare it. */
+/* Counts a loss of slow start. Returns whether the delivered rate has grown enough to spare it. */
 INLINE bool is_paid(struct signals *s, u64 window)
 {
 	if (window * 2 >= s->reached.window * 3)
@@ -39,20 +43,22 @@ INLINE bool is_paid(struct signals *s, u64 window)
 	return s->unpaid <= UNPAID;
 }
 
-/* Updates a mean over losses. The library's division rounds towards zero; BPF has no signed division. */
+/* Updates a mean over losses. The library's division rounds towards zero; BPF has no signed
+ * division.
+ */
 INLINE s32 nearer(s32 mean, s32 value)
 {
 	return value > mean ? mean + (u32)(value - mean) / RANKS : mean - (u32)(mean - value) / RANKS;
 }
 
-/* Counts the rank of a loss, and returns whether losses are blind to the queue. */
+/* Counts the rank of a loss. Returns whether losses are blind to the queue. */
 INLINE bool is_blind(struct signals *s)
 {
 	s->rank = nearer(s->rank, rank_of(s));
 	return s->rank <= BLIND;
 }
 
-/* Counts the odds of a loss, and returns whether a channel explains most losses. */
+/* Counts the odds of a loss. Returns whether a channel explains most losses. */
 INLINE bool is_lossy(struct signals *s, s32 odds)
 {
 	s->odds = nearer(s->odds, odds < -WEIGHT ? -WEIGHT : odds > WEIGHT ? WEIGHT : odds);
@@ -65,7 +71,7 @@ INLINE bool is_proven(const struct signals *s)
 	return s->odds <= LOSSY && s->rank <= UNSEEN;
 }
 
-/* Returns whether the last two samples are flat, and so are half of the samples of two round trips. */
+/* Returns whether the last two samples and half of the samples of two round trips are flat. */
 INLINE bool stays_flat(const struct signals *s)
 {
 	s64 before = s->rtt > s->rtt_before ? s->rtt : s->rtt_before;
@@ -103,7 +109,7 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 		return 0;
 	}
 	s->empties -= s->empties / MEMORY;
-	/* Both times are whole microseconds, so these products fit, and are the library's. */
+	/* Both times are whole microseconds, so these products fit and equal the library's. */
 	small = (u64)cwnd * mss * 4 * (largest / NANOS) <= 3 * window * ((u64)least_ns / NANOS);
 	return s->empties >= EVIDENCE || (lossy && blind && small) ? by_odds : FULL;
 }

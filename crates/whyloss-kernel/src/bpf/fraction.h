@@ -7,13 +7,15 @@
 
 #define ONE (1ULL << 32)
 
-/* Returns a share of a number below 2^40, rounded: the error is at most 1/2. Both halves of the product fit in 64 bits. */
+/* Returns a share of a number below 2^40, rounded, with an error of at most 1/2. Both halves of
+ * the product fit in 64 bits.
+ */
 INLINE u64 share_of(u64 number, u64 share)
 {
 	return (number >> 32) * share + (((number & (ONE - 1)) * share + (1ULL << 31)) >> 32);
 }
 
-/* Interpolates: from + share*(to - from). */
+/* Returns from + share*(to - from). */
 INLINE u64 towards(u64 from, u64 to, u64 share)
 {
 	return to >= from ? from + share_of(to - from, share) : from - share_of(from - to, share);

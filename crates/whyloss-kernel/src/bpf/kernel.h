@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Declares the few fields and functions of the kernel that these programs use.
  *
- * The loader finds where each field lies in the running kernel (CO-RE: `preserve_access_index` records names, not
- * offsets), so the order and the size of these structures mean nothing. A bit field needs more than that: see `kernel_state`.
+ * The loader finds the offset of each field in the running kernel (CO-RE: `preserve_access_index`
+ * records names, not offsets). The order and the size of these structures therefore mean nothing. A
+ * bit field needs more than an offset: see `kernel_state`.
  */
 #ifndef WHYLOSS_KERNEL_H
 #define WHYLOSS_KERNEL_H
@@ -42,7 +43,9 @@ static void *(*const bpf_ringbuf_reserve)(void *map, u64 bytes, u64 flags) = (vo
 static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static void *(*const bpf_skc_to_tcp_sock)(void *sk) = (void *)137;
 
-/* Congestion events other than acknowledgements. The programs pass them on to CUBIC without reading them. */
+/* Congestion events other than acknowledgements. The programs pass them to CUBIC without reading
+ * them.
+ */
 enum tcp_ca_event { CA_EVENT_TX_START };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -95,7 +98,7 @@ struct tcp_options_received {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
-	u64 tcp_mstamp; /* us, when the packet at hand arrived or the timer expired */
+	u64 tcp_mstamp; /* us, when the current packet arrived or the timer expired */
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 snd_cwnd;     /* segments */
@@ -153,7 +156,9 @@ struct bpf_iter__bpf_sk_storage_map {
 enum { OPEN, DISORDER, CWR, RECOVERY, LOSS };
 /* ecn_flags: ECN was negotiated. */
 enum { ECN_OK = 1 };
-/* flags: unprivileged processes may choose this control, and a namespace may make it its default. */
+/* flags: unprivileged processes may choose this control, and a namespace may make it its
+ * default.
+ */
 enum { NON_RESTRICTED = 1 };
 enum { AF_INET6 = 10 };
 

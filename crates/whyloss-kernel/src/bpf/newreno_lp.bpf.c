@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* NewReno-LP: Reno that keeps its window at a loss while the Vegas predictor sees no queue.
  *
- * Martignon & Fratta, "Loss differentiation schemes for TCP over wireless networks", 2005, section 2 (MAR-1 to MAR-3).
+ * Martignon & Fratta, "Loss differentiation schemes for TCP over wireless networks", 2005, section
+ * 2 (MAR-1 to MAR-3).
  *
- *	acknowledgement		grows as Reno does (the kernel's own)
+ *	acknowledgement		grows like Reno (the kernel's own)
  *	loss, congestion	ssthresh = max(FlightSize/2, 2)			segments
  *	loss, wireless		ssthresh = max(FlightSize, 2)
  *	timeout			likewise, cwnd = 1
  *
- * The kernel repairs the loss and brings cwnd to ssthresh by the recovery's end (proportional rate reduction). The
- * recovery is the kernel's: SACK and RACK where both ends have them, not NewReno's. Halves are rounded down; there is no
- * other fraction, so no error.
+ * The kernel repairs the loss and brings cwnd to ssthresh by the end of the recovery (proportional
+ * rate reduction). The recovery is the kernel's, with SACK and RACK if both ends have them, not
+ * NewReno's. Halves are rounded down. There is no other fraction, so there is no error.
  */
 #include "reno.h"
 #include "vegas.h"

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The functions that all programs share: state changes, undone reductions, the end of a socket, and Reno's growth. */
+/* The functions that all programs share: state changes, undone reductions, the end of a socket,
+ * and Reno's growth.
+ */
 #ifndef WHYLOSS_OPS_H
 #define WHYLOSS_OPS_H
 
 #include "socket.h"
 
-/* Handles a change of the kernel's state. At the end of a recovery, sets the threshold that was deferred until then. */
+/* Handles a change of the kernel's state. At the end of a recovery, sets the threshold that was
+ * deferred until then.
+ */
 INLINE void on_state(struct sock *sk, struct socket_state *p, u8 state)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -24,7 +28,7 @@ INLINE void on_state(struct sock *sk, struct socket_state *p, u8 state)
 		bpf_ringbuf_submit(event, 0);
 }
 
-/* Undoes a window reduction, because the packets counted as lost had arrived. */
+/* Undoes a window reduction, because the packets counted as lost have arrived. */
 SEC("struct_ops")
 u32 wl_undo(u64 *ctx)
 {

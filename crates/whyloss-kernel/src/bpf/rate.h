@@ -4,8 +4,9 @@
  *	rate	sixteenths of a byte/s, at most 2^36 bytes/s (550 Gbit/s): below 2^40
  *	time	us
  *
- * A rounded quotient is wrong by half a unit at most: 1/32 byte/s. The file of each filter bounds the resulting error
- * of the filter. The limits on rates keep every product below 2^64; beyond them, estimates differ from the core's.
+ * A rounded quotient is wrong by at most half a unit, 1/32 byte/s. The file of each filter bounds
+ * the resulting error of the filter. The limits on rates keep every product below 2^64. Above them,
+ * estimates differ from the core's.
  */
 #ifndef WHYLOSS_RATE_H
 #define WHYLOSS_RATE_H
@@ -26,14 +27,16 @@ INLINE u64 rate_of(u64 bytes, u64 us)
 {
 	u64 rate;
 
-	/* Below 2^63: bytes are below 2^39. */
+	/* Bytes are below 2^39, so the product is below 2^63. */
 	if (bytes >> 39)
 		return MOST_RATE;
 	rate = rounded(bytes * MICROS * RATE_ONE, us);
 	return rate < MOST_RATE ? rate : MOST_RATE;
 }
 
-/* Returns the bytes that an acknowledgement covers, at most `at_most` segments (0: no limit), as `bandwidth/acked_count.rs`. */
+/* Returns the bytes that an acknowledgement accounts for, at most `at_most` segments (0: no
+ * limit), like `bandwidth/acked_count.rs`.
+ */
 INLINE u32 acked_count(struct estimator *e, u32 acked, u32 mss, u32 at_most)
 {
 	u32 counted;
@@ -53,8 +56,8 @@ INLINE u32 acked_count(struct estimator *e, u32 acked, u32 mss, u32 at_most)
 	return at_most ? least(counted, mss * at_most) : counted;
 }
 
-/* Returns Bw*RTT_min in whole segments, at least two; 0 while either is unknown. Bw is below 2^36 bytes/s, and RTT_min,
- * which counts as 134 s at most, below 2^27 us.
+/* Returns Bw*RTT_min in whole segments, at least two; 0 while either is unknown. Bw is below 2^36
+ * bytes/s. RTT_min counts as at most 134 s and is below 2^27 us.
  */
 INLINE u32 pipe(const struct estimator *e, const struct judge *judge, u32 mss)
 {

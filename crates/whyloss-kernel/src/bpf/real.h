@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Computes with doubles in integer registers, because BPF has no floating point.
  *
- * A real is the 64 bits of an IEEE 754 double: sign, 11 bits of exponent (1023: one), 52 bits of
- * fraction behind a leading one. Every operation rounds to the nearest double, ties to even, as
- * the library's processor does. So both compute the same bits.
+ * A real is the 64 bits of an IEEE 754 double: sign, 11 bits of exponent (1023: one), and 52 bits
+ * of fraction after a leading one. Every operation rounds to the nearest double, ties to even, like
+ * the library's processor, so both compute the same bits.
  *
  *	infinities, NaN		do not occur
  *	below 2^-1022		becomes 0; signals only use 1 - x and y + x, which stay the same
@@ -43,7 +43,7 @@ REAL_INLINE unsigned long long real_fraction(real a)
 	return (a & (REAL_HIDDEN - 1)) | REAL_HIDDEN;
 }
 
-/* Rounds m, whose bit 63 has this exponent. The lowest bit of m stands for all that was cut off. */
+/* Rounds m, whose bit 63 has this exponent. The lowest bit of m represents all cut bits. */
 REAL_INLINE real real_packed(real sign, int exponent, unsigned long long m)
 {
 	unsigned long long cut;
@@ -79,7 +79,7 @@ REAL_INLINE real real_packed(real sign, int exponent, unsigned long long m)
 	cut = m & 0x7ff;
 	m >>= 11;
 	m += cut + (m & 1) > 0x400;
-	/* The leading one adds one to the exponent, and one more if rounding carried. */
+	/* The leading one adds one to the exponent. A carry of rounding adds one more. */
 	return sign | (((unsigned long long)(exponent - 1) << 52) + m);
 }
 
@@ -90,7 +90,7 @@ REAL_FUNCTION real real_of(long long number)
 	return real_packed(sign, REAL_BIAS + 63, sign ? -(unsigned long long)number : (unsigned long long)number);
 }
 
-/* Truncates towards zero, and saturates. */
+/* Truncates towards zero and saturates. */
 REAL_FUNCTION long long real_whole(real a)
 {
 	int exponent = real_exponent(a) - REAL_BIAS;
@@ -144,7 +144,7 @@ REAL_FUNCTION real real_mul(real a, real b)
 	return real_packed((a ^ b) & REAL_SIGN, real_exponent(a) + real_exponent(b) - REAL_BIAS + 1, high);
 }
 
-/* Divides by a `b` other than zero, eleven bits at a time: a rest is below 2^53. */
+/* Divides by a `b` other than zero, eleven bits at a time. A remainder is below 2^53. */
 REAL_FUNCTION real real_div(real a, real b)
 {
 	unsigned long long rest = real_fraction(a), by = real_fraction(b), quotient = 0, digit;
@@ -166,8 +166,8 @@ REAL_FUNCTION real real_div(real a, real b)
 	return real_packed((a ^ b) & REAL_SIGN, real_exponent(a) - real_exponent(b) + REAL_BIAS + 63 - 55, quotient);
 }
 
-/* Rounds to single precision. A double has more than twice its bits, so rounding twice is the same
- * as rounding once.
+/* Rounds to single precision. A double has more than twice its bits, so rounding twice equals
+ * rounding once.
  */
 REAL_FUNCTION real real_single(real a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Grows the window as the kernel's Reno does. */
+/* Grows the window like the kernel's Reno. */
 #ifndef WHYLOSS_RENO_H
 #define WHYLOSS_RENO_H
 

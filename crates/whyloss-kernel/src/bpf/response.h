@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Cuts the kernel's window, as the library's controller does (`congestion/whyloss.rs`).
+/* Cuts the kernel's window like the library's controller (`congestion/whyloss.rs`).
  *
- *	0		keeps cwnd and ssthresh, so that slow start goes on
+ *	0		keeps cwnd and ssthresh, so that slow start continues
  *	0, timeout	ssthresh = max(cwnd, ssthresh), cwnd = 1
  *	c		ssthresh = cwnd - c/1000 of CUBIC's reduction; its curve restarts
  *	c, timeout	CUBIC's reduction
  *
- * During a recovery ssthresh is cwnd even at a cut of 0, because the kernel sets the window to
- * ssthresh at its end. The old ssthresh comes back after that (`on_state`).
+ * During a recovery, ssthresh is cwnd even at a cut of 0, because the kernel sets the window to
+ * ssthresh when the recovery ends. Afterwards, `on_state` restores the old ssthresh.
  */
 #ifndef WHYLOSS_RESPONSE_H
 #define WHYLOSS_RESPONSE_H
@@ -42,14 +42,14 @@ INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detec
 	return keep;
 }
 
-/* Returns whether a recovery without a cut is in progress, and a channel explains the losses. */
+/* Returns whether a recovery without a cut is in progress and a channel explains the losses. */
 INLINE bool is_spared(struct tcp_sock *tp, const struct socket_state *p, const struct signals *s)
 {
 	return p->state == RECOVERY && kernel_state(tp) == RECOVERY && !p->judge.cut && !p->judge.starting &&
 	       tp->snd_ssthresh < INFINITE && is_proven(s);
 }
 
-/* Grows the window in such a recovery by the segments that arrived.
+/* Grows the window in a recovery without a cut, by the segments that arrived.
  *
  * The kernel replaces the window by ssthresh when a recovery ends, so CUBIC grows ssthresh. The
  * acknowledgement that ends the recovery grows the window in the kernel.
@@ -67,10 +67,10 @@ INLINE void grow_in_recovery(struct sock *sk, const struct socket_state *p, cons
 	tp->snd_cwnd = cwnd;
 }
 
-/* Fills the window in such a recovery.
+/* Fills the window in a recovery without a cut.
  *
- * Proportional rate reduction sends one segment for each that arrives. So the flight would shrink by
- * each segment found lost, and stay below ssthresh while one recovery follows another.
+ * Proportional rate reduction sends one segment for each one that arrives. Each segment found lost
+ * would shrink the flight, which would stay below ssthresh while one recovery follows another.
  */
 INLINE void fill_in_recovery(struct tcp_sock *tp, const struct socket_state *p, const struct signals *s)
 {

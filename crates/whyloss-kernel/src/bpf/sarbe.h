@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* SARBE, the rate at which the receiver sent its acknowledgements (`bandwidth/sarbe.rs` of the core; BAL-2).
+/* SARBE, the rate at which the receiver sent its acknowledgements (`bandwidth/sarbe.rs` of the
+ * core; BAL-2).
  *
  *	b_k  = L_k/(ts_k - ts_(k-1))			L_k bytes acknowledged, ts the receiver's timestamp
  *	U_k  = 0.95*U_(k-1) + 0.05*|b_k - b_(k-1)|
  *	a    = U_k/max(U_(k-8), ..., U_k)
  *	Bw_k = b_k + a*(Bw_(k-1) - b_k)
  *
- * Timestamps are milliseconds, as Linux sends them. Acknowledgements in the same millisecond form one sample, so
- * L bytes in t ms may have taken from t - 1 to t + 1 ms. At 10 Mbit/s with an acknowledgement for two segments
- * (2.4 ms) the samples jump between 2 and 3 ms, 11.6 and 7.7 Mbit/s, which keeps U up and a near one: the filter follows
- * slowly, where a fine clock would let it follow at once. Above some 25 Mbit/s samples are of many segments and the clock
- * counts for less.
+ * Timestamps are milliseconds, as Linux sends them. Acknowledgements in the same millisecond form
+ * one sample, so L bytes in t ms may have taken from t - 1 to t + 1 ms. At 10 Mbit/s, with an
+ * acknowledgement for two segments (2.4 ms), the samples jump between 2 and 3 ms, that is 11.6 and
+ * 7.7 Mbit/s. U stays high and a near one, so the filter follows slowly; with a fine clock, it
+ * would follow immediately. Above about 25 Mbit/s, samples have many segments, and the clock
+ * matters less.
  *
  * Fixed point. b and U are rounded to sixteenths of a byte/s: half a unit is 1/32 byte/s.
  *	e(b) <= 1/32,	e(U_k) <= 0.95*e(U_(k-1)) + 0.05*2/32 + 1/32 <= 0.7 byte/s
@@ -18,7 +20,8 @@
  *	e(a) <= (e(U_k) + e(U_max))/U_max + 2/2^32, and 1 at most
  *	e(Bw_k) <= a*e(Bw_(k-1)) + (1 - a)*e(b) + e(a)*(|Bw_(k-1) - b_k| + e(Bw_(k-1)) + e(b)) + 1/32
  *
- * Where U_max is below a byte/s, a may be anything: then the samples are equal to within a byte/s, and so is Bw soon.
+ * If U_max is below a byte/s, a may have any value. The samples are then equal to within a byte/s,
+ * and Bw soon is as well.
  */
 #ifndef WHYLOSS_SARBE_H
 #define WHYLOSS_SARBE_H
@@ -64,7 +67,7 @@ INLINE void sarbe_sample(struct estimator *e, u32 stamp, u32 acked)
 	for (int i = 0; i < INSTABILITIES; i++)
 		if (e->more[i] > largest)
 			largest = e->more[i];
-	/* Below 2^40: nine shifts make it less than 2^32. */
+	/* U is below 2^40, so nine shifts bring it below 2^32. */
 	for (int i = 0; i < 9; i++)
 		if (largest >> 32) {
 			largest >>= 1;

@@ -3,7 +3,8 @@
  *
  * `sender/trees/signals.rs` of the library has the formulas. This file computes them in the same
  * order with the same reals (real.h), so each signal is the same number. Delays are in nanoseconds
- * as there, although the kernel has microseconds: filters round differently in another unit.
+ * as in the library, although the kernel has microseconds, because filters round differently in
+ * another unit.
  */
 #ifndef WHYLOSS_SIGNALS_H
 #define WHYLOSS_SIGNALS_H
@@ -14,13 +15,13 @@
 enum {
 	SIGNALS = 16,
 	CLASSES = 16,
-	/* The number of acknowledgements that move the edge before signals are meaningful. */
+	/* The number of edge-moving acknowledgements before the signals are meaningful. */
 	WARM_UP = 8,
-	/* Samples in a round trip before its smallest shows a queue. */
+	/* The number of samples in a round trip before its smallest one reveals a queue. */
 	SAMPLES = 8,
-	/* Round-trip times among which the one before a loss is ranked. */
+	/* The number of round-trip times among which the one before a loss is ranked. */
 	RECENT = 64,
-	/* A queue is empty up to this delay. */
+	/* The delay up to which a queue is empty. */
 	EMPTY_NS = 4000000,
 };
 
@@ -38,7 +39,7 @@ struct span {
 	s64 max;
 };
 
-/* Holds the extrema of the current bucket of time, and of both the current and the previous one. */
+/* The extrema of the current bucket of time, and of the current and the previous one together. */
 struct extrema {
 	struct span now;
 	struct span both;
@@ -50,21 +51,23 @@ struct standing {
 	u64 window; /* bytes */
 };
 
-/* Bytes acknowledged in a round trip: those that met an empty queue, and all. */
+/* The bytes acknowledged in a round trip: those that met an empty queue, and all. */
 struct met {
 	u64 empty;
 	u64 all;
 };
 
-/* Samples of a round trip: those at a flat round-trip time, and all. */
+/* The samples of a round trip: those at a flat round-trip time, and all. */
 struct flat {
 	u32 flat;
 	u32 all;
 };
 
-/* The delivered rate at its last increase by a quarter within a round trip, and the round trip in progress. */
+/* The delivered rate at its last increase by a quarter within a round trip, and the round trip
+ * in progress.
+ */
 struct reached {
-	u64 began; /* us, start of the round trip in progress */
+	u64 began; /* us, start of the current round trip */
 	u64 from;  /* bytes acknowledged by then */
 	u64 rate;  /* bytes/s */
 	u64 window; /* bytes, at the end of that round trip */
@@ -84,8 +87,8 @@ struct signals {
 	real trough;
 	struct extrema shorter;
 	struct extrema longer;
-	struct standing standing[2]; /* of the current bucket of the long time, and of the previous one */
-	struct met met[2];		    /* of the round trip under way, and of the one before */
+	struct standing standing[2]; /* of the current and the previous bucket of the long time */
+	struct met met[2];		    /* of the current and the previous round trip */
 	struct reached reached;
 	s64 round_min;		     /* ns, outside recoveries */
 	struct extrema windows;
@@ -94,15 +97,15 @@ struct signals {
 	real t_avg;
 	real irregular;
 	u64 round_end;
-	u64 began[2]; /* bytes, the windows when the round trip under way and the one before began */
+	u64 began[2]; /* bytes, the windows at the start of the current and the previous round trip */
 	real loss_rate;
 	real recent_losses;
 	struct density by_delay;
 	struct density by_window;
 	real weight;
 	u64 acknowledged; /* bytes since the beginning */
-	u64 sent;	  /* offset behind the last byte under way */
-	u64 recover;	  /* the recovery is over when all before this is acknowledged */
+	u64 sent;	  /* offset after the last byte in flight */
+	u64 recover;	  /* the recovery ends when all bytes before this offset are acknowledged */
 	u32 acks;
 	u32 duplicates;
 	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
@@ -110,15 +113,15 @@ struct signals {
 	u32 unpaid; /* losses of slow start at larger windows since `reached` */
 	s32 rank; /* of cut.h: mean rank of the round-trip time before a loss, 65536ths */
 	s32 odds; /* of cut.h: mean log-odds of losses, thousandths */
-	u32 delivered; /* of response.h, at the last acknowledgement: segments that arrived */
-	struct flat flat[2]; /* of the round trip under way, and of the one before */
+	u32 delivered; /* of response.h: segments that had arrived at the last acknowledgement */
+	struct flat flat[2]; /* of the current and the previous round trip */
 	u32 kept;
 	u32 next;
 	u32 skipped; /* samples since the last one that was kept */
 	u8 has_recover;
 	u8 spare[3];
 	s16 seen[SIGNALS]; /* the latest description */
-	u32 recent[RECENT]; /* us, spread over the last few round trips; the first `kept` are there */
+	u32 recent[RECENT]; /* us, spread over the last few round trips; the first `kept` are valid */
 };
 
 struct {
@@ -166,8 +169,8 @@ INLINE real segments(u64 bytes, u32 mss)
 	return real_div(real_of(bytes), real_of(most(mss, 1)));
 }
 
-/* Returns where a delay lies between extrema, 0 to 1. The library subtracts reals; below 2^53 their
- * difference is this integer.
+/* Returns the position of a delay between extrema, from 0 to 1. The library subtracts reals; below
+ * 2^53, their difference is this integer.
  */
 INLINE real position(s64 min, s64 max, s64 delay)
 {
@@ -209,7 +212,7 @@ INLINE void begin_signals(struct signals *s)
 	s->rank = 3 * 65536 / 4;
 }
 
-/* Begins new buckets of extrema where the old ones are over. */
+/* Begins new buckets of extrema if the old ones have ended. */
 INLINE void turn_buckets(struct signals *s, u64 now)
 {
 	if (now - s->since[0] >= SHORT_US) {
@@ -234,7 +237,7 @@ INLINE const struct standing *largest_of(const struct signals *s)
 	return &s->standing[s->standing[0].rtt > s->standing[1].rtt ? 0 : 1];
 }
 
-/* Tells whether a round-trip time met an empty queue. */
+/* Returns whether a round-trip time met an empty queue. */
 INLINE bool is_empty_at(const struct signals *s, s64 rtt)
 {
 	s64 waits = rtt - s->longer.both.min;
@@ -261,8 +264,8 @@ INLINE void keep(struct signals *s, u32 rtt_us, u32 cwnd)
 		s->kept++;
 }
 
-/* Returns the share of recent samples below the last one, and half of those equal, in 65536ths. In a
- * separate function, the loop is verified once, not for each state of the caller.
+/* Returns the share of recent samples below the last one, plus half of the equal ones, in 65536ths.
+ * The verifier checks the loop of a separate function once, not for each state of the caller.
  */
 __attribute__((noinline)) int rank_of(const struct signals *s)
 {
@@ -453,7 +456,7 @@ INLINE void hear(struct tcp_sock *tp, struct signals *s, u8 state, u32 bytes, s3
 	}
 }
 
-/* Returns losses per segment in a class, as a share of those in all classes. */
+/* Returns the losses per segment in a class, relative to all classes. */
 INLINE real dense(const struct density *density, u32 class, real weight)
 {
 	real came = 0, lost = 0, overall, here;
@@ -474,7 +477,7 @@ INLINE real dense(const struct density *density, u32 class, real weight)
 	return real_single(real_div(here, overall));
 }
 
-/* Converts to hundredths, and saturates. */
+/* Converts to hundredths and saturates. */
 INLINE s16 hundredths(real value)
 {
 	s64 whole = real_whole(real_mul(REAL(100.0), value));
@@ -482,7 +485,7 @@ INLINE s16 hundredths(real value)
 	return whole > 32767 ? 32767 : whole < -32768 ? -32768 : whole;
 }
 
-/* Computes the signals of a loss that was detected now. Returns false before the warm-up is over. */
+/* Computes the signals of a loss detected now. Returns false before the warm-up is over. */
 INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 {
 	u32 cwnd = tp->snd_cwnd;

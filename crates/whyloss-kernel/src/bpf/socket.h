@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Keeps the state of a socket, reports its events to observers, and recognises losses.
  *
- * `src/event.rs` reads both structures byte by byte: change them together.
+ * `src/event.rs` reads both structures byte by byte, so it must change with them.
  */
 #ifndef WHYLOSS_SOCKET_H
 #define WHYLOSS_SOCKET_H
 
 #include "kernel.h"
 
-/* The reason for which the kernel requests a new threshold. */
+/* The reason why the kernel requests a new threshold. */
 enum detection {
 	DUPLICATES, /* acknowledgements of later segments (SACK with RACK, or duplicates): a recovery begins */
-	PROBE,	    /* a tail loss probe, sent again, filled the hole: no recovery is needed */
+	PROBE,	    /* a tail loss probe filled the hole, so no recovery is needed */
 	TIMEOUT,    /* the retransmission timer expired */
-	MARK,	    /* ECN, or the host's own queue refused a packet: congestion, without a classifier */
+	MARK,	    /* ECN, or the host's own queue dropped a packet: congestion, without a classifier */
 };
 
 enum cause { CONGESTION, WIRELESS };
 
-/* A classifier's and an estimator's state; see vegas.h, veno.h, and the estimators' files. */
+/* The state of a classifier and an estimator; see vegas.h, veno.h, and the estimators' files. */
 struct judge {
 	u32 rtt_us;
 	u32 min_rtt_us; /* ~0 before the first sample */
 	u32 round_min_us;
 	u32 round_end; /* sequence number */
 	u64 smoothed;  /* eighths of us */
-	u64 random[2]; /* enhanced Veno: time of the last random loss; congestion losses since the one before */
-	u64 span[2];   /* time and congestion losses between the two random losses before */
+	u64 random[2]; /* enhanced Veno: time of the last random loss; congestion losses since then */
+	u64 span[2];   /* time and congestion losses between the previous two random losses */
 	u8 congested;
 	u8 has_round;
 	u8 randoms;
@@ -34,18 +34,18 @@ struct judge {
 	s32 odds;   /* trees: thousandths of log-odds of congestion, at the latest loss; watched: now */
 	u32 digest; /* of the signals behind the odds */
 	u16 cut;    /* of the latest loss, thousandths of the reduction */
-	u8 starting; /* whether that was before the first cut */
+	u8 starting; /* whether that loss came before the first cut */
 	u8 spare;
 };
 
-/* The odds before the warm-up is over, and of controls without trees. */
+/* The odds before the warm-up is over, and those of controls without trees. */
 #define NO_ODDS (-0x7fffffff - 1)
 
 struct estimator {
 	u64 estimate; /* bytes/s in sixteenths; 0 before the first */
 	u64 last;     /* when the last sample was taken; the receiver's stamp with SARBE */
 	u64 sample;
-	u64 pending; /* bytes since */
+	u64 pending; /* bytes since the last sample */
 	u32 accounted;
 	u8 started;
 	u8 has_estimate;
@@ -56,15 +56,15 @@ struct estimator {
 struct socket_state {
 	u64 id;		 /* counts sockets of this control */
 	u64 acks;	 /* acknowledgements seen */
-	u32 events;	 /* reported in this watch, or lost because the ring was full */
+	u32 events;	 /* events reported in this watch, or lost because the ring was full */
 	u32 session;	 /* the watch to which this socket was reported */
-	u32 una;	 /* snd_una before the acknowledgement at hand */
-	u32 ssthresh;	 /* what snd_ssthresh becomes when the recovery ends; 0: as it is */
+	u32 una;	 /* snd_una before the current acknowledgement */
+	u32 ssthresh;	 /* snd_ssthresh after the recovery; 0: unchanged */
 	u32 wireless;	 /* verdicts */
 	u32 congestion;	 /* verdicts */
 	u32 timeouts;	 /* verdicts of either kind after a timeout */
 	u32 marks;	 /* reductions without a lost segment */
-	u64 probe_stamp; /* acknowledgement that came while a tail loss probe was out */
+	u64 probe_stamp; /* time of the last acknowledgement that came while a tail loss probe was in flight */
 	u8 state;	 /* icsk_ca_state */
 	u8 odd;		 /* Veno: an acknowledged segment that is not counted yet */
 	u8 answering_late;
@@ -102,7 +102,7 @@ struct event {
 	u8 congested;
 	u8 ecn;
 	u8 fresh; /* SOCKET: observed since the connection began */
-	u8 late;  /* ASKED: the kernel reduced the window before, without running the program */
+	u8 late;  /* ASKED: the kernel had reduced the window before, without running the program */
 	s32 odds;
 	u32 digest;
 	u16 cut; /* ASKED: thousandths of the reduction */
@@ -110,7 +110,7 @@ struct event {
 	u8 spare[5];
 };
 
-/* SOCKET: who it is. */
+/* The event SOCKET: the ends of the socket. */
 struct introduction {
 	struct event event;
 	u32 local[4]; /* network byte order; IPv4 in the first */
@@ -123,7 +123,7 @@ struct introduction {
 	u32 spare2;
 };
 
-/* One per loaded control. */
+/* The state of a loaded control, shared with its users. */
 struct control {
 	u64 watched_until_us; /* events are reported until then; an observer keeps extending this time */
 	u32 session;
@@ -294,7 +294,7 @@ INLINE void introduce(struct sock *sk, struct socket_state *p, struct control *c
 		return;
 	}
 	fill(&said->event, tp, p, SOCKET);
-	/* The acknowledgement that is reported next has been counted already. */
+	/* The acknowledgement that is reported next has already been counted. */
 	said->event.fresh = p->acks == (kind == ACK);
 	name_ends(said, sk);
 	bpf_ringbuf_submit(said, 0);
@@ -307,7 +307,9 @@ INLINE bool is_watched(struct tcp_sock *tp)
 	return control && tp->tcp_mstamp < control->watched_until_us;
 }
 
-/* Reserves an event of this socket in the ring; returns NULL without an observer, or if the ring is full. */
+/* Reserves an event of this socket in the ring. Returns NULL without an observer, or if the ring
+ * is full.
+ */
 INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -363,19 +365,20 @@ INLINE u32 newly_acked(struct tcp_sock *tp, struct socket_state *p)
 
 	p->una = tp->snd_una;
 	p->acks++;
-	/* A tail loss probe is in flight: if it repaired a loss, this acknowledgement shows it. */
+	/* A tail loss probe is in flight. If it repaired a loss, this acknowledgement shows it. */
 	if (tp->tlp_high_seq)
 		p->probe_stamp = tp->tcp_mstamp;
 	return acked;
 }
 
-/* Returns the reason for the kernel's request, which shows in its state: a recovery has set high_seq to snd_nxt and
- * undo_marker to snd_una; a timeout has set neither yet, but has marked segments as lost; otherwise no segment is lost.
+/* Returns the reason for the kernel's request, by the kernel's state. A recovery has set high_seq
+ * to snd_nxt and undo_marker to snd_una. A timeout has set neither yet, but has marked segments as
+ * lost. Otherwise, no segment is lost.
  */
 INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
 {
 	if (!tp->lost_out) {
-		/* With ECN, a mark on the same acknowledgement looks the same, and is assumed. */
+		/* With ECN, a mark on the same acknowledgement looks equal and is assumed. */
 		bool probe = p->probe_stamp && p->probe_stamp == tp->tcp_mstamp;
 		return probe && !(tp->ecn_flags & ECN_OK) ? PROBE : MARK;
 	}
@@ -386,10 +389,11 @@ INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
 
 /* Returns whether the kernel began a reduction without running this program.
  *
- * That happens on a busy machine (Linux 6.18: in about one of a hundred recoveries that begin in RACK's timer), without
- * notice: the kernel uses an uninitialised value of its stack as the threshold, and the window is unbounded when the recovery
- * ends. So at every acknowledgement, this control compares the kernel's state with its own record, and sets the threshold
- * before it takes effect.
+ * This happens on a busy machine, without notice (Linux 6.18: in about one of a hundred recoveries
+ * that begin in RACK's timer). The kernel then uses an uninitialised value of its stack as the
+ * threshold, and the window is unbounded when the recovery ends. At every acknowledgement, this
+ * control therefore compares the kernel's state with its own record, and sets the threshold before
+ * it takes effect.
  */
 INLINE bool was_passed_over(struct tcp_sock *tp, struct socket_state *p, enum detection *detection)
 {
@@ -400,14 +404,14 @@ INLINE bool was_passed_over(struct tcp_sock *tp, struct socket_state *p, enum de
 	p->state = state;
 	p->late++;
 	p->answering_late = true;
-	/* The window may have followed the threshold already. */
+	/* The window may already have followed the threshold. */
 	tp->snd_cwnd = most(least(tp->snd_cwnd, tp->prior_cwnd), 1);
 	*detection = state == RECOVERY ? DUPLICATES : state == LOSS ? TIMEOUT : MARK;
 	return true;
 }
 
-/* Returns FlightSize in segments, without segments sent on duplicates (RFC 5681, section 3.2), and at a timeout without those
- * known to have arrived.
+/* Returns FlightSize in segments, without segments sent on duplicates (RFC 5681, section 3.2). At a
+ * timeout, also without those known to have arrived.
  */
 INLINE u32 flight(struct tcp_sock *tp, enum detection detection)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Lists the sockets under a control in all network namespaces: addresses, ports and state of each. */
+/* Lists the sockets under a control in all network namespaces: their addresses, ports and
+ * states.
+ */
 #include "socket.h"
 
 struct walked {

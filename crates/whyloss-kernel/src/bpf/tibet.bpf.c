@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* TIBET: Westwood's reaction, with an estimate that averages sizes and intervals separately.
  *
- * Capone, Fratta, Martignon, IEEE TMC 3(2), 2004, as the core has it (its constants are from memory there). Formulas and errors:
- * tibet.h, westwood_ops.h. Every loss is congestion; the Vegas predictor runs for observers only.
+ * Capone, Fratta, Martignon, IEEE TMC 3(2), 2004, as in the core (whose constants are from memory).
+ * Formulas and errors: tibet.h, westwood_ops.h. Every loss is congestion; the Vegas predictor only
+ * serves observers.
  */
 #include "tibet.h"
 #include "vegas.h"

@@ -17,7 +17,8 @@
  *
  *	e_k <= E*e_(k-1) + (1 - E)*e(b_k) + 24/2^32*|b_k - Bw_(k-1)| + 1/32 byte/s,		E = exp(-t_k/t0)
  *
- * 1000 acknowledgements a second of 1448 bytes: e(b) is 2.6 bytes/s of 1.4 MB/s, and e less than 20 bytes/s where Bw is near b.
+ * With 1000 acknowledgements a second of 1448 bytes, e(b) is 2.6 bytes/s of 1.4 MB/s, and e is
+ * below 20 bytes/s while Bw is near b.
  */
 #ifndef WHYLOSS_TIBET_H
 #define WHYLOSS_TIBET_H
@@ -27,7 +28,7 @@
 
 enum { SIXTEENTH = 31250 /* t0/16, us */, AVERAGE = 16 };
 
-/* exp(-t/t0), t in us. */
+/* Returns exp(-t/t0), with t in us. */
 INLINE u64 decay(u64 t)
 {
 	u64 result = ONE, n = t / SIXTEENTH, y = rounded((t % SIXTEENTH) * ONE, 16 * SIXTEENTH), term;
@@ -35,13 +36,13 @@ INLINE u64 decay(u64 t)
 	/* exp(-31) rounds to zero. */
 	if (n >= 496)
 		return 0;
-	/* Horner's way, from the inside: 1 - y*(1 - y/2*(1 - y/3*(1 - y/4*(1 - y/5)))) */
+	/* Horner's scheme, from the inside: 1 - y*(1 - y/2*(1 - y/3*(1 - y/4*(1 - y/5)))) */
 	term = ONE - y / 5;
 	term = ONE - share_of(y / 4, term);
 	term = ONE - share_of(y / 3, term);
 	term = ONE - share_of(y / 2, term);
 	term = ONE - share_of(y, term);
-	/* exp(-1/16), exp(-2/16), exp(-4/16), ... exp(-256/16) */
+	/* The factors are exp(-1/16), exp(-2/16), exp(-4/16), ... exp(-256/16). */
 	if (n & 1)
 		result = share_of(result, 4034748382ULL);
 	if (n & 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Turns signals into log-odds of congestion with the library's trees (`sender/trees`).
  *
- * The loader (`src/load.rs`) writes the library's own table here before the verifier runs, so the
- * trees exist once.
+ * The loader (`src/load.rs`) writes the library's table here before the verifier runs, so the trees
+ * exist only once.
  */
 #ifndef WHYLOSS_TREES_H
 #define WHYLOSS_TREES_H
@@ -11,7 +11,9 @@
 
 enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
 
-/* Question k lies between leaves k and k + 1. Each step of the binary search evaluates the middle question of those left. */
+/* Question k separates leaves k and k + 1. Each step of the binary search evaluates the middle
+ * one of the remaining questions.
+ */
 struct tree {
 	s16 bounds[QUESTIONS];
 	s16 leaves[LEAVES];
@@ -21,7 +23,7 @@ struct tree {
 
 struct forest {
 	u32 count;
-	s32 threshold; /* thousandths of log-odds: above it a loss is congestion */
+	s32 threshold; /* thousandths of log-odds; above it, a loss is congestion */
 	struct tree trees[MOST_TREES];
 };
 
@@ -39,7 +41,7 @@ INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at
 	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
 }
 
-/* Returns the leaf of one tree. As a separate function it is verified once for any tree; inlined,
+/* Returns the leaf of one tree. As a separate function, it is verified once for any tree. Inlined,
  * it would make the verifier follow each path through all trees and give up.
  */
 __attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The Vegas predictor: estimates the segments of the window that wait in queues (`sender/vegas.rs` of the core; MAR-1, MAR-2).
+/* The Vegas predictor: estimates how many segments of the window wait in queues (`sender/vegas.rs`
+ * of the core; MAR-1, MAR-2).
  *
  *	V_P = cwnd*(RTT - RTT_min)/RTT		segments
  *	V_P >= 3: congested;  V_P <= 1: not;  between: as before;  at first: congested
  *
- * Fixed point: none is needed. Multiplied by RTT, both comparisons are between whole numbers,
+ * Fixed point is not needed. Multiplied by RTT, both comparisons are between whole numbers,
  *
  *	cwnd*(RTT - RTT_min) >= 3*RTT,		cwnd < 2^32 segments, RTT < 2^31 us: below 2^63
  *
- * so the state is exactly that of the core, which compares the same products in bytes and nanoseconds. The error is 0.
+ * so the state equals that of the core, which compares the same products in bytes and nanoseconds.
+ * The error is 0.
  */
 #ifndef WHYLOSS_VEGAS_H
 #define WHYLOSS_VEGAS_H
@@ -23,7 +25,7 @@ INLINE bool queued(u32 cwnd, u32 rtt, u32 min_rtt, u32 segments)
 	return (u64)cwnd * (rtt - min_rtt) >= (u64)segments * rtt;
 }
 
-/* Updates the predictor with a round-trip time, and the window before its acknowledgement. */
+/* Updates the predictor with a round-trip time and the window before its acknowledgement. */
 INLINE void vegas_sample(struct judge *judge, u32 cwnd, s32 rtt_us)
 {
 	u32 rtt = rtt_us;

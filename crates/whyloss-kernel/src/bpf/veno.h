@@ -6,10 +6,11 @@
  *	enhanced Veno	B < 3: random; wireless unless congestion losses get more frequent from one random loss to the next
  *			timeouts are congestion		RTT: smoothed with gain 1/8
  *
- * Fixed point: none is needed. B is compared as in vegas.h. The smoothed round trip is kept in eighths of a nanosecond, as the
- * core keeps it (rtt -= rtt/8, rounded down; rtt += sample): below 2^44, times a window below 2^20. Rates of losses are compared
- * as products of counts (below 2^20) and times (below 2^44 us). So every verdict is exactly that of the core; windows above
- * 2^20 segments are taken for 2^20.
+ * Fixed point is not needed. B is compared as in vegas.h. The smoothed round trip is kept in
+ * eighths of a nanosecond, as in the core (rtt -= rtt/8, rounded down; rtt += sample). It is below
+ * 2^44, and is multiplied by a window below 2^20. Rates of losses are compared as products of
+ * counts (below 2^20) and times (below 2^44 us). Every verdict therefore equals that of the core.
+ * Windows above 2^20 segments count as 2^20.
  */
 #ifndef WHYLOSS_VENO_H
 #define WHYLOSS_VENO_H
@@ -68,8 +69,9 @@ INLINE bool enhanced_queued(const struct judge *judge, u32 cwnd)
 
 enum judgement { RANDOM, RANDOM_WHILE_CONGESTIVE, QUEUED };
 
-/* Judges a loss, and counts it. random[0]: time of the last random loss; random[1]: congestion losses since; span[0], span[1]:
- * time and congestion losses between the two random losses before.
+/* Judges a loss and counts it. random[0] is the time of the last random loss, and random[1] the
+ * number of congestion losses since then. span[0] and span[1] are the time and the congestion
+ * losses between the previous two random losses.
  */
 INLINE enum judgement enhanced_judge(struct judge *judge, u64 now, u32 cwnd, bool timeout)
 {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Enhanced Veno: Veno that keeps its window at a random loss, unless congestion losses get more frequent.
+/* Enhanced Veno: Veno that keeps its window at a random loss, unless congestion losses get more
+ * frequent.
  *
- * Zhou & Fu, IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg 2008, section 10.2, give it. B: see veno.h.
+ * Zhou & Fu, IEEE Communications Letters 10(6), 2006, as described by ElAarag, Moedinger & Hogg
+ * 2008, section 10.2. B: see veno.h.
  *
  *	congestion avoidance	B < 3: a segment a round trip; else one in two
  *	random			ssthresh = max(cwnd, 2); while congestion losses get more frequent max(4*cwnd/5, 2)	segments
  *	congestion, timeout	ssthresh = max(cwnd/2, 2)
  *
- * RANDOM_WHILE_CONGESTIVE is reported as congestion. Growth and fractions: veno_ops.h. The verdict has no error.
+ * RANDOM_WHILE_CONGESTIVE is reported as congestion. Growth and fractions: veno_ops.h. The verdict
+ * has no error.
  */
 #include "veno_ops.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Westwood: Reno's growth; after a loss, the window becomes the estimated bandwidth-delay product.
+/* Westwood: grows like Reno; after a loss, the window becomes the estimated bandwidth-delay
+ * product.
  *
- * Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; the filter by time as in Le & Hong 2006, as in the simulation of
- * Martignon & Fratta's test bed. Formulas and errors: westwood.h, westwood_ops.h. It uses no classifier: every loss is
- * congestion. The predictor runs for observers only.
+ * Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001. The filter by time is that of Le & Hong
+ * 2006, as in the simulation of Martignon & Fratta's test bed. Formulas and errors: westwood.h,
+ * westwood_ops.h. Without a classifier, every loss is congestion. The predictor only serves
+ * observers.
  */
 #include "vegas.h"
 #include "westwood.h"

@@ -5,15 +5,16 @@
  *	Bw_k = ((2t - D_k)*Bw_(k-1) + D_k*(b_k + b_(k-1)))/(2t + D_k),		t = 1 s
  *	whenever t/10 passes without acknowledgement, b = 0 is sampled: Bw = 19/21*Bw + b_(k-1)/21
  *
- * Fixed point. Rates are below 2^40 sixteenths, 2t + D_k below 2^22 (D_k is below t/10 + 10 ms, longer silences being
- * virtual samples): every product is below 2^62. Errors, in bytes/s:
+ * Fixed point. Rates are below 2^40 sixteenths. 2t + D_k is below 2^22, because D_k is below t/10 +
+ * 10 ms; longer silences are virtual samples. Every product is therefore below 2^62. Errors, in
+ * bytes/s:
  *
  *	e_k <= a_k*e_(k-1) + (1 - a_k)*1/32 + 1/32,	a_k = (2t - D_k)/(2t + D_k)	rounding of b_k and b_(k-1), and of Bw_k
  *	e   <= 19/21*e + 1/32						for each virtual sample
  *
- * With n acknowledgements a second, evenly spaced, 1 - a is about 1/n and e stays below (n + 1)/32 byte/s: 31 byte/s
- * of a link of 1.25 MB/s that is acknowledged 1000 times a second. The comparison with the core computes the recursion
- * itself, sample by sample.
+ * With n evenly spaced acknowledgements a second, 1 - a is about 1/n, and e stays below (n + 1)/32
+ * byte/s. This is 31 byte/s on a link of 1.25 MB/s with 1000 acknowledgements a second. The
+ * comparison with the core computes the recursion itself, sample by sample.
  */
 #ifndef WHYLOSS_WESTWOOD_H
 #define WHYLOSS_WESTWOOD_H
@@ -23,8 +24,8 @@
 enum {
 	TWO_TAU = 2000000,
 	IDLE = 100000,	    /* t/10, us */
-	REMAINDER = 10000,  /* a shorter rest of an interval belongs to the interval before it, us */
-	MOST_IDLE = 512,    /* 2^40*(19/21)^512 is nothing */
+	REMAINDER = 10000,  /* a shorter remainder belongs to the interval before it, us */
+	MOST_IDLE = 512,    /* 2^40*(19/21)^512 is below one unit */
 };
 
 INLINE u64 idle(struct estimator *e, u64 before, u64 *span)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Westwood-LP: Westwood that keeps its window at a loss while the Vegas predictor sees no queue.
  *
- * The pairing of a classifier with Westwood is Milenkoski & Stojcevska's (MIL-8: the estimate goes on, the window stays), the
- * predictor Martignon & Fratta's (MAR-1). Formulas and errors: westwood.h, westwood_ops.h, vegas.h.
+ * Milenkoski & Stojcevska combine a classifier with Westwood (MIL-8: the estimate continues, the
+ * window stays). The predictor is Martignon & Fratta's (MAR-1). Formulas and errors: westwood.h,
+ * westwood_ops.h, vegas.h.
  */
 #include "vegas.h"
 #include "westwood.h"

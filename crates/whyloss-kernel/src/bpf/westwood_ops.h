@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Sets the threshold from the bandwidth estimate after a loss (`congestion/westwood.rs` of the core).
+/* Sets the threshold from the bandwidth estimate after a loss (`congestion/westwood.rs` of the
+ * core).
  *
  *	loss, congestion	ssthresh = max(Bw*RTT_min, 2), cwnd = min(cwnd, ssthresh)		segments
  *	loss, wireless		ssthresh likewise, cwnd stays (MIL-8)
  *	timeout			ssthresh likewise, cwnd = 1
  *
- * When a recovery ends, the kernel sets cwnd to the threshold, even if that is larger. So the answer is the new cwnd, and the
- * real threshold follows at the end (`on_state`): slow start then grows the window to it. RTT_min includes the sample of the
- * acknowledgement at hand. Before there is an estimate, half of FlightSize.
+ * When a recovery ends, the kernel sets cwnd to the threshold, even if the threshold is larger. The
+ * answer is therefore the new cwnd, and `on_state` sets the real threshold at the end; slow start
+ * then grows the window to it. RTT_min includes the sample of the current acknowledgement. Before
+ * the first estimate, the threshold is half of FlightSize.
  */
 #ifndef WHYLOSS_WESTWOOD_OPS_H
 #define WHYLOSS_WESTWOOD_OPS_H

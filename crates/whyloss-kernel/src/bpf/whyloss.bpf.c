@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Whyloss: classifies each loss with the library's trees, on top of the kernel's own CUBIC.
+/* Whyloss: classifies each loss with the library's trees, over the kernel's own CUBIC.
  *
  * Signals (signals.h), odds (trees.h) and the answer (response.h) are the same numbers as in the
  * library.
@@ -21,7 +21,7 @@ INLINE void meet(struct sock *sk, struct socket_state *p)
 		begin_signals(s);
 }
 
-/* Computes the odds that a loss found now is congestion, and a digest of the signals. */
+/* Computes the odds that a loss detected now is congestion, and a digest of the signals. */
 INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s, bool timeout)
 {
 	u32 digest = 2166136261U;
@@ -73,7 +73,7 @@ INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us
 		weigh(tp, p, s, false);
 }
 
-/* Fills the window. The kernel calls this function after it has set the window and before it sends. */
+/* Fills the window. The kernel calls this function after it sets the window and before it sends. */
 SEC("struct_ops")
 u32 whyloss_min_tso_segs(u64 *ctx)
 {

@@ -1,8 +1,8 @@
-//! Bounds of the distance between an estimate in fixed point and the core's, from the recursions in
-//! the opening comments of the filters' files.
+//! Bounds on the difference between an estimate in fixed point and the core's. The opening comments
+//! of the filters' files have the recursions.
 //!
-//! A bound gets the same acknowledgements as the estimators and computes in real numbers. The share
-//! of an error that a filter keeps depends on times and samples, not on the errors.
+//! A bound receives the same acknowledgements as the estimators and computes in real numbers. The
+//! share of an error that a filter keeps depends on times and samples, not on the errors.
 
 use std::collections::VecDeque;
 
@@ -101,11 +101,11 @@ pub struct Westwood {
 }
 
 impl Westwood {
-    /// 2τ, τ/m, and the duration below which a remainder gets no sample of its own, in µs.
+    /// 2τ, τ/m, and the duration below which a remainder is not a separate sample, in µs.
     const TWICE_TAU: f64 = 2e6;
     const STEP: u64 = 100_000;
     const REMAINDER: u64 = 10_000;
-    /// The number of steps after which a sample has no effect left.
+    /// The number of steps after which a sample has no more effect.
     const MOST: u64 = 1_000;
 
     fn on_ack(&mut self, ack: &AckEvent) {
@@ -150,13 +150,13 @@ pub struct Tibet {
 }
 
 impl Tibet {
-    /// The share of the old average that a new sample leaves.
+    /// The share of the old average that remains after a new sample.
     const KEEP: f64 = 0.99;
     /// The time constant T₀ of the filter, in µs.
     const TIME_CONSTANT: f64 = 5e5;
     /// The rounding error of an average, in bytes or µs.
     const HALF_UNIT: f64 = 0.5 / 65_536.0;
-    /// The relative error of the exponential.
+    /// The bound on the relative error of the fixed-point exponential.
     const EXPONENTIAL: f64 = 24.0 * SHARE;
 
     fn new(segment_size: u32) -> Self {
@@ -186,7 +186,7 @@ impl Tibet {
         self.interval = average(self.interval, span);
         self.average_error = Self::KEEP * self.average_error + Self::HALF_UNIT;
         let ratio = self.length / self.interval * 1e6;
-        // (L + e)/(T − e) is the farthest quotient.
+        // (L + e)/(T − e) is the quotient farthest from L/T.
         let least = (self.interval - self.average_error).max(f64::MIN_POSITIVE);
         let farthest = (self.length + self.average_error) / least * 1e6;
         let ratio_error = farthest - ratio + ROUNDING;
@@ -216,7 +216,7 @@ pub struct Sarbe {
 }
 
 impl Sarbe {
-    /// The share of the old instability that a new sample leaves.
+    /// The share of the old instability that remains after a new sample.
     const BETA: f64 = 0.95;
     const VALUES: usize = 9;
 

@@ -4,7 +4,7 @@ use crate::event::{Cut, Recovery};
 
 const MSS: u32 = 1_448;
 
-/// An event of socket 1 with a window of 15 segments.
+/// Builds an event of socket 1 with a window of 15 segments.
 fn event(kind: Kind, serial: u32) -> Event {
     Event {
         id: 1,
@@ -54,7 +54,7 @@ fn judge(algorithm: Algorithm) -> Judge {
 #[test]
 fn a_program_that_decides_otherwise_is_found() {
     let mut judge = judge(Algorithm::NewRenoLp);
-    // RTT_min = 80 ms: none of 15 segments waits, then 3 do, then 1.5 do.
+    // With RTT_min = 80 ms, none of 15 segments waits, then 3 do, then 1.5.
     for (serial, rtt, congested) in [(1, 80_000, false), (2, 100_000, true), (3, 88_889, true)] {
         judge.hear(&ack(serial, rtt, congested));
     }
@@ -94,7 +94,7 @@ fn a_program_that_sees_other_signals_is_found() {
     let mut judge = judge(Algorithm::Whyloss);
     let mut signals = Signals::new();
     let mut acknowledged = 0;
-    // Returns the event of a correct program.
+    // Builds the event of a correct program.
     let mut honest = |serial: u32| {
         let mut event = ack(serial, 80_000 + 100 * serial, true);
         signals.on_ack(&super::ack(&event, &mut acknowledged));
@@ -181,8 +181,8 @@ fn nothing_is_compared_after_a_gap_or_from_the_middle() {
 
 #[test]
 fn an_estimate_beyond_rounding_is_found() {
-    // 1448 bytes per 10 ms, 144 800 bytes/s: 2·10⁴·b/2.01·10⁶ after the first sample, b_(k−1) being
-    // zero.
+    // 1448 bytes per 10 ms are 144 800 bytes/s. After the first sample, the estimate is
+    // 2·10⁴·b/2.01·10⁶, because b_(k−1) is zero.
     let first = 144_800.0_f64 * 1e4 / 2.01e6;
     let units = (first * 16.0).round() as u64;
     for (estimate, differ) in [(units, 0), (units + 1, 0), (units + 4, 1)] {
@@ -203,7 +203,7 @@ fn an_estimate_beyond_rounding_is_found() {
 
 #[test]
 fn the_bound_stays_where_it_was_derived() {
-    // Evenly spaced, it tends to (n + 1)/32: 1000 acknowledgements a second.
+    // With evenly spaced acknowledgements, 1000 a second, the bound tends to (n + 1)/32.
     let mut bound = Bound::of(Algorithm::Westwood, MSS);
     for k in 0..20_000 {
         bound.on_ack(&AckEvent::new(time(1_000 * k), MSS).acked(1_448), 0.0);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Compares the programs' reals with the processor's. Prints differences, and exits with 1 if any. */
+/* Compares the programs' reals with the processor's. Prints differences and exits with 1 if
+ * there are any.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static double number(real a)
 	return number;
 }
 
-/* Draws exponents near one, and often fractions of few bits, so that ties and carries occur. */
+/* Draws exponents near one, and often fractions with few bits, so that ties and carries occur. */
 static real drawn(void)
 {
 	int width = 1 + draw() % 80;
@@ -51,7 +53,7 @@ int main(void)
 		real a = drawn(), b = drawn();
 		long long whole = draw() >> draw() % 64;
 
-		/* Sums that cancel. */
+		/* Some sums cancel. */
 		if (draw() % 20 == 0)
 			b = a ^ draw() % 8 ^ (draw() & REAL_SIGN);
 		wrong += differs("sum", a, b, real_add(a, b), number(a) + number(b));

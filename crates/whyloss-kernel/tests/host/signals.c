@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Runs the programs' signals outside the kernel: reads events from standard input, and describes a
- * loss after each, and its cut, on standard output.
+/* Runs the programs' signals outside the kernel. Reads events from standard input. After each
+ * event, prints the description of a loss and its cut.
  */
 #include <stdio.h>
 #include <string.h>
 
-/* Stands in for socket.h: the fields of the kernel that signals.h reads. */
+/* Replaces socket.h: the fields of the kernel that signals.h reads. */
 #define WHYLOSS_SOCKET_H
 typedef unsigned char u8;
 typedef unsigned short u16;
