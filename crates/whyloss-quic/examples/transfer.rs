@@ -21,7 +21,7 @@ use whyloss_quic::SchemeConfig;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Takes one connection, and writes its stream to a file.
+/// Accepts one connection and writes its stream to a file.
 async fn receive(server: &Endpoint, mut copy: File) -> Result<()> {
     let connection = server
         .accept()

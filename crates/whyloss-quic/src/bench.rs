@@ -47,7 +47,7 @@ impl Acknowledgements {
         self.sent += 1;
     }
 
-    /// Sends two packets, acknowledges two together as quinn does, and returns the window in bytes.
+    /// Sends two packets, acknowledges two together like quinn, and returns the window in bytes.
     pub fn one(&mut self) -> u64 {
         self.send();
         self.send();
@@ -55,13 +55,13 @@ impl Acknowledgements {
         self.connection.window()
     }
 
-    /// Sends four packets, loses the oldest one and acknowledges the next three. With `named`,
-    /// packets have numbers as in noq.
+    /// Sends four packets, loses the oldest one and acknowledges the next three. If `named`,
+    /// packets have numbers, as in noq.
     pub fn lose(&mut self, named: bool) {
         self.lose_for(named, false);
     }
 
-    /// Reports a loss as [`Self::lose`] does, as persistent congestion.
+    /// Reports a loss, like [`Self::lose`], as persistent congestion.
     pub fn lose_persistently(&mut self, named: bool) {
         self.lose_for(named, true);
     }

@@ -44,10 +44,10 @@
 //! | probe timeouts | – | – |
 //! | pacing | by window and RTT; logs the controller's rate | by the controller's rate, if any |
 //!
-//! The ledger of [`whyloss::connection`] infers what quinn does not report. If the report is
-//! ambiguous, the ledger attributes a loss to an earlier packet of the same burst. Round-trip times
-//! come from the newest packet of an acknowledgement and include the peer's delay. Peers
-//! acknowledge two packets at once, and a single packet after up to 25 ms. The stacks hide the
+//! The ledger of [`whyloss::connection`] infers what quinn does not report. If a report is
+//! ambiguous, the ledger attributes the loss to an earlier packet of the same burst. Round-trip
+//! times come from the newest packet of an acknowledgement and include the peer's delay. Peers
+//! acknowledge two packets together and a single packet after up to 25 ms. The stacks hide the
 //! receiver's clock, so controllers that need it (BaLDE) use the sender's.
 //!
 //! Losses are found by packets or time (RFC 9002 §6.1) and reported once per recovery period

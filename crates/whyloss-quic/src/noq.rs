@@ -31,7 +31,7 @@ use crate::{Clock, SchemeConfig};
 pub struct NoqController<S = whyloss::sender::Classifier> {
     clock: Clock,
     connection: Connection<S>,
-    /// The time of the last event, because a spurious congestion event has none.
+    /// The time of the last event, because the report of a spurious congestion event has no time.
     now: Time,
     mtu: u16,
     initial_window: u64,

@@ -15,13 +15,13 @@ fn begun(scheme: Scheme) -> Acknowledgements {
     Acknowledgements::new(scheme, std::time::Instant::now())
 }
 
-/// Every controller with every classifier, and every scheme that has a name.
+/// Returns every controller with every classifier, and every named scheme.
 fn schemes() -> Vec<(String, Scheme)> {
     let mut schemes = Vec::new();
     for controller in congestion::REGISTRY {
         for classifier in sender::REGISTRY {
             let name = format!("{}, {}", controller.id, classifier.id);
-            // (Combinations that need parameters have no name.)
+            // Combinations that need parameters have no name.
             if let Ok(scheme) = Scheme::of(controller.id, "keep", classifier.id) {
                 schemes.push((name, scheme));
             }
@@ -33,7 +33,7 @@ fn schemes() -> Vec<(String, Scheme)> {
     schemes
 }
 
-/// Every report that a stack may make, a thousand times.
+/// Makes every report of a stack, a thousand times.
 fn all_that_happens(connection: &mut Acknowledgements) {
     for round in 0..1000 {
         for _ in 0..10 {
@@ -54,7 +54,7 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
     assert!(schemes.len() > 50, "{}", schemes.len());
     for (name, scheme) in schemes {
         let mut connection = begun(scheme);
-        // A ring sometimes holds two packets more than at the start. It has its final size after
+        // A ring sometimes holds two more packets than at the start. It has its final size after
         // the first loss.
         connection.lose(true);
         connection.one();
@@ -65,7 +65,7 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
     }
 }
 
-/// The counter counts the allocations of a new connection, and of rings that grow with the data
+/// The counter includes the allocations of a new connection, and of rings that grow with the data
 /// sent.
 #[test]
 fn what_grows_is_counted() {

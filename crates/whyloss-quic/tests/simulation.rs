@@ -1,9 +1,10 @@
-//! The stacks' engines in the simulator: whole transfers, scored verdicts, the same bytes for the
-//! same seed.
+//! Runs the stacks' engines in the simulator: whole transfers, scored verdicts, and the same bytes
+//! for the same seed.
 
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 
-/// A flow of QUIC over 10 Mbit/s and a round trip of 100 ms, with a queue of the product of both.
+/// Builds a QUIC flow over 10 Mbit/s and a round trip of 100 ms, with a queue of one
+/// bandwidth-delay product.
 fn scenario(transport: &str, rest: &str, loss: f64, seconds: u32) -> Scenario {
     whyloss_quic::sim::install();
     let text = format!(
@@ -22,7 +23,7 @@ fn flow(scenario: &Scenario, seed: u64) -> FlowResult {
     run.flows[0].clone()
 }
 
-/// Mbit/s of application data.
+/// Returns the rate of application data, in Mbit/s.
 fn goodput(flow: &FlowResult, seconds: u32) -> f64 {
     flow.application_bytes as f64 * 8.0 / f64::from(seconds - 5) / 1e6
 }
@@ -35,7 +36,7 @@ fn both_stacks_fill_a_link_without_losses() {
                 format!(r#"{{ kind = "quic", stack = "{stack}", controller = "{controller}" }}"#);
             let flow = flow(&scenario(&transport, "", 0.0, 15), 1);
             let goodput = goodput(&flow, 15);
-            // QUIC has 1472 of 1500 bytes, of which about 40 are headers and tag.
+            // A packet of 1500 bytes has 1472 bytes of QUIC, of which about 40 are headers and tag.
             assert!(
                 (8.5..9.65).contains(&goodput),
                 "{stack} {controller}: {goodput} {flow:?}"
@@ -44,7 +45,7 @@ fn both_stacks_fill_a_link_without_losses() {
     }
 }
 
-/// Over a path that loses in both directions, a seed fixes every byte, in either engine.
+/// Over a path that loses packets in both directions, a seed fixes every byte, in either engine.
 #[test]
 fn the_same_seed_gives_the_same_run() {
     for stack in ["quinn", "noq"] {
@@ -117,8 +118,8 @@ fn what_is_told_apart_keeps_the_link_busy() {
     }
 }
 
-/// A link sends waiting packets twice, in both directions. Copies neither reach the application nor
-/// look like losses to the sender, and the two engines agree.
+/// A link sends waiting packets twice, in both directions. Copies do not reach the application and
+/// do not look like losses to the sender. The two engines agree.
 #[test]
 fn copies_are_not_delivered_again() {
     whyloss_quic::sim::install();
@@ -145,9 +146,9 @@ fn copies_are_not_delivered_again() {
     }
 }
 
-/// noq-proto 1.4.0 counts adjoining pieces of a stream as gaps, so its receiver closes a connection
-/// with a large window on a lossy path; quinn's does not. (Once noq is mended, so is a sentence of
-/// `docs/guides/quic.md`.)
+/// noq-proto 1.4.0 counts adjacent parts of a stream as gaps, so its receiver closes a connection
+/// with a large window on a lossy path. quinn's receiver does not. When noq is fixed, a sentence of
+/// `docs/guides/quic.md` must change as well.
 #[test]
 fn a_connection_that_closes_says_why() {
     whyloss_quic::sim::install();
@@ -189,8 +190,8 @@ fn a_stack_of_its_own_has_no_classifier() {
     assert!(refused(own, "packet = \"1000 B\"").contains("at least 1228 B"));
 }
 
-/// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s and three quarters of a second of handshake
-/// and slow start; each transfer ends, on both stacks and in both engines alike.
+/// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s, and another 0.75 s for handshake and slow
+/// start. Every transfer ends, with the same result on both stacks and in both engines.
 #[test]
 fn transfers_complete_and_are_timed() {
     for stack in ["quinn", "noq"] {

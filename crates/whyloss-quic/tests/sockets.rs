@@ -1,5 +1,5 @@
-//! Both stacks over real UDP sockets on the loopback, with real TLS: 100 MB arrive whole, whatever
-//! the controller.
+//! Runs both stacks over real UDP sockets on the loopback, with real TLS. 100 MB arrive completely
+//! with every controller.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn schemes() -> Vec<(&'static str, Scheme)> {
     controllers.chain(named).collect()
 }
 
-/// The stacks have the same methods by the same names.
+/// The stacks have the same methods with the same names.
 macro_rules! transfers {
     ($stack:ident) => {
         mod $stack {
@@ -70,8 +70,8 @@ macro_rules! transfers {
                 )
             }
 
-            /// Sends the file under a scheme, and compares the copy with the file. With a link, the
-            /// client connects to the link.
+            /// Sends the file under a scheme and compares the copy with the file. If there is a
+            /// link, the client connects to the link.
             async fn transfer(file: &[u8], name: &str, scheme: Scheme, link: Option<SocketAddr>) {
                 let port = if link.is_some() { LINKED } else { 0 };
                 let (server, client, mut config) = endpoints(port);

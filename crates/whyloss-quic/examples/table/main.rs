@@ -3,16 +3,16 @@
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
-//! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     the first table alone
+//! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     only the first table
 //! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/guides/quic.md docs/evidence/data/quic.txt
-//!                         some of its cells again, which must stand in the page to the letter
+//!                         measures some of its cells again and compares them with the page
 //! ```
 //!
 //! The link has 10 Mbit/s, a round trip of 100 ms, and a queue of one bandwidth-delay product (125
 //! kB). Packets have 1500 bytes; Bernoulli losses occur in the forward direction. Each run measures
-//! 60 s after 10 s of warm-up. Comparisons of full queues measure ten minutes, because a minute
-//! holds only five cycles of NewReno. Values are means over seeds 1 to 5. The rules for claims were
-//! fixed with the claims, in the issue that asked for them.
+//! 60 s after 10 s of warm-up. Comparisons of full queues measure ten minutes, because a minute has
+//! only five cycles of NewReno. Values are means over seeds 1 to 5. The rules for claims were fixed
+//! with the claims, in the issue that requested them.
 
 mod schemes;
 
@@ -78,7 +78,7 @@ const TOLD_APART: [Row; 7] = [
     ),
 ];
 
-/// The figures of a flow in one run.
+/// The measurements of a flow in one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     /// The rate of application data, in Mbit/s.
@@ -91,7 +91,7 @@ struct Found {
     mw: f64,
 }
 
-/// A network: its flows, each with the keys of a row, and the link's loss.
+/// A network: its flows, each with the keys of a row, and the loss rate of the link.
 #[derive(Clone, Debug)]
 struct Job {
     stack: &'static str,
@@ -123,7 +123,7 @@ impl Job {
             .unwrap_or_else(|error| panic!("a scenario of our own is refused: {error}"))
     }
 
-    /// Returns the figures of each flow under each seed.
+    /// Returns the measurements of each flow under each seed.
     fn run(&self) -> Vec<Vec<Found>> {
         let scenario = self.scenario();
         let seeds = (1..=SEEDS).map(|seed| {
@@ -326,7 +326,7 @@ fn fairness(out: &mut String) {
     }
 }
 
-/// Measures the effect of CUBIC's Reno-friendly region alone.
+/// Measures only the effect of CUBIC's Reno-friendly region.
 fn cubic(lines: &[Line], out: &mut String) {
     let _ = writeln!(
         out,
@@ -359,7 +359,7 @@ fn cubic(lines: &[Line], out: &mut String) {
     }
 }
 
-/// Measures the effect of fqRTT's first threshold alone.
+/// Measures only the effect of fqRTT's first threshold.
 fn fqrtt(out: &mut String) {
     let _ = writeln!(
         out,

@@ -1,5 +1,5 @@
 //! Makes the first table of `docs/guides/quic.md`, which compares `whyloss` with the stacks' own
-//! controllers, ours, and the truth.
+//! controllers, with ours, and with the truth.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use whyloss_sim::{Scenario, Simulation};
 use whyloss_study::arena::{LEAST, Network, Setting, Transport, Variant, quantile};
 use whyloss_study::statistics;
 
-/// The seed of the drawn networks, which were not used to choose anything.
+/// The seed of the drawn networks, which were not used to choose any parameter.
 const SEED: u64 = 36_100;
 const NETWORKS: u64 = 30;
 /// The number of runs over the satellite link, and of each transfer over it.
@@ -83,17 +83,18 @@ fn flow((stack, _, transport, keys): Row) -> String {
     format!("transport = {{ kind = \"quic\", stack = \"{stack}\"{comma}{transport} }}\n{keys}")
 }
 
-/// Results of a line.
+/// The results of a line.
 #[derive(Clone, Debug)]
 struct Found {
     /// The number of packets that the judged flows delivered in each drawn network.
     drawn: Vec<f64>,
-    /// The number of packets that a CUBIC flow (TCP) delivered alongside them in each network, with
+    /// The number of packets that a CUBIC flow (TCP) delivered beside them in each network, with
     /// lossless channels.
     plain: Vec<f64>,
     /// The rate over the satellite link, in Mbit/s.
     satellite: f64,
-    /// The transfer time of each size there, in seconds; `None` if the transfer did not finish.
+    /// The transfer time of each size over the satellite link, in seconds; `None` if the transfer
+    /// did not finish.
     transfers: [Option<f64>; 3],
 }
 
@@ -116,8 +117,8 @@ impl Job {
         drawn.chain(satellite).chain(transfers).collect()
     }
 
-    /// Runs the job. Returns packets delivered by the judged flows or the plain one, a rate in
-    /// Mbit/s, or a time in seconds.
+    /// Runs the job. Returns the packets delivered by the judged flows or by the CUBIC flow, a rate
+    /// in Mbit/s, or a time in seconds.
     fn run(self, row: Row) -> Option<f64> {
         let of_satellite = |more: &str| {
             let text = SATELLITE.replace(
@@ -135,7 +136,7 @@ impl Job {
             Self::Drawn(index, variant) => {
                 let network = Network::draw(SEED, index, &Setting::default());
                 let text = network.scenario(Transport::Cubic, variant);
-                // QUIC's smallest packet, and a minute measured.
+                // The packets have QUIC's smallest size, and a minute is measured.
                 let text = text
                     .replace("\"1000 B\"", "\"1228 B\"")
                     .replace("\"130 s\"", "\"70 s\"");
@@ -223,7 +224,7 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> S
     text
 }
 
-/// Returns the table, or the lines of it that `check` makes again: the recommended one and the
+/// Returns the table, or only the lines that `check` makes again: the recommended scheme and the
 /// truth.
 pub(crate) fn table(check: bool) -> String {
     let mut out = String::from(

@@ -1,20 +1,20 @@
 //! Makes a connection of quinn or noq a host of the simulator. The engines of both stacks have
-//! methods of the same names; `quinn.rs` and `noq.rs` contain the differences.
+//! methods with the same names; `quinn.rs` and `noq.rs` contain the differences.
 
 /// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the
-/// file that calls it. The traits of the handshake differ in how they take connection ids and
-/// sessions, and in whether a key knows its path.
+/// calling file. The handshake traits of the stacks differ in how they take connection ids and
+/// sessions, and in whether a key depends on its path.
 macro_rules! hosts {
     (id: $id:ty, session: [$($receiver:tt)+], path: [$($path:tt)*]) => {
-        /// The address of the other end, which is not used.
+        /// The address of the other end, which has no effect.
         const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
         /// The bytes written to the stream at a time.
         static DATA: [u8; 1 << 16] = [0; 1 << 16];
-        /// The limit of bytes written but not acknowledged, or received but not read. It is high
-        /// enough never to block.
+        /// The limit of bytes written but not acknowledged, or received but not read. It is so
+        /// high that it never blocks.
         const FLOW_CONTROL: u32 = 64 << 20;
-        /// The resolution of timers. With a finer one, a deadline could be due again at the time at
-        /// which it was handled.
+        /// The resolution of timers. With a finer one, a deadline could be due again when it has
+        /// just been handled.
         const TICK: Duration = Duration::from_micros(1);
 
         /// The two ends of a flow.
@@ -24,8 +24,8 @@ macro_rules! hosts {
                 reason = "only the epoch: all else is virtual time"
             )]
             let epoch = Instant::now();
-            // Only the source uses the flow's controller; the sink, which sends only
-            // acknowledgements, has NewReno.
+            // Only the source uses the flow's controller. The sink sends only acknowledgements, so
+            // it has NewReno.
             let [source, sink] = [controller, &Controller::Own(Own::NewReno)]
                 .map(|controller| Arc::new(transport(controller, &beginning)));
             let [a, b, c, d] = beginning.seed.map(u64::to_le_bytes);
@@ -93,7 +93,7 @@ macro_rules! hosts {
             /// server.
             whole: u64,
             delivered: u64,
-            /// The time and the reason of the connection's close.
+            /// When and why the connection closed.
             closed: Option<Closed>,
             /// The engine's next deadline.
             timeout: Time,
@@ -110,7 +110,7 @@ macro_rules! hosts {
                 let mut config = proto::EndpointConfig::new(Arc::new(NoSecrets));
                 config.rng_seed(Some(seed));
                 count_connection_ids(&mut config);
-                // (Cannot fail: scenarios require at least 1200 bytes.)
+                // This cannot fail, because scenarios require at least 1200 bytes.
                 let _ = config.max_udp_payload_size(datagram(beginning));
                 Self {
                     client: server.is_none(),
@@ -142,8 +142,8 @@ macro_rules! hosts {
                 self.epoch + std::time::Duration::from_nanos(now.as_nanos())
             }
 
-            /// Passes events between endpoint and connection, and writes or reads stream data as
-            /// far as possible.
+            /// Passes events between endpoint and connection. Writes or reads stream data as far as
+            /// possible.
             fn act(&mut self, now: Time) {
                 if let Some((handle, connection)) = &mut self.connection {
                     while let Some(event) = connection.poll_endpoint_events() {
@@ -192,7 +192,7 @@ macro_rules! hosts {
             Bytes::from_static(&DATA[..DATA.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
         }
 
-        /// The data of a source: transfers, a stream for each, or one stream without end.
+        /// The data of a source: one stream per transfer, or a single endless stream.
         #[derive(Default)]
         struct Queue {
             endless: bool,
@@ -225,7 +225,8 @@ macro_rules! hosts {
                         }
                         *left -= written;
                     }
-                    // (Fails only for a stream that the peer stopped, which this peer never does.)
+                    // This fails only for a stream that the peer stopped, which this peer never
+                    // does.
                     let _ = connection.send_stream(id).finish();
                     self.transfers.pop_front();
                     *stream = None;
@@ -233,8 +234,7 @@ macro_rules! hosts {
             }
         }
 
-        /// Reads all received data in order. Returns the number of bytes, and of streams that
-        /// ended.
+        /// Reads all received data in order. Returns the number of bytes and of ended streams.
         fn read(
             connection: &mut proto::Connection,
             stream: &mut Option<proto::StreamId>,
@@ -285,7 +285,7 @@ macro_rules! hosts {
                         let accepted = self.endpoint.accept(incoming, at, &mut self.scratch, None);
                         self.connection = accepted.ok().or(self.connection.take());
                     }
-                    // Ignore datagrams outside a connection, since no other host sends here.
+                    // Ignore datagrams outside a connection, because no other host sends here.
                     Some(proto::DatagramEvent::Response(_)) | None => {}
                 }
                 self.act(now);
@@ -359,7 +359,7 @@ macro_rules! hosts {
             }
         }
 
-        /// Implements all keys without encryption.
+        /// Implements all keys, without encryption.
         struct NoSecrets;
 
         impl NoSecrets {

@@ -95,7 +95,7 @@ impl Handshake {
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> bool {
         match (self.client, self.written, self.read) {
             (true, 0, _) => self.send(out, CLIENT_HELLO, true),
-            // The server's hello brings the keys of the level, without an answer.
+            // The server's hello gives the keys of this level without an answer.
             (true, 1, 1..) => {
                 self.written = 2;
                 return true;
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(flight(&mut server), (Vec::new(), false));
         let (hello, keys) = flight(&mut client);
         assert!((hello.len(), keys) == (CLIENT_HELLO, false));
-        // The server also reads a message in pieces.
+        // The server also reads a message in parts.
         assert!(server.read(&hello[..7]) && server.peer().is_none());
         assert!(server.read(&hello[7..]));
         assert_eq!(server.peer(), Some(&[1, 2, 3][..]));

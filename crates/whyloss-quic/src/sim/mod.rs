@@ -1,14 +1,14 @@
 //! The stacks' protocol engines as hosts of `whyloss-sim`: real handshakes, real recovery, real
 //! pacing, in virtual time.
 //!
-//! [`install`] lets scenarios have QUIC flows. The source is the client, which writes to one
+//! [`install`] lets scenarios contain QUIC flows. The source is the client, which writes to one
 //! endless stream; the sink reads it. Datagrams leave one by one (no segmentation offload) and are
 //! as large as the flow's `packet` allows. MTU discovery is off, so packets have the sizes in the
 //! scenario.
 //!
-//! Equal seeds give equal runs: endpoints are seeded. The handshake has messages with TLS's sizes
-//! but without secrets, because TLS draws from the system. No seed reaches the stacks' own BBR,
-//! which draws from the system when it probes for bandwidth.
+//! Equal seeds give equal runs, because endpoints are seeded. The handshake has messages with TLS's
+//! sizes, but without secrets, because TLS draws from the system. The stacks' own BBR also draws
+//! from the system when it probes for bandwidth, and no seed changes that.
 
 mod engine;
 mod handshake;
