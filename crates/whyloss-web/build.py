@@ -28,9 +28,9 @@ ROOT = HERE.parents[1]
 
 
 def build() -> bytes:
-    """Compile the crate; return the WebAssembly."""
+    """Compile the crate and return the WebAssembly."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    # Native builds keep their profile: what is dropped here only makes the page smaller.
+    # Native builds keep their profile. These settings only make the page smaller.
     smaller = {"CARGO_PROFILE_RELEASE_STRIP": "true", "CARGO_PROFILE_RELEASE_PANIC": "abort"}
     command = ["cargo", "build", "--release", "--lib", "--package", "whyloss-web", "--target", TARGET]
     subprocess.run(command, cwd=ROOT, check=True, env=os.environ | smaller)
@@ -38,12 +38,12 @@ def build() -> bytes:
 
 
 def module(path: Path) -> str:
-    """Return a module as an address that needs no file: pages from disk may not import files."""
+    """Return a module as an address without a file, because pages from disk must not import files."""
     return "data:text/javascript;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
 def package() -> None:
-    """Put the program and its calls into the package."""
+    """Copy the program and its calls into the package."""
     version = json.loads((HERE / "npm" / "package.json").read_text())["version"]
     if f'version = "{version}"\n' not in (ROOT / "Cargo.toml").read_text():
         sys.exit(f"npm/package.json has version {version}, which Cargo.toml has not")
@@ -56,7 +56,7 @@ def package() -> None:
 
 
 def main() -> None:
-    """Put the parts together."""
+    """Build the page from its parts."""
     if sys.argv[1:] == ["--package"]:
         return package()
     if sys.argv[1:]:

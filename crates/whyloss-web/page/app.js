@@ -1,5 +1,5 @@
-// The playground: simulates one run from the settings of a form, and plays it on a canvas. The
-// address bar holds every setting.
+// The playground: simulates one run with the settings of a form and plays it on a canvas. The
+// address bar contains every setting.
 
 import { call } from "whyloss/program";
 import { Run } from "whyloss/run";
@@ -24,7 +24,7 @@ let playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 let last;
 let rows = [];
 let marked;
-/** For tests: frames drawn, the milliseconds that they took, and the most packets on one of them. */
+/** For tests: the frames drawn, the milliseconds they took, and the most packets on one of them. */
 const drawn = { frames: 0, milliseconds: 0, packets: 0 };
 window.whyloss = { drawn, get results() { return run?.text; }, get scenario() { return scenario(state); } };
 
@@ -75,7 +75,7 @@ function show() {
 }
 
 let held;
-/** Writes the state into the address bar: a link to this very moment. */
+/** Writes the state into the address bar, as a link to this moment. */
 function remember() {
   held = toHash(state, now);
   if (location.hash !== held) location.replace(held);
@@ -109,7 +109,10 @@ function problem(error) {
 
 const NAMES = ["yours", "CUBIC"];
 
-/** Returns whether a classifier judges the flow's losses; some schemes judge losses in their controller. */
+/**
+ * Returns whether a classifier judges the flow's losses. Some schemes judge losses in their
+ * controller.
+ */
 function judges() {
   const scheme = choices.schemes.find(({ id }) => state.by === `scheme:${id}`);
   return scheme?.classifies ?? true;
@@ -131,7 +134,7 @@ function tell() {
   const windows = both.map((flow) => ({ ...run.window(flow), colour: colours.flows[flow], dashed: flow === 1, name: NAMES[flow] }));
   const queue = { ...run.queue(), colour: colours.soft, name: "waiting" };
   const losses = mine;
-  // Two units share no axis: each goes by its own plot's, the flow's first.
+  // Curves with different units cannot share an axis, so only those with the flow's unit are drawn.
   const curves = windows.filter(({ unit }) => unit === windows[0].unit);
   plots = [
     [$("window-plot"), { title: `${curves[0].unit === "kB" ? "Window" : "Rate"}, ${curves[0].unit}`, curves, losses, end: DURATION }],
@@ -158,7 +161,7 @@ function row({ at, flow, sequence, cause, verdict }) {
     mark(cause), mark(verdict), element("td", { textContent: right ? "✓ right" : "✗ wrong" }));
 }
 
-/** Returns the sign of a cause as a small picture. */
+/** Returns a small picture of the sign of a cause. */
 function icon(word) {
   const shape = word === "congestion" ? '<rect x="2" y="2" width="8" height="8"/>' : '<path d="M6 1l5 9H1z"/>';
   const holder = element("span", { ariaHidden: "true" });

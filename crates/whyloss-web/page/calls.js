@@ -6,7 +6,10 @@ const NOT_THERE = 52;
 export async function start(compiled) {
   let program;
 
-  /** The system calls of WASI: a clock that stands still, and a place for the message of a panic. */
+  /**
+   * The system calls of WASI: a clock that always shows the same time, and memory for the
+   * message of a panic.
+   */
   const system = new Proxy({}, {
     get: (_, name) => (...given) => {
       const view = new DataView(program.exports.memory.buffer);
@@ -50,7 +53,7 @@ export async function start(compiled) {
       const [begin, length] = [calls.whyloss_part(index), calls.whyloss_part_length(index)];
       parts.push(memory.buffer.slice(begin, begin + length));
     }
-    // Frees the parts: the caller has copies.
+    // Free the parts, because the caller has copies.
     calls.whyloss_input(0);
     return { wrong: code !== 0, parts };
   };

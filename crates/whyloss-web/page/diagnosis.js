@@ -1,4 +1,4 @@
-// A dropped file becomes the page of `whyloss diagnose --out` and its files.
+// Turns a dropped file into the page and the files of `whyloss diagnose --out`.
 
 import { call } from "whyloss/program";
 
@@ -49,7 +49,7 @@ async function read(file) {
     const seconds = (performance.now() - began) / 1000;
     said.textContent = `Read ${file.name} (${(file.size / 1e6).toFixed(1)} MB) in ${seconds.toFixed(1)} s.`;
   };
-  // Its files are in the list above: a frame that reaches nothing cannot open them.
+  // The list above contains the page's files, which an isolated frame cannot open.
   frame.srcdoc = `${new TextDecoder().decode(parts[1])}<style>.file { display: none; }</style>`;
   frame.hidden = false;
 }

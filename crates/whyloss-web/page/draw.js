@@ -1,13 +1,13 @@
-// Drawing on canvases: the network with its packets, and curves over time.
+// Draws on canvases: the network with its packets, and curves over time.
 
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** Colours of the page, read anew when light and dark change. */
+/** The colours of the page, read again when light and dark change. */
 export function palette(choices) {
   const causes = Object.fromEntries(choices.causes.map(({ name, colour }) => [name, colour]));
   return {
     ...causes, ink: style("--ink"), soft: style("--soft"), grid: style("--grid"), paper: style("--paper"),
-    // Of the palette of all pictures: bluish green and reddish purple.
+    // From the palette of all pictures: bluish green and reddish purple.
     flows: ["#009E73", "#CC79A7"],
   };
 }
@@ -41,7 +41,7 @@ export function prepare(canvas) {
   return { context, width, height };
 }
 
-/** Draws the network at `now`; returns how many packets are on it. */
+/** Draws the network at `now`. Returns how many packets are on it. */
 export function network(canvas, run, state, now, colours) {
   const { context, width, height } = prepare(canvas);
   const middle = height * 0.45;
@@ -93,7 +93,7 @@ export function network(canvas, run, state, now, colours) {
       if (packet.fate === 1) {
         [x, y] = [places.queue - 6, middle + 22 + 50 * gone];
       } else if (now < left - transmission(packet.size, 1)) {
-        // The packet waits; its place shows how soon it will be sent.
+        // The packet waits. Its position shows how soon it will be sent.
         const turn = (left - now) / transmission(packet.size, 1);
         x = Math.max(places.queue + 6, places.full - 6 - spacing * turn);
         y = middle;
@@ -182,7 +182,7 @@ export function plot(canvas, { title, curves, losses, end }, colours) {
     context.stroke();
     context.setLineDash([]);
   });
-  // Signs thin out: one for each cause and verdict every four pixels.
+  // Draw fewer signs: one for each cause and verdict every four pixels.
   const seen = new Set();
   losses.forEach(({ at, cause, verdict }) => {
     const key = `${Math.round(x(at) / 4)} ${cause} ${verdict}`;

@@ -1,4 +1,4 @@
-// The WebAssembly in a worker: one call after the other, and a new worker if a call fails.
+// Runs the WebAssembly in a worker: one call after the other, and a new worker if a call fails.
 
 const text = (id) => document.getElementById(id).textContent;
 
@@ -30,7 +30,7 @@ async function once(request) {
   return answer.parts;
 }
 
-/** Calls a function of the program, and resolves to its parts, an ArrayBuffer each. */
+/** Calls a function of the program. Resolves to its parts, an ArrayBuffer each. */
 export function call(request) {
   const next = last.then(() => once(request));
   last = next.catch(() => {});

@@ -14,7 +14,10 @@ class Table {
     return this.values[row * this.columns + column];
   }
 
-  /** Returns the first row whose first column is above `value`; the column rises. */
+  /**
+   * Returns the index of the first row whose first column is above `value`. The column must
+   * increase.
+   */
   after(value) {
     let [low, high] = [0, this.length];
     while (low < high) {
@@ -43,14 +46,17 @@ export class Run {
     this.packets = sorted(packets, 8);
     this.sources = sorted(sources, 5);
     this.losses = sorted(losses, 5);
-    // No packet is on a link for longer than the longest was, so a moment needs no earlier rows.
+    // No packet is on a link for longer than `longest`, so no earlier rows matter at a moment.
     this.longest = 0;
     for (let row = 0; row < this.packets.length; row += 1) {
       this.longest = Math.max(this.longest, this.packets.get(row, 1) - this.packets.get(row, 0));
     }
   }
 
-  /** Calls `visit` with each packet that is on a link at `now`, or was lost up to `after` seconds before. */
+  /**
+   * Calls `visit` with each packet that is on a link at `now` or was lost up to `after` seconds
+   * before.
+   */
   onTheWay(now, after, visit) {
     const { packets } = this;
     const end = packets.after(now);
@@ -89,7 +95,7 @@ export class Run {
     return { points, unit };
   }
 
-  /** Returns the packets that wait in the first link's queue, as its arrivals find it. */
+  /** Returns the numbers of packets in the first link's queue, as arriving packets find it. */
   queue() {
     const points = [];
     for (let row = 0; row < this.packets.length; row += 1) {

@@ -23,7 +23,10 @@ export const PRESETS = {
 /** Simulated seconds. */
 export const DURATION = 30;
 
-/** Returns which classifiers go with a flow: a list of the choices, or none for a scheme, which brings its own. */
+/**
+ * Returns the classifiers for a flow: a list of the choices, or none for a scheme, which has its
+ * own.
+ */
 export function classifiers(choices, by) {
   if (by === "tfrc") return choices.receivers;
   return by.startsWith("tcp:") ? choices.senders : [];
@@ -39,7 +42,7 @@ export function flows(choices) {
   };
 }
 
-/** Returns the nearest state that exists: numbers in their ranges, names that are known. */
+/** Returns the nearest valid state: numbers in their ranges, and known names. */
 export function repair(state, choices) {
   const first = Object.values(PRESETS)[0];
   const whole = { ...first, ...state };
@@ -58,7 +61,7 @@ export function repair(state, choices) {
   return whole;
 }
 
-/** Returns the state that a link holds; unknown keys are dropped. */
+/** Returns the state in a link. Unknown keys are dropped. */
 export function fromHash(hash) {
   const entries = [...new URLSearchParams(hash.replace(/^#/, ""))];
   const keys = [...Object.keys(Object.values(PRESETS)[0]), "at"];
@@ -69,11 +72,11 @@ export function toHash(state, at) {
   return `#${new URLSearchParams({ ...state, at: at.toFixed(3) })}`;
 }
 
-/** Returns the scenario file of a state. Names stand in the registry, and numbers are in their ranges. */
+/** Returns the scenario file of a state, with registered names and numbers in their ranges. */
 export function scenario(state) {
   const { rate, delay, buffer, loss, burst, by, classifier, cubic } = state;
   const share = loss / 100;
-  // In a good state a loss must not be likelier than in a bad one.
+  // A loss must not be more likely in a good state than in a bad one.
   const stay = Math.max(1 - 1 / burst, share);
   const channel =
     loss === 0 ? "" : burst === 1

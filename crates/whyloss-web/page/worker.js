@@ -1,4 +1,5 @@
-// Calls the WebAssembly, away from the thread that draws. `build.py` puts `calls.js` before it.
+// Calls the WebAssembly outside the thread that draws. `build.py` inserts `calls.js` before this
+// file.
 let call;
 
 onmessage = async ({ data }) => {

@@ -1,15 +1,15 @@
 //! The functions that the WebAssembly exports, and the memory that they share with the page.
 //!
-//! 1. The page calls [`whyloss_input`] for memory, and copies its bytes there.
+//! 1. The page calls [`whyloss_input`] for memory and copies its bytes into it.
 //! 2. The page calls one of the functions below. The function returns 0, or 1 if the only part is
 //!    an error message.
 //! 3. The page reads the parts: [`whyloss_part`] returns the address of a part, and
 //!    [`whyloss_part_length`] its length in bytes.
 //!
-//! Each call drops the input and the parts of the call before it. A number is a `u32`: WebAssembly
-//! has 32-bit addresses.
-// The names must reach the page as they are. Nothing here is unsafe beyond that: the page alone
-// touches raw addresses.
+//! Each call drops the input and the parts of the previous call. A number is a `u32`, because
+//! WebAssembly has 32-bit addresses.
+// The names must reach the page unchanged. Nothing else here is unsafe: only the page uses raw
+// addresses.
 #![expect(
     unsafe_code,
     reason = "`no_mangle` counts as unsafe, since two functions could share a name"
@@ -70,8 +70,8 @@ pub extern "C" fn whyloss_choices() -> u32 {
     answer(|_| Ok(vec![choices::render().into_bytes()]))
 }
 
-/// Diagnoses the input. Its first `name` bytes are the file's name in UTF-8, and the rest is its
-/// content. The parts are the name and the content of each resulting file, in turn.
+/// Diagnoses the input. Its first `name` bytes are the file's name in UTF-8; the rest is its
+/// contents. The parts are alternately the name and the contents of each resulting file.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
     answer(|mut input| {
@@ -84,7 +84,7 @@ pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
     })
 }
 
-/// Runs the input, a scenario, under this seed. The parts are those of
+/// Runs the input, a scenario, with this seed. The parts are those of
 /// [`playground::Play::into_parts`].
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_play(seed: u32) -> u32 {
@@ -94,7 +94,7 @@ pub extern "C" fn whyloss_play(seed: u32) -> u32 {
     })
 }
 
-/// Runs `call` on the input, and keeps the parts that it returns.
+/// Runs `call` on the input and keeps the parts that it returns.
 fn answer(call: impl FnOnce(Vec<u8>) -> Result<Vec<Vec<u8>>, String>) -> u32 {
     let input = SHARED.with_borrow_mut(|shared| std::mem::take(&mut shared.input));
     let (parts, code) = match call(input) {

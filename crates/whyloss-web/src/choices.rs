@@ -1,4 +1,4 @@
-//! The lists from which a page's user chooses: the names of all algorithms, and the colours of
+//! The lists from which the user of a page chooses: the names of all algorithms and the colours of
 //! causes.
 
 use serde_json::{Value, json};
@@ -47,8 +47,8 @@ fn schemes(mut lines: Vec<Value>) -> Vec<Value> {
 mod tests {
     use super::*;
 
-    /// Schemes that use a classifier are marked: BaLDE is. Whyloss is not, because its controller
-    /// uses the odds itself.
+    /// Schemes that use a classifier are marked. BaLDE is marked; Whyloss is not, because its
+    /// controller uses the odds directly.
     #[test]
     fn schemes_that_ask_a_classifier_are_marked() {
         let choices: Value = serde_json::from_str(&render()).expect("JSON");

@@ -7,15 +7,15 @@ use whyloss_diagnose::{Error, Options, diagnose, report};
 use whyloss_sim::text::one_line;
 use whyloss_study::report::svg;
 
-/// The number of bytes that a diagnosis may take: half of what 32-bit addresses reach, since the
-/// file lies in the same memory.
+/// The number of bytes that a diagnosis may use: half of what 32-bit addresses reach, because the
+/// file is in the same memory.
 const MEMORY: u64 = 1 << 30;
 
 /// Returns the name and contents of each file: `index.html` first, then figures, JSON, CSV and the
 /// annotated capture.
 ///
 /// # Errors
-/// Returns an error message if the format of the input is unknown, or the input is damaged from the
+/// Returns an error message if the format of the input is unknown, or the input is damaged at its
 /// start.
 pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String> {
     let file: Arc<[u8]> = file.into();

@@ -1,4 +1,4 @@
-//! Runs a scenario and returns its results, and the data that a canvas draws.
+//! Runs a scenario. Returns its results and the data that a canvas draws.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use whyloss_study::results::{Results, Seed, json};
 /// The scenario's name in messages and results.
 pub const NAME: &str = "playground.toml";
 
-/// Maximum number of rows of a table. Rows beyond it are counted, but not drawn.
+/// The maximum number of rows of a table. More rows are counted, but not drawn.
 const MOST_ROWS: usize = 1 << 20;
 
-/// The results of one run. Times are in seconds and sizes in bytes; unknown values are NaN; tables
+/// The results of one run. Times are in seconds and sizes in bytes. Unknown values are NaN. Tables
 /// are lists of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Play {
     /// The results as `whyloss run --format json` prints them.
     pub results: String,
-    /// A row per data packet offered to a link: time, time of the fate, index of the link and of
+    /// A row per data packet offered to a link: time, time of the fate, index of the link, index of
     /// the flow, packet number, size, packets waiting at that time, and fate. A fate is 0
     /// (delivered), 1 (congestion) or 2 (wireless).
     pub packets: Vec<[f64; 8]>,
@@ -32,10 +32,10 @@ pub struct Play {
     pub losses: Vec<[f64; 5]>,
 }
 
-/// Runs a scenario under one seed.
+/// Runs a scenario with one seed.
 ///
 /// # Errors
-/// Returns an error message if the scenario is invalid, or its run needs too much memory.
+/// Returns an error message if the scenario is invalid or its run needs too much memory.
 pub fn play(text: &str, seed: u64) -> Result<Play, String> {
     let file = ScenarioFile::parse(text, NAME, &[]).map_err(|error| error.to_string())?;
     let scenario = file.scenario;
@@ -53,7 +53,7 @@ fn results(scenario: &Scenario, seeds: &[Seed]) -> String {
 }
 
 impl Play {
-    /// Returns results, packets, sources and losses, as bytes: the tables as little-endian reals,
+    /// Returns results, packets, sources and losses as bytes. The tables are little-endian reals,
     /// row by row.
     pub fn into_parts(self) -> Vec<Vec<u8>> {
         vec![

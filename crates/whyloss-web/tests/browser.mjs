@@ -1,8 +1,8 @@
-// The headless Chromium of the tests of pages, the loop that runs their checks, and the comparison
-// with pictures of the documents. With --write, a test draws these anew.
+// Provides the headless Chromium of the tests of pages, the loop that runs their checks, and the
+// comparison with pictures of the documents. With --write, a test draws these pictures again.
 //
 // Tolerance: a pixel differs if a colour is off by more than 64 of 255. At most 3 % of a picture
-// may differ, and its height by 3 %, since fonts differ from machine to machine.
+// may differ, and its height by 3 %, because fonts differ from machine to machine.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export const browser = await chromium.launch({
 /** The directory of the project. */
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-/** Gives pages the one font that pictures are drawn with. */
+/** Makes pages use the one font of the pictures. */
 export const FONT = { content: "* { font-family: 'DejaVu Sans', sans-serif !important }" };
 
 /** The share of pixels that differ, by the browser's own decoder. */
@@ -63,7 +63,7 @@ export async function hold(name, taken) {
   assert.ok(differ <= 0.03, `docs/pictures/${name} is not this page; --write draws it anew`);
 }
 
-/** Puts screenshots beside each other, at half their size and cut where they are long. */
+/** Puts screenshots side by side, at half their size, and cuts long ones. */
 export async function sheet(shots) {
   const page = await browser.newPage();
   const data = await page.evaluate(async (pictures) => {
@@ -94,7 +94,7 @@ export async function sheet(shots) {
   return Buffer.from(data, "base64");
 }
 
-// Runs each check, goes on after a failure, and ends the process.
+// Runs each check, continues after a failure, and ends the process.
 export async function perform(checks) {
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {

@@ -2,8 +2,8 @@
 //
 //     node crates/whyloss-web/tests/page.mjs target/web/whyloss.html target/debug/whyloss [FILE…]
 //
-// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. Each FILE
-// is diagnosed by both. With --write, the picture of the document is drawn anew.
+// Needs `npm install playwright-core axe-core` and Chromium; CHROMIUM names its program. Both
+// diagnose each FILE. With --write, the picture of the document is drawn again.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { FONT, axe, browser, hold, perform, scratch, sheet } from "./browser.mjs
 const [html, command, ...files] = process.argv.slice(2).filter((argument) => argument !== "--write").map((path) => resolve(path));
 const address = pathToFileURL(html).href;
 
-// A headless Chromium now and then drops a download that follows another at once: click again.
+// A headless Chromium sometimes drops a download that immediately follows another one: click again.
 async function saved(page, link) {
   for (let attempt = 0; attempt < 4; attempt += 1) {
     const begun = page.waitForEvent("download", { timeout: 8000 }).catch(() => null);
@@ -192,7 +192,8 @@ const checks = {
 
   async "many packets are drawn"() {
     const page = await open("#rate=10000&delay=100&buffer=200&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
-    // CPU time of the main thread, since a shared machine draws fewer frames than it could.
+    // Measure the CPU time of the main thread, because a shared machine draws fewer frames than it
+    // could.
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
     const now = async () => {

@@ -1,12 +1,12 @@
-// Checks a page of every kind in a headless Chromium, and compares some with their pictures.
+// Checks a page of every kind in a headless Chromium and compares some pages with their pictures.
 //
 //     node crates/whyloss-web/tests/pages.mjs target/release/whyloss [--write]
 //
-// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. With
-// --write, the pictures in docs/pictures are drawn anew.
+// Needs `npm install playwright-core axe-core` and Chromium; CHROMIUM names its program. With
+// --write, the pictures in docs/pictures are drawn again.
 //
-// The page of a million packets must open in a second of the browser's main thread: CPU time, since
-// machines are shared.
+// The page of a million packets must open in a second of the browser's main thread. This is CPU
+// time, because machines are shared.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -32,7 +32,7 @@ const KINDS = {
   compare: ["compare", join(scratch, "run"), join(scratch, "other"), "--out"],
 };
 
-// Pictures of the documents: a page, a part of it, a width, light or dark.
+// Pictures of the documents: a page, a part of it, a width, and light or dark.
 const PICTURES = {
   "page-run": ["run", "#flows", 1000, "light"],
   "page-run-dark": ["run", "#flows", 400, "dark"],
@@ -59,7 +59,7 @@ const local = (kind, hash = "") => pathToFileURL(page_of(kind)).href + hash;
 const settled = (page) => page.waitForFunction(() =>
   [...document.querySelectorAll("figure:not(.live) > script[type='application/json']")].every((data) => data.parentElement.clientWidth === 0));
 
-/** Starts a command that serves its page; resolves to the process, its address, and its end. */
+/** Starts a command that serves its page. Resolves to the process, its address, and its end. */
 async function serve(args) {
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
   const ended = new Promise((done) => { child.on("exit", done); });
@@ -81,7 +81,10 @@ async function serve(args) {
   return { child, ended, address, find };
 }
 
-/** Sends datagrams through an emulated link that loses some, and watches its page meanwhile. */
+/**
+ * Sends datagrams through an emulated link that loses some of them, and watches its page in the
+ * meantime.
+ */
 async function crossLink() {
   const sink = createSocket("udp4");
   await new Promise((done) => { sink.bind(0, "127.0.0.1", done); });
@@ -164,7 +167,7 @@ const checks = {
     await page.mouse.move(box.x + box.width * 0.5, box.y + 30, { steps: 4 });
     await page.mouse.up();
     await page.waitForFunction(() => location.hash.split(",").length === 3);
-    // Another seed opens by a click, with charts.
+    // A click opens another seed, with charts.
     await page.locator("#seed-2 summary").click();
     await page.waitForSelector("#seed-2 .chart canvas");
   },

@@ -14,7 +14,7 @@ export interface Loss {
   cause: Cause;
   /** The probability of the cause, 0 to 1. */
   confidence: number | null;
-  /** Whether the packets were lost before the place of the capture, or beyond it. */
+  /** Whether the packets were lost before the capture point or beyond it. */
   side: "before" | "beyond";
   /** The verdict of each classifier. */
   classifiers: Record<string, Cause>;
@@ -47,7 +47,10 @@ export interface Report {
 /** The diagnosis of a file. */
 export interface Diagnosis {
   report: Report;
-  /** The files of `whyloss diagnose --out` by their names: a page, pictures, tables, a capture with comments. */
+  /**
+   * The files of `whyloss diagnose --out` by their names: a page, pictures, tables, and a
+   * capture with comments.
+   */
   files: Map<string, Uint8Array>;
 }
 
@@ -61,7 +64,7 @@ async function compile(): Promise<WebAssembly.Module> {
 }
 
 /**
- * Diagnoses the bytes of a pcap, pcapng or qlog, also compressed by gzip.
+ * Diagnoses the bytes of a pcap, pcapng or qlog file, also if compressed by gzip.
  *
  * @param file - The bytes of the file.
  * @param name - The name of the file, for messages and the page.

@@ -1,5 +1,5 @@
-// Installs nothing: run it where the packed package is installed, or after `npm run build`.
-// WHYLOSS names the command that the package is compared with, CAPTURES captures of it.
+// Installs nothing: run it where the packed package is installed, or after `npm run build`. WHYLOSS
+// names the command to compare with, and CAPTURES lists captures.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
