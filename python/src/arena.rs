@@ -75,7 +75,7 @@ pub(crate) fn arena(
         Some(given) => given.into_iter().map(Contender).collect(),
         None => setting.transport.contenders(&registry),
     };
-    // Refuse names that are not classifiers before anything runs.
+    // Reject names that are not classifiers before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         let scenario = contender.scenario(&first, setting.transport, Variant::Drawn, &registry);

@@ -57,7 +57,7 @@ struct Stream {
     latest: Time,
 }
 
-/// The missing numbers from `first` on, and the arrival that revealed them.
+/// The missing numbers, starting at `first`, and the arrival that revealed them.
 struct Gap {
     first: u64,
     missing: u64,
@@ -65,7 +65,7 @@ struct Gap {
     row: u64,
 }
 
-/// Consecutive lost packets, and their cause.
+/// Consecutive lost packets and their cause.
 #[pyclass(module = "whyloss", frozen, get_all)]
 #[derive(Clone)]
 pub(crate) struct Lost {
@@ -163,7 +163,7 @@ impl Classifier {
         verdicts.table()
     }
 
-    /// Continues with further arrivals; returns a row for each gap that now counts as lost.
+    /// Continues with more arrivals; returns a row for each gap that now counts as lost.
     fn feed(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
         let receiver = self.receiver("feed")?;
         let mut stream = receiver.stream.take();
@@ -464,7 +464,7 @@ impl Verdicts {
     }
 }
 
-/// Refuses arrivals of several flows, because the state of a classifier belongs to one flow.
+/// Rejects arrivals of several flows, because the state of a classifier belongs to one flow.
 fn one_flow(table: &Table) -> PyResult<()> {
     let mut only: Option<String> = None;
     for array in table.arrays("flow")? {

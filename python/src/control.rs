@@ -216,7 +216,7 @@ told!(
 );
 
 /// The sender of a connection, with the ledger that rate samples need. Packets are acknowledged in
-/// sending order, and a loss hits the oldest one.
+/// sending order. A loss is that of the oldest packet.
 struct Live<T> {
     name: String,
     control: T,
@@ -254,7 +254,7 @@ impl<T: Told> Live<T> {
         self.control.on_sent(sent);
     }
 
-    /// Processes an acknowledgement, and fills in its missing fields.
+    /// Processes an acknowledgement and fills in its missing fields.
     fn ack(&mut self, mut ack: AckEvent) -> Result<(), String> {
         let delivered = ack.acked.saturating_add(ack.sacked);
         if self.control.wants_rate_samples() {
@@ -302,7 +302,7 @@ impl<T: Told> Live<T> {
         }
     }
 
-    /// Processes a loss event, and fills in its missing fields.
+    /// Processes a loss event and fills in its missing fields.
     fn lose(&mut self, mut loss: LossEvent, cause: Cause) -> Cause {
         if loss.window == 0 {
             loss.window = self.control.window();
@@ -459,7 +459,7 @@ fn policy(name: &str, percent: Option<f64>) -> PyResult<policy::WirelessPolicy> 
     )
 }
 
-/// Returns a scheme by its name or by its parts, and the name to show.
+/// Returns a scheme by its name or its parts. Also returns the name to show.
 pub(crate) fn parts(
     name: Option<String>,
     controller: Option<String>,

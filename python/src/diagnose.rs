@@ -1,4 +1,4 @@
-//! Diagnoses captures and logs, and returns the lost packets and their causes as tables.
+//! Diagnoses captures and logs. Returns the lost packets and their causes as tables.
 
 use std::path::Path;
 

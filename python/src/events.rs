@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::{Duration, Time, receiver};
 
-/// The epoch in ns of the clock, late enough that no time is negative.
+/// The epoch of the clock in ns, late enough that no time is negative.
 pub(crate) const EPOCH: i64 = 1 << 60;
 
 /// Converts seconds to the nearest whole nanoseconds. Adding 1.5 · 2⁵² leaves the integer in the

@@ -79,7 +79,7 @@ impl BandwidthEstimator {
         Ok(Self { inner })
     }
 
-    /// Processes further reports; returns the target after each batch of rows with one time.
+    /// Processes more reports; returns the target after each batch of rows with one time.
     fn feed(&mut self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<Table> {
         let table = Table::from_python(reports)?;
         let (mut times, mut targets, mut queues) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,8 +1,8 @@
 //! Runs classifiers written in Python: at the ends of the flows of a scenario, or by name in a
 //! registry.
 //!
-//! Every arrival or acknowledgement calls the object, and takes Python's lock each time. An
-//! exception ends the run: the first error is kept, and sets a flag that stops all work.
+//! Every arrival or acknowledgement calls the object and takes Python's lock each time. An
+//! exception ends the run: the first error is kept and sets a flag that stops all work.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ impl Raised {
         self.0.stop.load(Ordering::Relaxed)
     }
 
-    /// Returns the flag that an error sets. Other code may set it too, to stop the work.
+    /// Returns the flag that an error sets. Other code may also set it, to stop the work.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.0.stop
     }

@@ -1,4 +1,4 @@
-//! Runs the papers' experiments, and returns their cells and claims as tables.
+//! Runs the papers' experiments. Returns their cells and claims as tables.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,4 +1,4 @@
-//! Reads and runs scenarios, and returns their results as tables.
+//! Reads and runs scenarios. Returns their results as tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) struct Parsed {
     own: Names,
 }
 
-/// Returns the Python exception for the fault of a scenario.
+/// Returns the Python exception for a fault in a scenario.
 pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
@@ -295,7 +295,7 @@ pub(crate) fn interrupt() -> Option<PyErr> {
     Python::attach(|py| py.check_signals()).err()
 }
 
-/// Checks for Ctrl-C while `work` runs in another thread, and stops `work` then.
+/// Runs `work` in another thread, and stops it at Ctrl-C.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     stop: &AtomicBool,

@@ -30,7 +30,7 @@ fn raise(py: Python<'_>, error: &sweep::SweepError) -> PyErr {
         sweep::SweepError::File { .. } => PyOSError::new_err(error.to_string()),
         sweep::SweepError::Scenario { source, .. } => {
             let raised = refuse(py, source);
-            // The message includes the place on the axes.
+            // The message includes the point on the axes.
             let _ = raised.value(py).setattr("args", (error.to_string(),));
             raised
         }
@@ -38,7 +38,7 @@ fn raise(py: Python<'_>, error: &sweep::SweepError) -> PyErr {
     }
 }
 
-/// A sweep, its finished runs, and the place where they are kept.
+/// A sweep, its finished runs, and where they are kept.
 #[pyclass(module = "whyloss._whyloss")]
 pub(crate) struct Engine {
     sweep: Sweep,
@@ -114,12 +114,12 @@ impl Engine {
         made.map_err(|error| raise(py, &error))
     }
 
-    /// Releases the directory, so that other sweeps can write there.
+    /// Releases the directory, so that other sweeps can use it.
     fn close(&mut self) {
         self.store = None;
     }
 
-    /// Returns the number of finished runs, and of runs required so far.
+    /// Returns the number of finished runs and of runs required so far.
     fn count(&self) -> (usize, usize) {
         self.sweep.count()
     }
@@ -177,7 +177,7 @@ impl Engine {
         self.batches.len()
     }
 
-    /// Returns a batch as a task for any machine, and its number of runs.
+    /// Returns a batch as a task for any machine. Also returns its number of runs.
     fn task<'py>(&self, py: Python<'py>, batch: usize) -> PyResult<(Bound<'py, PyBytes>, usize)> {
         let batch = self
             .batches
@@ -189,7 +189,7 @@ impl Engine {
         Ok((PyBytes::new(py, &json), task.runs()))
     }
 
-    /// Accepts the part that a task returned, and stores it if `keep` is true.
+    /// Accepts the part that a task returned. Stores it if `keep` is true.
     fn accept(&mut self, py: Python<'_>, part: &[u8], keep: bool) -> PyResult<String> {
         let accepted = py.detach(|| {
             let part = Part::from_parquet(part.to_vec()).map_err(|error| error.to_string())?;
@@ -218,7 +218,7 @@ impl Engine {
         written.map(drop).map_err(|error| raise(py, &error))
     }
 
-    /// Returns the number of failed runs, and the error of the first.
+    /// Returns the number of failed runs and the error of the first one.
     fn failed(&self) -> Option<(usize, String)> {
         self.sweep
             .failed()

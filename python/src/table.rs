@@ -100,7 +100,7 @@ impl Table {
             .collect())
     }
 
-    /// Returns whether there is a column of this name.
+    /// Returns whether a column with this name exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.schema.index_of(name).is_ok()
     }

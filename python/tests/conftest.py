@@ -4,8 +4,8 @@ import pytest
 
 import whyloss
 
-# Shells start what runs in the background with Ctrl-C ignored, and Python keeps it so; some tests
-# send one.
+# Shells start background commands with Ctrl-C ignored, and Python keeps this setting. Some tests
+# send Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SCENARIO = """

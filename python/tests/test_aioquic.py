@@ -17,7 +17,7 @@ from aioquic.tls import Epoch
 import whyloss.aioquic
 
 TRANSFER = Path(__file__).parent / "quic_transfer.py"
-# The table of docs/guides/python.md: WHYLOSS_SEEDS=3 WHYLOSS_SECONDS=30.
+# For the table of docs/guides/python.md, set WHYLOSS_SEEDS=3 and WHYLOSS_SECONDS=30.
 SEEDS = range(1, 1 + int(os.environ.get("WHYLOSS_SEEDS", 1)))
 SECONDS = int(os.environ.get("WHYLOSS_SECONDS", 12))
 

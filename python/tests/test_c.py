@@ -7,7 +7,7 @@ import pytest
 
 import whyloss
 
-# A million takes minutes.
+# A million events take minutes.
 EVENTS = int(os.environ.get("WHYLOSS_EVENTS", 55_000))
 
 
@@ -51,7 +51,7 @@ def test_c_and_python_decide_alike(library, name):
     assert library.whyloss_scheme_init(scheme, ctypes.c_size_t(size), ctypes.byref(options), None, ctypes.c_size_t(0)) == 0
     python = whyloss.Connection(name, 1200)
     draw = random.Random(name)
-    # Times are whole microseconds, whose seconds in Python convert to the same nanoseconds.
+    # Times are whole microseconds, because Python's seconds then convert to the same nanoseconds.
     number, micros, under_way = 0, 1_000_000, []
     allowed, verdict = Allowance(), Verdict()
     for _ in range(EVENTS):

@@ -62,7 +62,7 @@ def test_numbers_wrap_around(bits, dtype):
 def test_overtaken_packets_are_not_lost():
     numbers = [0, 1, 3, 2, 4, 5, 7, 8, 9, 10, 13]
     said = whyloss.Classifier("zbs").judge(captured(numbers))
-    # 6 is lost; the end of the stream reveals 11 and 12.
+    # Packet 6 is lost. The end of the stream reveals the loss of 11 and 12.
     assert (said["row"], said["first_missing"], said["missing"]) == ([6, 10], [6, 11], [1, 2])
     said = whyloss.Classifier("zbs", wait=0).judge(captured(numbers))
     assert said["first_missing"] == [2, 6, 11]
@@ -144,7 +144,7 @@ def test_bad_tables_are_refused():
 
 
 def test_estimators_and_controllers():
-    # A segment of 1000 bytes each ms: 8 Mbit/s.
+    # A segment of 1000 bytes each ms is 8 Mbit/s.
     acks = polars.DataFrame({"time_s": [i / 1000 for i in range(1, 2001)]}).with_columns(
         acked_bytes=1000, rtt_s=0.02, in_flight_bytes=20_000, event=polars.lit("ack")
     )
@@ -193,11 +193,11 @@ def clean_path(control, seconds=10, rate_bps=1e7, rtt_s=0.05, segment=1000):
 
 
 def enough(name):
-    """Return the rate that a controller must reach of 10 Mbit/s; Copa attributes a lasting queue to other flows."""
+    """Return the rate that a controller must reach of 10 Mbit/s. Copa attributes a lasting queue to other flows."""
     return 3.5e6 if name == "copa" else 8.5e6
 
 
-# BaLDE needs the receiver's timestamps, which Python's events lack.
+# BaLDE needs the receiver's timestamps, which Python's events do not have.
 @pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("controller") if entry["id"] != "balde"])
 def test_every_controller_fills_a_clean_path(name):
     assert clean_path(whyloss.Controller(name, segment_size=1000)) > enough(name)
@@ -216,7 +216,7 @@ def test_schemes_one_event_after_the_other(name):
 
 @pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("scheme")])
 def test_connections_by_packet_numbers(name):
-    """On the same path with packet numbers, 1 % of packets is lost, each detected at the third later arrival."""
+    """On the same path, 1 % of the packets are lost. Packet numbers reveal each loss at the third later arrival."""
     connection = whyloss.Connection(name, mtu=1000)
     now, free, pace, number, arrived = 0.0, 0.0, 0.0, 0, 0
     coming, unsettled, verdicts = [], [], []
@@ -278,7 +278,7 @@ def test_delivery_rates_need_packets_that_leave(name):
         controller.follow(acks)
     with pytest.raises(ValueError, match="goes by delivery rates"):
         controller.on_ack(whyloss.Ack(0.05, 1000, rtt_s=0.05))
-    # A packet is sent each ms and acknowledged after 50 ms: 8 Mbit/s.
+    # A packet is sent each ms and acknowledged after 50 ms, which is 8 Mbit/s.
     sends = polars.DataFrame({"time_s": [i / 1000 for i in range(2000)]}).with_columns(event=polars.lit("sent"), acked_bytes=0)
     acks = sends.with_columns(polars.col("time_s") + 0.05, event=polars.lit("ack"), acked_bytes=1000)
     events = polars.concat([sends, acks]).sort("time_s").with_columns(rtt_s=0.05)

@@ -1,4 +1,4 @@
-"""Tests diagnoses of captures and logs."""
+"""Tests the diagnosis of captures and logs."""
 
 import json
 

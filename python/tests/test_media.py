@@ -1,4 +1,4 @@
-"""Tests the bandwidth estimator of media, with a table and live."""
+"""Tests the bandwidth estimator for media, with a table and live."""
 
 import math
 
@@ -9,7 +9,7 @@ import whyloss
 
 
 def reports(rounds):
-    """Return packets every 5 ms (1.92 Mbit/s), reported every 100 ms; one in ten is lost without a queue."""
+    """Return packets every 5 ms (1.92 Mbit/s), reported every 100 ms. One in ten is lost without a queue."""
     numbers = [20 * k + n for k in rounds for n in range(20)]
     return polars.DataFrame(
         {

@@ -132,7 +132,7 @@ class Gaps:
 
 
 class Low:
-    """Calls a gap wireless while the delay lies in the lower part of its range."""
+    """Calls a gap wireless while the delay is in the lower part of its range."""
 
     parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
 
@@ -273,7 +273,7 @@ def test_transfers_are_a_table():
     application = { kind = "transfers", size = "146 kB" }
     """
     results = whyloss.Scenario.from_toml(text).run(1)
-    # 100 packets of 12 ms each, and 20 ms of delay.
+    # 100 packets take 12 ms each, and the delay is 20 ms.
     assert list(results.transfers["completed"]) == [1]
     assert list(results.transfers["mean_ms"]) == [pytest.approx(1220.0, abs=0.01)]
     assert results["transfers"][0]["name"] == "file"

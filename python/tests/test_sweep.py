@@ -102,7 +102,7 @@ def test_bad_plans_are_refused(plan, scenario, tmp_path):
 
 
 class Low:
-    """Calls a gap wireless while the delay lies in the lower part of its range."""
+    """Calls a gap wireless while the delay is in the lower part of its range."""
 
     parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
 
@@ -130,7 +130,7 @@ def test_own_classifiers_on_an_axis(tmp_path):
     assert set(told) <= {0}
     row = next(row for row in rows if row["point"] == 2)
     assert whyloss.again(row, scenario)["flows"][0]["mw"] == row["flow.video.mw"]
-    # Other processes give the same rows, with the class pickled; a new version repeats the runs.
+    # Other processes, which get the class pickled, give the same rows. A new version repeats the runs.
     import multiprocessing
 
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:

@@ -13,7 +13,7 @@ import itertools
 import random
 
 if __name__ == "__main__":
-    # Before the imports, so that `--help` needs no aioquic.
+    # Parse before the imports, so that `--help` does not need aioquic.
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seconds", type=float, help="duration of a transfer")
     parser.add_argument("loss", type=float, help="share of packets that the channel loses, 0 to 1")
@@ -33,7 +33,7 @@ import whyloss.aioquic  # noqa: F401
 RATE_BPS, DELAY_S, QUEUE = 10e6, 0.05, 83
 HEADERS = 28
 ROOM = 1 << 30
-# More bytes than the link carries in 30 s.
+# More bytes than the link can carry in 30 s.
 BYTES = 50_000_000
 
 
@@ -59,7 +59,7 @@ class Clock:
 
 
 class Link:
-    """A drop-tail queue before a channel that loses packets."""
+    """A drop-tail queue, followed by a channel that loses packets."""
 
     def __init__(self, loss, seed):
         self.loss, self.random, self.leaving = loss, random.Random(seed), collections.deque()
@@ -68,7 +68,7 @@ class Link:
         """Return the arrival time of a packet that is sent now; None if it is lost."""
         while self.leaving and self.leaving[0] <= now:
             self.leaving.popleft()
-        # The packet that is leaving is not in the queue.
+        # A packet in transmission is not in the queue.
         if len(self.leaving) > QUEUE:
             return None
         self.leaving.append((self.leaving[-1] if self.leaving else now) + 8 * (size + HEADERS) / RATE_BPS)
@@ -76,7 +76,7 @@ class Link:
 
 
 class Host:
-    """An end that handles events when they are due, in the order of aioquic's own event loop."""
+    """An end that handles due events in the order of aioquic's own event loop."""
 
     def __init__(self, clock, link, configuration, **given):
         self.quic = QuicConnection(configuration=configuration, **given)

@@ -62,7 +62,7 @@ def answer_all(listener: socket.socket, own: dict[str, str]) -> None:
 
 
 def answer(connection: socket.socket, own: dict[str, str]) -> None:
-    """Start a client's program, and report its exit code."""
+    """Start a client's program and report its exit code."""
     with connection:
         request, files = receive(connection, 3)
         if request is None:
@@ -75,7 +75,7 @@ def answer(connection: socket.socket, own: dict[str, str]) -> None:
                 stderr=files[2],
                 cwd=request["cwd"],
                 env=request["env"] | own,
-                # A separate process group, which can be killed as a whole.
+                # A separate process group can be killed as a whole.
                 start_new_session=True,
                 restore_signals=True,
             )
@@ -92,7 +92,7 @@ def answer(connection: socket.socket, own: dict[str, str]) -> None:
 
 
 def hand_on(connection: socket.socket, child: subprocess.Popen[bytes]) -> None:
-    """Pass a client's signals to its program, and kill the program when the client leaves."""
+    """Pass a client's signals to its program. Kill the program when the client leaves."""
     while True:
         with contextlib.suppress(OSError):
             number, _ = receive(connection)
@@ -104,7 +104,7 @@ def hand_on(connection: socket.socket, child: subprocess.Popen[bytes]) -> None:
 
 
 def run(path: str, args: list[str]) -> int:
-    """Run a program behind the link; returns its exit code, or ends by the signal that ended it."""
+    """Run a program behind the link. Return its exit code, or end by the signal that ended it."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         send(connection, {"args": args, "cwd": os.getcwd(), "env": dict(os.environ)}, (0, 1, 2))

@@ -1,4 +1,4 @@
-"""Finds the lost packets of a capture or a log, and their causes."""
+"""Finds the lost packets of a capture or log and their causes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._whyloss import Table
 
 
 class Diagnosis:
-    """The lost packets of a capture or log, and their causes.
+    """The lost packets of a capture or log and their causes.
 
     `flows`: a row for each direction of a connection: `flow`, `protocol`, `source`, `destination`, `vantage` (where it was
     captured), the number of `lost` packets, also by cause (`lost_congestion`, `lost_wireless`, `lost_unknown`), `base_rtt_ms`,
@@ -39,7 +39,7 @@ class Diagnosis:
 
 
 def diagnose(path: str | PathLike[str], *, connections: int = 10_000) -> Diagnosis:
-    """Read a capture (pcap, pcapng) or a QUIC log (qlog), also compressed, and find the lost packets and their causes.
+    """Read a capture (pcap, pcapng) or a QUIC log (qlog), also compressed. Find the lost packets and their causes.
 
     `connections`: the maximum number followed at a time. If there are more, the longest-idle connections are closed.
     Raises :class:`CaptureError` for a file of unknown format, OSError for a file that cannot be opened.

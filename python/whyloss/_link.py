@@ -1,4 +1,4 @@
-"""Runs commands behind an emulated link, and reads the true fate of each of their packets."""
+"""Runs commands behind an emulated link and reads the true fate of each of their packets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POLL = 0.01
 
 
 class LinkError(RuntimeError):
-    """A link that could not be created, or whose emulator was at fault; the message is the command's."""
+    """A link that could not be created, or whose emulator had a fault. The message is the command's."""
 
 
 class Link:
@@ -107,7 +107,7 @@ class Link:
         return text.removeprefix("whyloss: ") or "the link ended by itself"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        """Stop the commands behind the link, and the link; raise LinkError if its emulator was at fault."""
+        """Stop the commands behind the link, and the link. Raise LinkError if its emulator had a fault."""
         assert self._emulator is not None
         assert self._held is not None
         self._held.close()
@@ -127,7 +127,7 @@ class Link:
         return subprocess.run(self._behind(args, shell), **options)
 
     def popen(self, args: Sequence[Argument] | str, *, shell: bool = False, **options: Any) -> subprocess.Popen[Any]:  # noqa: ANN401
-        """Start a command behind the link, as `subprocess.Popen` would; closing the link ends it."""
+        """Start a command behind the link, like `subprocess.Popen`. Closing the link ends it."""
         return subprocess.Popen(self._behind(args, shell), **options)
 
     @property
@@ -163,7 +163,7 @@ def link(
 
     Options are those of `whyloss link` (docs/guides/emulator.md), with `_` for `-`: `rate`, `delay`, `jitter`, `queue`,
     `loss`, each also with `_down` and `_up` for one direction; `profile`, `mtu`, `seed`, `late_bound`, `time`.
-    `file`: a file with links instead, which `set` changes.
+    `file`: instead, a file with links, which `set` changes.
     `at_time`: changes such as `"10s: loss=0.05"`.
     `udp`: a target `"HOST:PORT"`. The link then carries datagrams sent to `net.udp`, and needs no root.
     `internet`: whether commands reach the networks of this machine.

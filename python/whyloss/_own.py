@@ -10,7 +10,7 @@ Own = Mapping[str, Callable[..., object]]
 """A mapping from names to callables that make a classifier, usually classes."""
 
 Given = tuple[list[tuple[str, Callable[..., object]]], str]
-"""The mapping as a list, and a text that changes when a classifier of the same name changes."""
+"""The mapping as a list, and a text that changes when a classifier with the same name changes."""
 
 
 def given(own: Own | None) -> Given:

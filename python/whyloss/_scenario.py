@@ -1,4 +1,4 @@
-"""Reads, changes and runs scenarios, and returns their results."""
+"""Reads, changes and runs scenarios. Returns their results."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Scenario:
         self._read([(key, _toml.value(value)) for key, value in (sets or {}).items()])
 
     def _read(self, sets: list[tuple[str, str]]) -> None:
-        """Read the scenario with the changes; on an error, the scenario stays unchanged."""
+        """Read the scenario with the changes. On an error, the scenario stays unchanged."""
         self._parsed = Parsed(self._text, self._file, sets, *_own.given(self._own))
         self._sets = sets
 
@@ -96,7 +96,7 @@ class Scenario:
 
     @classmethod
     def example(cls, name: str, *, own: Own | None = None) -> Scenario:
-        """Load a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
+        """Load a scenario from the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
         known = dict(examples())
         if name not in known:
             raise ValueError(f"no example is called `{name}`; there are {', '.join(known)}")
@@ -104,16 +104,16 @@ class Scenario:
 
     @staticmethod
     def builder(duration: str, **keys: Value) -> Builder:
-        """Begin an empty scenario, with the keys of docs/reference/scenarios.md."""
+        """Begin an empty scenario with these keys of docs/reference/scenarios.md."""
         return Builder(duration, **keys)
 
     def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
-        """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Returns the scenario itself.
+        """Set a key, like `--set`: `scenario.set("flow.video.classifier", "zbs2")`. Return the scenario itself.
 
         Links and flows are addressed by their names in the file, without the number of a copy: `flow.video` sets all copies.
 
-        A mapping sets several keys at once, for changes that are valid only together. A string is never read as a number.
-        If the scenario would be invalid, it stays unchanged.
+        A mapping sets several keys together, for changes that are valid only in combination. A string is never read as a
+        number. If the scenario would be invalid, it stays unchanged.
         """
         given = {key: value} if isinstance(key, str) else key
         sets = [*self._sets, *((name, _toml.value(to)) for name, to in given.items())]
@@ -204,7 +204,7 @@ class Scenario:
 
 
 class Builder:
-    """An unfinished scenario: links and flows with the keys of docs/reference/scenarios.md (`from_` stands for `from`)."""
+    """An unfinished scenario: links and flows with the keys of docs/reference/scenarios.md (`from_` means `from`)."""
 
     def __init__(self, duration: str, **keys: Value) -> None:
         """Begin a scenario of this duration."""

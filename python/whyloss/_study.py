@@ -13,7 +13,7 @@ from ._whyloss import Table
 
 
 class Reproduction:
-    """The results of a paper's experiment, next to the values of the paper.
+    """The results of a paper's experiment beside the values of the paper.
 
     `cells`: a row for each measured value: `row`, `column`, `x` (in figures), `metric`, `unit`, the value of the `paper`, our
     `mean` with the `half_width` of its confidence interval, the `tolerance`, and whether the mean is `within` it.
@@ -33,7 +33,7 @@ class Reproduction:
 
 
 def reproduce(experiment: str, *, seeds: int | None = None) -> Reproduction:
-    """Run a table or figure of a paper on all cores, such as "cen-table-2". Ctrl-C ends it.
+    """Run a table or figure of a paper, such as "cen-table-2", on all cores. Ctrl-C ends it.
 
     `seeds`: the number of replications; by default the paper's.
     """
@@ -55,12 +55,12 @@ def arena(
     own: Own | None = None,
     jobs: int = 0,
 ) -> Table:
-    """Compare classifiers on random networks, as `whyloss arena` does (docs/evidence/arena.md). Ctrl-C ends it.
+    """Compare classifiers on random networks, like `whyloss arena` (docs/evidence/arena.md). Ctrl-C ends it.
 
     `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP, also
-    controllers. None: all for the transport. `oracle` and `unaware` are always included.
+    controllers. None: all that fit the transport. `oracle` and `unaware` are always included.
     `transport`: "tfrc" (receiver classifiers), "newreno" or "cubic" (sender classifiers). `queue`: "drawn", "droptail", "red",
-    "codel", "fq-codel" or "pie". `harm`: also measure harm to a plain flow, which takes two thirds of the time.
+    "codel", "fq-codel" or "pie". `harm`: also measure harm to a flow without a classifier, which takes two thirds of the time.
     `own`: your own classifiers by name. `jobs`: threads; 0 for one per core.
 
     Returns a row for each contender in each network: `contender`, `network`, `family`, `flows`, `rate_bps`, `round_trip_s`,
@@ -76,16 +76,16 @@ def arena(
 
 
 def experiments() -> dict[str, str]:
-    """List every experiment, with its title."""
+    """Return the title of every experiment, by its name."""
     return {name: title for name, _, title in _whyloss.experiments()}
 
 
 def registry(family: str | None = None) -> list[dict[str, Any]]:
-    """List the algorithms of a family, or all.
+    """Return the algorithms of a family, or all.
 
     Families are "receiver classifier", "sender classifier", "estimator", "controller", "policy" and "scheme".
 
-    Each has `family`, `id`, `name`, `summary`, `source`, and `parameters`: for each name the default, minimum, maximum
+    Each algorithm has `family`, `id`, `name`, `summary`, `source` and `parameters`: for each name the default, minimum, maximum
     and meaning.
     """
     keys = ("family", "id", "name", "summary", "source")

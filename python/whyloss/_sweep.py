@@ -20,7 +20,7 @@ from ._toml import Value
 from ._whyloss import Engine, SweepError, Table, run_task
 
 Answer = tuple[str, bytes]
-"""The result of a task: the name of a part, and its Parquet file, which is empty if the worker has written the file."""
+"""The result of a task: the name of a part and its Parquet file, which is empty if the worker has written the file."""
 
 ATTEMPTS = 3
 """The maximum number of times that a task runs, if its workers die."""
@@ -32,7 +32,7 @@ class Plan:
     `axes`: for each column a mapping with `key` (or `keys`, which change together) and `values`, or `draw`. A tuple of a key
     and its values, such as `("flow.video.classifier", ["zigzag", "zbs2"])`, also serves.
     `metrics`: names such as "total.throughput_bps" or "flow.video.mw".
-    `seeds`: the number of seeds, from `first_seed` on; a minimum if `until` is given.
+    `seeds`: the number of seeds, starting at `first_seed`; a minimum if `until` is given.
     `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`. Seeds are added at each point until the mean
     of the metric is known with this precision.
     `draws`: a mapping of `count` and `seed`, if an axis is drawn.
@@ -74,17 +74,17 @@ def sweep(
     every_s: float = 10.0,
     own: Own | None = None,
 ) -> Table:
-    """Run the missing runs of a plan, and return all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
+    """Run the missing runs of a plan. Return all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
 
     `plan`: a Plan, or the path of a TOML file.
     `out`: a directory that keeps every run, as `whyloss sweep` does, so that the same call continues where it ended; or a
     URL that fsspec knows (`s3://…`), to which the workers then write. Without it, only the returned rows are kept.
     `on`: the place of the runs. None: this machine's cores (`jobs` of them, 0 for all). A `concurrent.futures.Executor`, a Dask
     `Client`, or a Ray address ("auto", "ray://…", "local"): in tasks of `runs_per_task` runs. By default, a
-    task takes some seconds. A task whose worker dies is tried again, twice. The rows are the same in every place.
+    task takes some seconds. A task whose worker dies is tried again, at most twice. The rows are the same in every place.
     `progress`: True for a line on standard error, or a function to call with the numbers of runs done and to do.
     `every_s`: the longest time in s between writes of finished runs (local runs).
-    `own`: your own classifiers by name, besides those that the plan's scenario knows. They are pickled for workers. A
+    `own`: your own classifiers by name, in addition to those of the plan's scenario. They are pickled for workers. A
     sweep repeats runs with a class whose source or `version` has changed. An exception in a classifier ends the sweep.
 
     Raises SweepError if a plan is invalid, and OSError if a part cannot be written; a run that fails has a row with `error`.
@@ -132,7 +132,7 @@ def _complete(
 
 
 def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
-    """Repeat the run of a row, which needs only `set` and `seed`; `scenario` is the plan's scenario, or its file."""
+    """Repeat the run of a row, which needs only `set` and `seed`. `scenario` is the plan's scenario or its file."""
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
     made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
     made._read([(key, value) for key, value in json.loads(row["set"])])
@@ -187,7 +187,7 @@ class _Workers:
         raise NotImplementedError
 
     def died(self, error: BaseException) -> bool:
-        """Return whether a worker died, so that another try may succeed."""
+        """Return whether a worker died, so that another attempt may succeed."""
         return False
 
     def cancel(self, waiting: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, final
 __version__: str
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run; its text shows the place and the line, and marks the error.
+    """A scenario that cannot be run. Its text shows the place and the line and marks the error.
 
     `file`, `line` and `column` (from 1): the place of the error; None if the error is in a value that was set. `path`: the
     key, such as `flow[0].classifier`. `message`: the error in one sentence, without the place.
@@ -82,7 +82,7 @@ class Arrival:
 
 @final
 class Sent:
-    """A sent packet; `app_limited`: the sender has no more data although the window would allow it."""
+    """A sent packet. `app_limited`: the sender has no more data although the window would allow it."""
 
     time_s: float
     size_bytes: int
@@ -133,7 +133,7 @@ class Ack:
 
 @final
 class Loss:
-    """A loss event at a sender; `timeout`: whether the timer detected it; `first_byte`: the offset of the first loss."""
+    """A loss event at a sender. `timeout`: whether the timer detected it. `first_byte`: the offset of the first loss."""
 
     time_s: float
     segment_size: int
@@ -158,7 +158,7 @@ class Loss:
 
 @final
 class Lost:
-    """Consecutive lost packets: the unwrapped number of the first one, their count, their cause, and when the gap showed."""
+    """Consecutive lost packets: the unwrapped number of the first one, their count, their cause, and when the gap appeared."""
 
     first: int
     count: int
@@ -167,14 +167,14 @@ class Lost:
 
 @final
 class Classifier:
-    """A classifier from the registry, such as "zbs2" (receiver) or "veno" (sender), with the code that runs use.
+    """A classifier from the registry, such as "zbs2" (receiver) or "veno" (sender), with the same code as in runs.
 
     Pass parameters by name: `Classifier("mbiaz", upper=1.25)`. `end`: "receiver" (default) or "sender", for names that both
     have ("trees", "unaware").
 
     A receiver classifier finds gaps in sequence numbers, which may start at any number. `bits`: the width of the numbers,
     such as 16 for RTP; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: the number of newer packets
-    after which a missing packet counts as lost, so that reordering is not loss; 0 does not wait.
+    after which a missing packet counts as lost, so that reordering is not loss; 0 for no wait.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Classifier:
         """The end at which the classifier runs: "receiver" or "sender"."""
 
     def judge(self, arrivals: object, *, last: int | None = None) -> Table:
-        """Judge all n arrivals of a stream, in order; return a row for each of the m gaps.
+        """Judge all n arrivals of a stream, in order. Return a row for each of the m gaps.
 
         Every call starts in the initial state.
 
@@ -202,16 +202,16 @@ class Classifier:
         """
 
     def feed(self, arrivals: object) -> Table:
-        """Continue with further arrivals; return the gaps that now count as lost, in the form of `judge`."""
+        """Continue with more arrivals. Return the gaps that now count as lost, in the form of `judge`."""
 
     def finish(self, last: int | None = None) -> Table:
-        """End the stream of `feed` and `on_packet`; return the pending gaps, in the form of `judge`."""
+        """End the stream of `feed` and `on_packet`. Return the pending gaps, in the form of `judge`."""
 
     def on_packet(self, arrival: Arrival) -> list[Lost]:
-        """Process a packet as it arrives; return the packets that now count as lost."""
+        """Process a packet as it arrives. Return the packets that now count as lost."""
 
     def on_arrival(self, arrival: Arrival, missing: int = 0) -> str | None:
-        """Process an arrival with `missing` packets directly before it, as a run does; return the verdict on them, or None."""
+        """Process an arrival with `missing` packets directly before it, as in a run. Return the verdict on them, or None."""
 
     def on_ack(self, ack: Ack) -> None:
         """Process an acknowledgement (at a sender)."""
@@ -225,7 +225,7 @@ class Estimator:
 
     def __init__(self, name: str, segment_size: int = 1500, **parameters: float) -> None: ...
     def estimate(self, acks: object) -> Table:
-        """Process n acknowledgements in order; return `time_s` and `estimate_bps` (bit/s, missing before the first) after each.
+        """Process n acknowledgements in order. Return `time_s` and `estimate_bps` (bit/s, missing before the first) after each.
 
         `acks`: columns `time_s` (s), `acked_bytes` (newly acknowledged, 0 for a duplicate), and optionally `rtt_s`,
         `in_flight_bytes`, `window_bytes`.
@@ -237,7 +237,7 @@ class BandwidthEstimator:
 
     def __init__(self, initial_bps: float, *, least_bps: float = 100e3, most_bps: float = 100e6) -> None: ...
     def feed(self, reports: object) -> Table:
-        """Process n further reports; return `time_s`, `target_bps` and `queue_s` after each time.
+        """Process n more reports. Return `time_s`, `target_bps` and `queue_s` after each time.
 
         `reports`: columns `time_s` (s, the arrival of the report; rows of one time are one batch), `id` (counts packets in
         sending order), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
@@ -245,11 +245,11 @@ class BandwidthEstimator:
         """
 
     def timeout(self, time_s: float) -> None:
-        """Halve the target, once per silence, if `time_s` is past `timeout_s`."""
+        """Halve the target if `time_s` is past `timeout_s`, once per silence."""
 
     @property
     def timeout_s(self) -> float | None:
-        """The time at which to call `timeout` if no report arrives before; None if no report is expected."""
+        """When to call `timeout` unless a report arrives first; None if no report is expected."""
 
     @property
     def target_bps(self) -> float:
@@ -260,7 +260,7 @@ class Controller:
     """A congestion controller from the registry, such as "cubic", for segments of `segment_size` bytes.
 
     `wireless`: the policy for wireless losses, such as "keep" or, with `percent`, "percent".
-    Packets are assumed to be acknowledged in sending order, and a loss to hit the oldest packet in flight.
+    Packets count as acknowledged in sending order, and a loss as that of the oldest packet in flight.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class Controller:
 
     @property
     def needs_sent(self) -> bool:
-        """Whether the controller uses delivery rates (bbr, copa, scream), and so needs every sent packet."""
+        """Whether the controller uses delivery rates (bbr, copa, scream) and therefore needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
         """Record a sent packet."""
@@ -299,13 +299,13 @@ class Controller:
         """Process an acknowledgement. Raises ValueError if `needs_sent` is true and the data was not reported as sent."""
 
     def on_loss(self, loss: Loss, cause: str = "congestion") -> None:
-        """Process a loss event with this cause: a recovery begins, or the timer expired."""
+        """Process a loss event with this cause: a recovery begins, or the timer has expired."""
 
     def on_recovered(self, time_s: float) -> None:
         """End a recovery: everything in flight at its beginning is acknowledged."""
 
     def follow(self, events: object) -> Table:
-        """Process n events in order; return `time_s`, `cwnd_bytes`, `ssthresh_bytes`, `pacing_bps` and `verdict` after each.
+        """Process n events in order. Return `time_s`, `cwnd_bytes`, `ssthresh_bytes`, `pacing_bps` and `verdict` after each.
 
         `events`: columns `time_s` (s), `event` ("sent", "ack", "loss", "recovered" after a loss was repaired, or
         "timeout"), `acked_bytes`, and optionally `sent_bytes` (default: a segment), `rtt_s`, `in_flight_bytes`, `window_bytes`
@@ -316,7 +316,7 @@ class Controller:
 class Scheme:
     """A classifier, a controller and a policy: from the registry, such as "newreno-lp", or from parts.
 
-    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; further parameters are the classifier's. A Scheme has
+    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; more parameters are the classifier's. A Scheme has
     the methods of a Controller, but finds the causes of losses itself.
     """
 
@@ -349,7 +349,7 @@ class Scheme:
 
     @property
     def needs_sent(self) -> bool:
-        """Whether the controller uses delivery rates, and so needs every sent packet."""
+        """Whether the controller uses delivery rates and therefore needs every sent packet."""
 
     def on_sent(self, sent: Sent) -> None:
         """Record a sent packet."""
@@ -364,7 +364,7 @@ class Scheme:
         """End a recovery: everything in flight at its beginning is acknowledged."""
 
     def follow(self, events: object) -> Table:
-        """Process n events in order, as `Controller.follow` does; `verdict` is the cause of each loss."""
+        """Process n events in order, like `Controller.follow`. `verdict` is the cause of each loss."""
 
 @final
 class Connection:
@@ -407,7 +407,7 @@ class Connection:
 
     @property
     def odds(self) -> float | None:
-        """The odds of congestion at the last loss event, p/(1 − p); None if the classifier gives none."""
+        """The odds of congestion at the last loss event, p/(1 − p); None if the classifier has no odds."""
 
     def on_packet_sent(self, number: int, size_bytes: int, time_s: float, *, app_limited: bool = False) -> None:
         """Record a sent packet."""
@@ -419,22 +419,22 @@ class Connection:
         """Process an acknowledgement of these packets."""
 
     def on_packets_lost(self, numbers: list[int], time_s: float) -> str | None:
-        """Process lost packets; return the cause if they begin a new loss event."""
+        """Process lost packets. Return the cause if they begin a new loss event."""
 
     def on_ecn_ce(self, time_s: float) -> None:
-        """Process ECN-CE marks reported by the last acknowledgement; they are congestion."""
+        """Process ECN-CE marks that the last acknowledgement reports. They are congestion."""
 
     def on_spurious(self, time_s: float) -> None:
-        """Undo the last loss event, all of whose packets have arrived after all."""
+        """Undo the last loss event, because all its packets have arrived after all."""
 
     def on_timeout(self, time_s: float) -> str:
         """Process an expiry of the retransmission timer and return its cause."""
 
     def on_persistent_congestion(self, time_s: float) -> str:
-        """Process persistent congestion (RFC 9002, section 7.6), after its packets were reported lost; return its cause."""
+        """Process persistent congestion (RFC 9002, section 7.6), after its packets were reported lost. Return its cause."""
 
 def half_width(values: list[float], confidence: float = 0.95) -> float | None:
-    """Return half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
+    """Return half the width of the confidence interval of the mean (Student's t); None for fewer than two values."""
 
 # Functions and classes for the other modules.
 

@@ -26,7 +26,7 @@ __all__ = ["WhylossCongestionControl"]
 
 
 class WhylossCongestionControl(QuicCongestionControl):
-    """Runs a scheme of Whyloss in place of aioquic's Reno or CUBIC.
+    """Runs a scheme of Whyloss instead of aioquic's Reno or CUBIC.
 
     The scheme receives the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
     gives up count as lost, because aioquic never reports their acknowledgement. Round-trip times exclude the delay that the
@@ -34,7 +34,7 @@ class WhylossCongestionControl(QuicCongestionControl):
     """
 
     ack_delay = 0.0
-    """The time in s for which the receiver delayed the current acknowledgement, as it reports."""
+    """The delay of the current acknowledgement at the receiver in s, as the receiver reports it."""
 
     def __init__(self, *, max_datagram_size: int, scheme: str = "whyloss") -> None:
         """Create the controller for this scheme."""
@@ -77,7 +77,7 @@ class WhylossCongestionControl(QuicCongestionControl):
         self.on_packets_expired(packets=packets)
 
     def on_packets_expired(self, *, packets: Iterable[QuicSentPacket]) -> None:
-        """Process packets that get no further report: those of the handshake, or those that a probe replaces."""
+        """Process packets that get no more reports: those of the handshake, or those that a probe replaces."""
         self._flush()
         lost = []
         for packet in packets:
@@ -93,7 +93,7 @@ class WhylossCongestionControl(QuicCongestionControl):
 
     def on_rtt_measurement(self, *, now: float, rtt: float) -> None:
         """Process the end of an acknowledgement with its round-trip time in s."""
-        # A delayed acknowledgement would look like a queue. The receiver waits for further packets,
+        # A delayed acknowledgement would look like a queue. The receiver waits for more packets,
         # so the last acknowledgement before a lost packet has the longest delay.
         if self._acked:
             self._connection.on_rtt(max(0.0, rtt - self.ack_delay))
@@ -116,13 +116,13 @@ def _register() -> None:
 
 
 def _report_ack_delays() -> None:
-    """Make aioquic report the delay of each acknowledgement to schemes, which its interface omits."""
+    """Make aioquic report the delay of each acknowledgement to schemes. Its own interface does not."""
     handle = QuicPacketRecovery.on_ack_received
 
     @functools.wraps(handle)
     def on_ack_received(self: QuicPacketRecovery, *, ack_delay: float, **rest: Any) -> None:  # noqa: ANN401
         if isinstance(self._cc, WhylossCongestionControl):
-            # A peer must not delay acknowledgements for longer (RFC 9002 section 5.3).
+            # A peer must not delay acknowledgements for more time (RFC 9002 section 5.3).
             self._cc.ack_delay = min(ack_delay, self.max_ack_delay)
         handle(self, ack_delay=ack_delay, **rest)
 

@@ -75,9 +75,9 @@ def over(
     where: Mapping[str, object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw means of a metric over an axis of a sweep, with intervals over the seeds; a line for each value of `by`.
+    """Draw means of a metric over an axis of a sweep, with intervals over the seeds and a line for each value of `by`.
 
-    `where` selects rows, such as `{"flows": 4}`. All other differences between rows are averaged, as seeds are.
+    `where` selects rows, such as `{"flows": 4}`. Rows that differ in other columns are averaged, like seeds.
     """
     columns = _columns(rows)
     unit = Table.from_arrow(rows).units.get(y, "")
@@ -115,9 +115,9 @@ def timeline(
     column: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses: colours show causes, markers show verdicts.
+    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses. Colours show causes, markers show verdicts.
 
-    `trace`: that of a Results; `column`: of table `sources`, unless it is the window or the rate.
+    `trace`: the trace of a Results. `column`: another column of its table `sources`.
     """
     sources = _columns(trace["sources"])
     rows = _only(sources, {"flow": flow})
@@ -147,7 +147,7 @@ def timeline(
 def confusion(flows: object, flow: str | None = None, *, of: str = "packets", ax: Axes | None = None) -> Axes:
     """Draw a confusion matrix: the number of losses by true cause and verdict; `of`: "packets" or "gaps".
 
-    `flows`: that of a Results; of one flow, or of all but background traffic.
+    `flows`: the table of a Results. `flow`: one flow; by default all except background traffic.
     """
     columns = _columns(flows)
     rows = _only(columns, {"name": flow} if flow else {"background": False})
@@ -175,9 +175,10 @@ def mc_mw(
     where: Mapping[str, object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Mc against Mw, a point for each value of `by`. The oracle is in the lower left corner, `unaware` in the lower right.
+    """Draw Mc against Mw, with a point for each value of `by`.
 
-    Mc is the share of congestion losses called wireless, Mw that of wireless losses called congestion.
+    The oracle is in the lower left corner, `unaware` in the lower right. Mc is the share of congestion losses called wireless,
+    Mw that of wireless losses called congestion.
     """
     columns = _columns(rows)
     groups: dict[object, tuple[list[float], list[float]]] = {}
