@@ -13,8 +13,8 @@ use whyloss::registry::{Entry, Parameter};
 use whyloss::{Cause, Duration};
 use whyloss_cli::{OutsideReceiver, Registry};
 
-/// Calls a gap wireless if the delay of the packet behind it lies in the lower part of all delays
-/// so far.
+/// Calls a gap wireless if the delay of the packet behind it is in the lower part of all delays so
+/// far.
 struct Half {
     share: f64,
     low: Duration,
@@ -52,6 +52,6 @@ const HALF: Entry<OutsideReceiver> = Entry::new(
 
 /// Runs the command with the additional classifier.
 pub fn main() -> ExitCode {
-    // Rows of a sweep belong to this version: change it with the algorithm.
+    // A sweep reuses only rows of the same version, so change it with the algorithm.
     whyloss_cli::main(&Registry::new().receiver(HALF).version("1"))
 }

@@ -1,20 +1,20 @@
-# One run of a network in ns-2, with the CPU time it took. `whyloss bench` writes the network, in the words below, to
-# standard input.
+# Runs a network once in ns-2 and measures the CPU time. `whyloss bench` writes the network to standard
+# input, in these words.
 #
 #   nodes N
 #   link FROM TO BPS SECONDS QUEUE LOSS          one direction; LOSS is the share of packets lost after transmission
-#     QUEUE    droptail PACKETS | red PACKETS SECONDS    PACKETS may wait; adaptive RED aims at a delay of SECONDS
+#     QUEUE    droptail PACKETS | red PACKETS SECONDS    PACKETS may wait; SECONDS is adaptive RED's target delay
 #   default NODE NEXT, route NODE TO NEXT        routing is manual: ns-2 computes no routes between all pairs
 #   tcp FROM TO BYTES START0 START1 WINDOW       NewReno with an acknowledgement for every segment; BYTES on the wire
 #   cbr FROM TO BYTES START0 START1 BPS DITHER
-#   web FROM TO BYTES PER_SECOND SIZE SHAPE      one transfer of Pareto size after the other, as a Poisson process
+#   web FROM TO BYTES PER_SECOND SIZE SHAPE      transfers of Pareto size that start as a Poisson process
 #   simulate SECONDS SEED
 #
 # answer, at the end of the run: done PACKETS CPU_SECONDS PEAK_KIB
 #
-# PACKETS are those that sinks got (cbr), or senders know to have arrived (TCP). CPU time is from the first event on: it
-# leaves out what it takes to start ns-2 and to build the network. ns-2 at its best: its fastest scheduler for these
-# networks, and packets with the headers that are used instead of all that it knows.
+# PACKETS are those that sinks received (cbr), or that senders know to have arrived (TCP). CPU time
+# counts from the first event, without the start of ns-2 and the building of the network. ns-2 uses its
+# fastest scheduler for these networks, and packets only have the headers that are in use.
 
 remove-all-packet-headers
 add-packet-header IP TCP RTP Flags
@@ -34,14 +34,14 @@ proc link {from to bps seconds kind limit args} { global ns node
   if {$kind == "red"} {
     $ns simplex-link $a $b $bps $seconds RED
     set q [[$ns link $a $b] queue]
-    # Zeros are computed from the link's rate.
+    # For values of zero, ns-2 computes values from the link's rate.
     $q set adaptive_ 1; $q set gentle_ true; $q set bytes_ false; $q set queue_in_bytes_ false; $q set setbit_ false
     $q set thresh_ 0; $q set maxthresh_ 0; $q set q_weight_ 0; $q set targetdelay_ [lindex $args 0]
     $q set mean_pktsize_ 1000
     $ns queue-limit $a $b $limit
   } else {
     $ns simplex-link $a $b $bps $seconds DropTail
-    # ns-2's DropTail refuses the packet that would bring its queue to the limit; its RED admits it.
+    # ns-2's DropTail drops the packet that would fill its queue to the limit; its RED admits it.
     $ns queue-limit $a $b [expr {$limit + 1}]
   }
   set loss [lindex $args end]
@@ -88,7 +88,7 @@ proc transfers {agent gap sizes segment} { global ns
   $ns at [expr {[$ns now] + [$gap value]}] \
     "$agent advanceby [expr {int(ceil(double([$sizes value]) / $segment))}]; transfers $agent $gap $sizes $segment" }
 
-# CPU time of this process; it is brought up to date when the process gives way.
+# Returns the CPU time of this process, which Linux updates when the process yields.
 proc cpu {} {
   after 2
   set file [open /proc/self/schedstat]; set nanos [lindex [gets $file] 0]; close $file

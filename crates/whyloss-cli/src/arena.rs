@@ -19,10 +19,10 @@ use crate::nearest::nearest;
 use crate::progress::Bar;
 use crate::threads::{self, MOST_JOBS};
 
-/// The default of `--against`: differences are taken from this contender.
+/// The default of `--against`: the contender from which differences are taken.
 const AGAINST: &str = "zbs-2003";
 
-/// Maximum number of networks to draw.
+/// The maximum number of networks to draw.
 const MOST_NETWORKS: u64 = 10_000;
 
 #[derive(Debug, Args)]
@@ -52,15 +52,15 @@ pub(crate) struct ArenaArgs {
     /// Queue discipline of the bottleneck links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let lossy links retransmit a lost packet after 8 ms, with at most 7 transmissions.
+    /// Let lossy links retransmit a lost packet after 8 ms, at most 7 times per packet in total.
     #[arg(long)]
     arq: bool,
     /// Enable ECN: all flows are ECN-capable, and RED, CoDel, FQ-CoDel and PIE mark packets instead
     /// of dropping them.
     #[arg(long)]
     ecn: bool,
-    /// Vary the rate of lossy links at random among 1.5, 1 and 0.5 times the drawn rate, with 1 s
-    /// at each on average.
+    /// Vary the rate of lossy links at random among 1.5, 1 and 0.5 times the drawn rate, each
+    /// lasting 1 s on average.
     #[arg(long)]
     varying: bool,
     /// Channels of the lossy links.
@@ -71,16 +71,15 @@ pub(crate) struct ArenaArgs {
     /// packets are skipped.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
-    /// Do not measure harm to a competing flow without a classifier. This saves two thirds of the
-    /// time.
+    /// Skip the runs that measure harm to a competing flow, which take two thirds of the time.
     #[arg(long)]
     no_harm: bool,
     /// Also print the difference of each classifier from this one, network by network [default:
     /// zbs-2003, if included].
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
-    /// Give every receiver classifier the same recorded arrivals, instead of letting each one shape
-    /// its own traffic. With --out, also draw ROC curves: 1 − Mw over Mc.
+    /// Feed the same recorded arrivals to every receiver classifier, instead of letting each
+    /// control its own flow. With --out, also draw ROC curves: 1 − Mw over Mc.
     #[arg(long, conflicts_with = "classifiers")]
     replay: bool,
     /// Print the network with this number, counting from 0, as a scenario file and exit.
@@ -101,9 +100,9 @@ pub(crate) struct ArenaArgs {
     format: Format,
 }
 
-const HELP: &str = "Mc is the share of congestion losses called wireless, Mw the share of wireless losses called \
-                    congestion. Each network has a random rate, round trip, buffer, queue, number of flows, \
-                    losses and cross traffic; `--show 0` prints the first one.\n\n\
+const HELP: &str = "Mc is the share of congestion losses that a classifier calls wireless; Mw is the share of wireless \
+                    losses that it calls congestion. Each network has a random rate, round-trip time, buffer, \
+                    queue, number of flows, loss model and cross traffic. `--show 0` prints the first one.\n\n\
                     Example: whyloss arena zbs2 trees --networks 10 --no-harm";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -153,7 +152,7 @@ enum Format {
 }
 
 impl ArenaArgs {
-    /// Returns the channels of noisy links; refuses a recording that cannot be replayed, before
+    /// Returns the channels of noisy links. Rejects a recording that cannot be replayed before
     /// anything runs.
     fn radios(&self) -> Result<Radios, CliError> {
         let Some(path) = &self.recordings else {
@@ -227,7 +226,7 @@ pub(crate) fn run(
     } else {
         args.classifiers.iter().cloned().map(Contender).collect()
     };
-    // Refuse unknown classifiers before anything runs.
+    // Reject unknown classifiers before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
         contender.scenario(&first, setting.transport, Variant::Drawn, registry)?;
@@ -282,7 +281,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Prints a plan, and keeps it next to its scenarios.
+/// Prints a plan, or writes it and its scenarios to `dir`.
 fn print_plan(plan: &Plan, dir: Option<&Path>, out: &mut dyn Write) -> Result<(), CliError> {
     let text = plan.to_toml();
     if let Some(dir) = dir {

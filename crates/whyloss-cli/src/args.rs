@@ -48,8 +48,8 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Simulate a scenario file, and print results for each flow and link.
     Run(RunArgs),
-    /// Simulate a scenario over a grid of parameters and seeds, and save one row per run. Saved runs
-    /// are not repeated.
+    /// Simulate a scenario over a grid of parameters and seeds, and save one row per run. Repeat
+    /// the command to resume.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
     /// Repeat experiments of papers, and print the simulated numbers next to the published ones.

@@ -16,10 +16,10 @@ pub(crate) struct CacheArgs {
 }
 
 impl CacheArgs {
-    /// Returns the directory, made if it was not there.
+    /// Returns the directory, and creates it if it does not exist.
     ///
     /// # Errors
-    /// Returns [`CliError::Peer`] if it cannot be made.
+    /// Returns [`CliError::Peer`] if it cannot be created.
     pub(crate) fn directory(&self) -> Result<PathBuf, CliError> {
         let directory = self.cache.clone().unwrap_or_else(default_directory);
         peers::cache(&directory).map_err(CliError::Peer)

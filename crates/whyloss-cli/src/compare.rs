@@ -27,7 +27,7 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Differences are means of B − A over the seeds in both, ± half the 95 % confidence interval. * marks an interval that excludes 0.\n\n\
+    after_help = "Each difference is the mean of B − A over the seeds in both, ± half of its 95 % confidence interval. A * marks an interval that excludes 0.\n\n\
                   Example: whyloss compare before after --out changes"
 )]
 pub(crate) struct CompareArgs {
@@ -65,7 +65,7 @@ const LARGEST: u64 = 256 << 20;
 /// The values of a number by seed. A diagnosis has one value, under seed 0.
 type Values = BTreeMap<u64, f64>;
 
-/// All numbers of a file in its order, each by its item (such as a flow) and its metric.
+/// All numbers of a file in the file's order, each with its item (such as a flow) and its metric.
 struct Numbers {
     file: &'static str,
     rows: Vec<([String; 2], Values)>,
@@ -164,7 +164,7 @@ fn wrong(path: &Path, problem: String) -> CliError {
     }
 }
 
-/// Reads the numbers of a directory's file.
+/// Reads the numbers from the file in a directory.
 fn read(dir: &Path) -> Result<Numbers, CliError> {
     let found = FILES.into_iter().find(|file| dir.join(file).is_file());
     let Some(file) = found else {
@@ -368,10 +368,10 @@ mod tests {
             panic!("one number")
         };
         assert_eq!((row.of, row.metric), ("flows: x", "lost.congestion"));
-        // Seeds 1 and 2: 5 against 5, and 6 against 8.
+        // Seed 1 has 5 and 5, seed 2 has 6 and 8.
         assert_eq!(row.means.map(short), ["5.5", "6.5"]);
         assert_eq!(row.difference.mean, Some(1.0));
-        // t(0.975; 1) = 12.706 times a deviation of √2 over √2.
+        // The half width is t(0.975; 1) = 12.706 times the standard error, √2/√2.
         assert!((row.difference.ci95.expect("two seeds") - 12.706).abs() < 1e-3);
         assert!(!row.is_same() && !row.stands_out());
     }

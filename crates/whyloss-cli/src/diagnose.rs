@@ -53,7 +53,7 @@ pub(crate) struct DiagnoseArgs {
 /// The smallest memory limit, in bytes; with less, a diagnosis is not useful.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-/// Returns a size in bytes, from [`LEAST_MEMORY`] on.
+/// Parses a size in bytes. Rejects sizes below [`LEAST_MEMORY`].
 fn memory(text: &str) -> Result<u64, String> {
     let expected = || {
         format!(
@@ -89,7 +89,8 @@ enum Format {
 
 pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let anonymiser = Anonymiser::default();
-    // All inputs are checked before the first is read, so that a wrong name is reported at once.
+    // All inputs are checked before the first is read, so that a wrong name is reported
+    // immediately.
     for path in args.files.iter().filter(|path| !is_standard_input(path)) {
         fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
     }
@@ -163,11 +164,11 @@ fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     }
     let mut taken = HashSet::new();
     let mut number = |path: &PathBuf| {
-        // The list has one name per line; a name must not be a path.
+        // The list of written files has one name per line, and a name must not be a path.
         let name = name(path).replace(|c: char| c.is_control() || c == '\\', "_");
         let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
-        // The range has more numbers than there are files.
+        // The range never ends: it has more numbers than there are files.
         names.find(|name| taken.insert(name.to_lowercase()))
     };
     files.iter().map(&mut number).collect()
@@ -211,11 +212,11 @@ fn write(
     anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
     let path = &args.files[index];
-    // A pipe cannot be read again; a log has no packets.
+    // A pipe cannot be read again, and a log has no packets.
     let again =
         !is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
-    // File names reveal hosts, too.
+    // File names can also reveal hosts.
     let title = match anonymiser {
         Some(_) => "anonymised".to_owned(),
         None => one_line(&name(path)).into_owned(),
@@ -236,7 +237,7 @@ fn write(
 }
 
 /// Writes the capture with comments on lost packets, completely or not at all. Returns `false` if
-/// the input is no capture.
+/// the input is not a capture.
 fn annotate(
     dir: &Path,
     path: &Path,

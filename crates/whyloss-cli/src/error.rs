@@ -34,7 +34,7 @@ pub(crate) enum CliError {
         did_you_mean(nearest)
     )]
     Unknown {
-        /// The kind of name that was looked for.
+        /// What the name should refer to, such as a classifier.
         kind: &'static str,
         name: String,
         /// The most similar names.
@@ -97,7 +97,7 @@ pub(crate) enum CliError {
         wanted: u64,
         flows: usize,
     },
-    /// An input lies in the directory for results.
+    /// An input is in the directory for results.
     #[error("--out: `{}` is there and would be removed or overwritten: name another directory", .0.display())]
     InputInOut(PathBuf),
     /// `--replay` needs receiver classifiers.
@@ -106,7 +106,7 @@ pub(crate) enum CliError {
     /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The engine refused the scenario, or did not finish it.
+    /// The engine rejected the scenario, or did not finish it.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A trace or capture could not be written; the results were printed.
@@ -145,7 +145,7 @@ pub(crate) enum CliError {
     NoContender {
         name: String,
         nearest: Vec<String>,
-        /// The contenders.
+        /// The names of the contenders that take part.
         competing: Vec<String>,
     },
     /// No scheme has this name.
@@ -187,7 +187,7 @@ pub(crate) enum CliError {
         nearest: Vec<String>,
         cases: Vec<String>,
     },
-    /// The command for a loaded control does not start.
+    /// The command to run while controls are loaded does not start.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("cannot run `{command}`: {source}")]
     NoProgram { command: String, source: io::Error },
@@ -284,7 +284,7 @@ pub(crate) enum CliError {
     /// A command could not be started.
     #[error("{0}")]
     Start(#[source] io::Error),
-    /// The process may not play its role here.
+    /// The process that prepares a namespace cannot do so.
     #[error("{0}")]
     NotFirst(#[source] io::Error),
     /// The flow of a session is invalid.
@@ -315,7 +315,7 @@ pub(crate) enum CliError {
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("{}", .0.join("; "))]
     Unlike(Vec<String>),
-    /// No control is loaded that could be watched.
+    /// None of the loaded controls can be watched.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     #[error("{}; `whyloss kernel load` loads one, and --wait waits for it", .0.map_or("none of our controls is loaded".into(), |name| format!("`{name}` is not loaded")))]
     NothingToWatch(Option<&'static str>),
@@ -358,7 +358,7 @@ pub(crate) enum CliError {
     Stopped {
         /// The number of seeds with results.
         finished: usize,
-        /// The number of seeds asked for.
+        /// The requested number of seeds.
         asked: usize,
         /// The simulated time that the first unfinished seed reached, in seconds, if it began.
         reached: Option<f64>,
@@ -370,7 +370,7 @@ pub(crate) enum CliError {
     /// The user interrupted the experiments.
     #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
     Interrupted {
-        /// The experiments that ran fewer seeds than asked for.
+        /// The experiments that ran fewer seeds than requested.
         cut_short: Vec<String>,
         /// The experiments without a result.
         not_run: Vec<String>,
@@ -378,7 +378,7 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// See the table in `lib.rs`.
+    /// Returns the exit code by the table in `lib.rs`.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Registry(_)
@@ -416,7 +416,7 @@ impl CliError {
             | Self::Arena(_)
             | Self::Paper(_)
             | Self::Jobs(_) => 2,
-            // The input was valid; the disk is full.
+            // The input was valid, but the disk may be full.
             Self::Out(error) | Self::Directory { source: error, .. } => {
                 if is_out_of_room(error.reason()) { 1 } else { 2 }
             }
@@ -440,7 +440,7 @@ impl CliError {
             Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,
             #[cfg(not(all(feature = "kernel", target_os = "linux")))]
             Self::NoKernel => 1,
-            // By the convention of shells.
+            // Shells use this exit code for a command that cannot be found.
             Self::Start(_) => 127,
             #[cfg(target_os = "linux")]
             Self::NoEstimator(_) | Self::NoTruth | Self::Packet(_) | Self::NotInCalls(_) => 2,
@@ -463,7 +463,7 @@ impl CliError {
         }
     }
 
-    /// Returns whether the reader of our output has gone.
+    /// Returns whether the reader has closed the pipe of our output.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -28,7 +28,7 @@ const NETWORKS: u64 = 40;
 /// The number of drawn networks with `--quick`.
 const FEW: u64 = 2;
 
-/// Criteria that run over quinn too, in a command with QUIC.
+/// The criteria that also run over quinn if the build has QUIC.
 const OVER_QUIC: [&str; 6] = [
     "beside-cubic",
     "drawn-harm",
@@ -80,8 +80,8 @@ pub(crate) struct EvaluateArgs {
     /// most.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// With --adversary, maximum number of networks to try. The same number and --seed find the same
-    /// network, unless --minutes ends the search.
+    /// With --adversary, maximum number of networks to try. Repeating this number and --seed finds
+    /// the same network, unless --minutes ends the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
     /// With --adversary, maximum duration of the search in minutes.
@@ -96,7 +96,7 @@ pub(crate) struct EvaluateArgs {
 }
 
 const HELP: &str = "Each criterion belongs to a section of RFC 9743. Each result is compared with CUBIC's in the same network.\n\n\
-                    Criteria of --only:\n  \
+                    Criteria for --only:\n  \
                       5.1  collapse, bufferbloat, loss, fairness, round-trips, short\n  \
                       5.2  beside-cubic, beside-reno, noisy-harm, drawn-harm, real-time, long-short\n  \
                       6    tail-drop, wired, wireless, drawn, recorded (with --recordings)\n  \
@@ -231,7 +231,7 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
         let none = "no recorded link loses between nothing and 30 %";
         all.push(replayed.ok_or_else(|| refuse(none.to_owned()))?);
     }
-    // Over QUIC, only the criteria that decide whether to enable a scheme.
+    // Over QUIC, run only the criteria that decide whether to enable a scheme.
     if cfg!(feature = "quic") && args.transport == Transport::Tcp {
         let again: Vec<Criterion> = all
             .iter()

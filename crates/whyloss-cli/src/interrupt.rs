@@ -35,7 +35,7 @@ pub(crate) fn end_on_interrupt() -> io::Result<()> {
 pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in requests() {
-        // In this order: the first signal finds the flag unset.
+        // The order matters: the first signal must find the flag unset.
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))?;
         register(signal, Arc::clone(&stop))?;
     }
@@ -43,8 +43,8 @@ pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Lists the signals that ask the command to stop. SIGHUP is one of them unless it is ignored:
-/// under `nohup`, the command outlives its terminal.
+/// Returns the signals that request a stop. SIGHUP is one of them unless it is ignored: under
+/// `nohup`, the command outlives its terminal.
 pub(crate) fn requests() -> impl Iterator<Item = i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let hangup = hears(&status, SIGHUP).then_some(SIGHUP);

@@ -96,7 +96,7 @@ pub(crate) struct CheckArgs {
     /// Duration of the transfers of each control, in seconds.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Repeat with further seeds until at least this many events have been compared; fail if eight
+    /// Repeat with more seeds until at least this many events have been compared. Fail if eight
     /// seeds are not enough.
     #[arg(long, default_value_t = 0, value_name = "N")]
     events: u64,

@@ -60,8 +60,8 @@ pub use whyloss_sim::registry::{OutsideController, OutsideScheme, Registry};
 use args::{Args, Command};
 use error::CliError;
 
-/// Runs the command given by the process's arguments and returns the exit code. Algorithms may also
-/// have names in `registry`.
+/// Runs the command given by the process's arguments and returns the exit code. `registry` adds
+/// algorithms to the built-in ones.
 pub fn main(registry: &Registry) -> ExitCode {
     let args: Args = match terminal::parse() {
         Ok(args) => args,

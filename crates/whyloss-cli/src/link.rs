@@ -26,7 +26,7 @@ use crate::nearest::nearest;
 mod page;
 mod udp;
 
-/// The hidden subcommand that plays a role for a command.
+/// The hidden subcommand that prepares a namespace and starts its command.
 pub(crate) const INIT: &str = "link-init";
 
 // The headings of the options in the help.
@@ -157,8 +157,8 @@ pub(crate) struct LinkArgs {
     /// Print the summary only if something went wrong.
     #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
-    /// Send the packets logged in this directory through the same links again, in virtual time, and
-    /// exit with 1 if the fate or time of a packet differs.
+    /// Replay the packets logged in this directory over the same links in virtual time. Exit with 1
+    /// if the fate or time of a packet differs.
     #[arg(long, value_name = "DIR", exclusive = true, help_heading = OUTPUT)]
     replay: Option<PathBuf>,
     /// Command to run behind the link, with its arguments.
@@ -176,7 +176,7 @@ const AFTER: &str = "CHANNEL:\n  \
                        '{ kind = … }'      channel in scenario syntax\n\n\
                      Environment variables of the commands:\n  \
                        WHYLOSS_ADDRESS  the command's own address\n  \
-                       WHYLOSS_SERVER   address of the server; without --both, of this machine\n  \
+                       WHYLOSS_SERVER   address of the server, or of this machine without --both\n  \
                        WHYLOSS_CLIENT   address of the client\n  \
                        WHYLOSS_S1       with PATH.toml, address of the node `s1`; each node has such a variable\n  \
                        WHYLOSS_UDP      with --udp, listening address\n\
@@ -258,7 +258,7 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
     }
 }
 
-/// Starts the log, if one was asked for, and removes the figures of an earlier run.
+/// Starts the log if `--log` is given, and removes the figures of an earlier run.
 fn begin_log(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
     let Some(directory) = &args.log else {
         return Ok(());
@@ -279,7 +279,7 @@ fn report(args: &LinkArgs, links: &Links, summary: &Summary) -> Result<(), CliEr
         page::write(directory, links, summary)?;
     }
     if !args.quiet || summary.is_faulty() {
-        // Standard output belongs to the command.
+        // The summary goes to standard error, because standard output belongs to the command.
         let _ = write!(std::io::stderr(), "{}", printable(&summary.render()));
     }
     Ok(())
@@ -339,7 +339,8 @@ fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
 fn links(args: &LinkArgs) -> Result<Links, CliError> {
     let Some(path) = &args.file else {
         let profile = args.profile.as_deref().map(profile).transpose()?;
-        // The option for one direction precedes that for both, the profile and the default.
+        // The option for one direction takes precedence over the one for both, the profile and the
+        // default.
         let first = |values: [Option<&String>; 3], default: &str| {
             let value = values.into_iter().flatten().next();
             value.cloned().unwrap_or_else(|| default.to_owned())
@@ -509,7 +510,7 @@ fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// The role: `first`, or the emulator's process.
+    /// The role of this process, as [`Role::parse`] reads it.
     role: String,
     /// The command to start.
     #[arg(last = true)]

@@ -210,7 +210,7 @@ mod tests {
                 ids.iter().filter(|other| *other == id).count(),
             );
         }
-        // A heading for the experiments; a blank line and a heading for each registry.
+        // The experiments have a heading. Each registry has a blank line and a heading.
         let headings = 1 + 2 * registries.len();
         let lines = crate::reproduce::known().count() + ids.len() + headings;
         assert_eq!(text.lines().count(), lines);

@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The time after which a stream without a new version sends a comment, so that a closed connection
 /// is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
-/// The number of times, and the pause between two of them, that the command checks at its end
-/// whether readers have the last version.
+/// At its end, the command checks this many times, with this pause, whether readers have the last
+/// version.
 const FAREWELLS: u32 = 100;
 const FAREWELL: Duration = Duration::from_millis(10);
 
@@ -71,7 +71,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     connections: AtomicUsize,
-    /// The host names that a request may have. Others are refused, so that no other site can read
+    /// The host names that a request may have. Others are rejected, so that no other site can read
     /// the page by DNS rebinding.
     hosts: [String; 2],
 }
@@ -146,7 +146,7 @@ impl Shared {
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
-            // Out of descriptors, for example: others may close soon.
+            // The process may have too many open files, and others may close soon.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -301,7 +301,7 @@ mod tests {
         live.show("<body>secret</body>");
         let host = live.address.to_string();
         assert!(live.address.ip().is_loopback());
-        // A name of another site that resolves to this machine.
+        // In DNS rebinding, another site's name resolves to this machine.
         let answers = [
             get(&live, "/", "attacker.example"),
             get(&live, "/etc/passwd", &host),

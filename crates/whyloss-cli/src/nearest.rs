@@ -17,7 +17,7 @@ pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) 
         })
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .collect();
-    // Stable: equally alike names keep their order.
+    // The sort is stable, so equally similar names keep their order.
     alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     alike
         .into_iter()

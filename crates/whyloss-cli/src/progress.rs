@@ -65,7 +65,7 @@ impl Progress for Bar {
     }
 }
 
-/// A progress bar over the simulated time of all seeds. A single long run moves it, too.
+/// A progress bar over the simulated time of all seeds. A single long run also moves it.
 pub(crate) struct Simulated(ProgressBar);
 
 impl Simulated {

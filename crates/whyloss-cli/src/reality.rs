@@ -18,11 +18,11 @@ const HELP: &str = "Tables:\n  \
                       diagnosis    verdicts of `whyloss diagnose` on captures of the kernel's TCP\n  \
                       classifiers  receiver classifiers over sockets and in the simulator\n  \
                       tolerance    lateness of arrivals that each classifier tolerates\n  \
-                      clocks       verdicts with clocks that differ\n  \
+                      clocks       verdicts with clocks that are offset or drift\n  \
                       damage       damaged payloads over UDP and UDP-Lite\n  \
                       web          downloads with curl\n  \
-                      ways         the ways to run `whyloss link`\n  \
-                      traces       a link that stops for seconds\n  \
+                      ways         `whyloss link` without root, with several clients, nested, and with --live\n  \
+                      traces       a link whose rate trace stalls for seconds\n  \
                       faults       killed processes, full disks, forged packets\n\n\
                     Needs root, iperf3, curl and python3.\n\n\
                     Example: whyloss reality diagnosis timing --out reality.txt";
@@ -135,11 +135,11 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         broken.extend(fails.map(|check| format!("{}: {}", table.id, check.what)));
     }
     if args.scratch.is_none() {
-        // Kept only on request.
+        // The logs are kept only with `--scratch`.
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {
-        // The page lies among other files, so this directory is not cleared.
+        // The page is among other files, so this directory is not cleared.
         let path = directory.join(name);
         output::write(&path, page(&tables).as_bytes())
             .map_err(|source| CliError::Report(ReportError::Write { path, source }))?;

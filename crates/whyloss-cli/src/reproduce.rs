@@ -2,7 +2,7 @@
 //!
 //! Each experiment is printed and written as soon as it has run. After the first Ctrl-C no further
 //! replication starts, and finished results are printed and written with their number of seeds. The
-//! second Ctrl-C ends the command at once.
+//! second Ctrl-C ends the command immediately.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ const HELP: &str = "Example: whyloss reproduce cen-table-2";
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Number of seeds of each scenario [default: as in the paper, or as many as its intervals
-    /// need].
+    /// Number of seeds for each scenario [default: as in the paper, or as many as its confidence
+    /// intervals require].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Number of threads [default: one per core]. Does not affect results.
@@ -217,7 +217,7 @@ fn reproduce(
             };
             let printed = bar.aside(|| printer.print(&outcome));
             outcomes.push(outcome);
-            // Print each outcome at once, so that no finished outcome is lost if the command ends
+            // Print each outcome immediately, so that no finished one is lost if the command ends
             // early.
             if let (Some(dir), [.., outcome]) = (&args.out, &outcomes[..]) {
                 report::write_outcome(dir, outcome)?;

@@ -37,7 +37,7 @@ struct FlowArgs {
     /// output.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
-    /// Fail once nothing has arrived from the other end for this time.
+    /// Fail if nothing arrives from the other end for this long.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     patience: String,
     /// At the end, score the verdicts against the true causes that `whyloss link --log` wrote to
@@ -69,7 +69,7 @@ pub(crate) struct SendArgs {
     /// Size of a data packet, including IP and UDP headers.
     #[arg(long, value_name = "SIZE", default_value = "1200B")]
     packet: String,
-    /// Number of bytes of each packet that the checksum covers; damage in the rest is accepted
+    /// Number of bytes that the checksum of each packet covers; damage in the rest is accepted
     /// (IFTP-W) [default: --packet].
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
@@ -110,7 +110,7 @@ pub(crate) struct RecvArgs {
     /// counted, and the command exits with 1.
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     out_limit: String,
-    /// Accept further sessions after the first, one at a time, even after one fails.
+    /// Keep accepting sessions after the first, one at a time, even if one fails.
     #[arg(long)]
     keep: bool,
     /// Serve a page on localhost that shows rate and losses live, and print its address.

@@ -1,7 +1,7 @@
 //! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores and stores one row per run as
 //! Parquet.
 //!
-//! After an interruption, the same command resumes the sweep. The first Ctrl-C stops the running
+//! After an interruption, the same command resumes the sweep. The first Ctrl-C stops unfinished
 //! runs and writes the finished ones. The second, or a kill, loses only the runs that finished
 //! since the last write.
 
@@ -29,7 +29,7 @@ use crate::threads::{self, MOST_JOBS};
 /// The maximum number of printed points with missing runs.
 const MOST_SHOWN: usize = 5;
 
-const HELP: &str = "An interrupted sweep continues with the same command.\n\n\
+const HELP: &str = "Repeat the same command to resume an interrupted sweep.\n\n\
                     Example: whyloss reproduce mar-fig-4 --plan --out plans && whyloss sweep plans/mar-fig-4.toml --out rows";
 
 #[derive(Debug, Args)]

@@ -36,7 +36,7 @@ fn read<T: Parser>() -> Result<T, clap::Error> {
     T::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Lays out the long help of a command equally, with and without descriptions of values.
+/// Gives each command a long help, so that all are laid out alike.
 fn spacious(command: Command) -> Command {
     let about = command.get_about().cloned();
     let long = Resettable::from(about);
@@ -45,11 +45,11 @@ fn spacious(command: Command) -> Command {
 
 /// Returns the exit code of a result, and prints its error.
 pub(crate) fn conclude(result: Result<(), CliError>) -> ExitCode {
-    // The text in the buffer may not fit either.
+    // Writing the buffered text may also fail.
     let result = result.and_then(|()| Ok(io::stdout().flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader closed the pipe on purpose.
+        // The reader closed the pipe on purpose, so this is not an error.
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is closed as well, the exit code is all that is left.

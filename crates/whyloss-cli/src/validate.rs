@@ -18,7 +18,7 @@ use crate::threads::{self, MOST_JOBS};
 #[command(after_help = HELP)]
 pub(crate) struct ValidateArgs {
     /// Simulators and formulas to compare with [default: all but `ns-3-wheel`].
-    #[arg(value_enum, value_name = "WITH")]
+    #[arg(value_enum, value_name = "PEER")]
     with: Vec<With>,
     /// Run only a few networks and replications.
     #[arg(long)]
@@ -48,7 +48,7 @@ pub(crate) struct ValidateArgs {
 }
 
 const HELP: &str = "Each difference between two means is compared with a margin fixed in advance. The means are \
-    equivalent if the 90 % interval of their difference lies inside the margin, different if it lies outside, and undecided \
+    equivalent if the 90 % interval of their difference is inside the margin, different if it is outside, and undecided \
     otherwise.\n\n\
     Simulators: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
     ns3`; used only by `ns-3-wheel`).\n\n\
@@ -62,7 +62,7 @@ enum With {
     /// TFRC and TCP of ns-2.
     #[value(name = "ns-2")]
     Ns2,
-    /// The time at which ns-2 sends each packet.
+    /// Send times of single packets in ns-2.
     Traces,
     /// TCP and managed queues of ns-3.
     #[value(name = "ns-3")]

@@ -55,7 +55,7 @@ fn an_ignored_hangup_stays_ignored() {
             .arg(&stats)
             .spawn()
             .expect("a shell");
-        // The file is made after the handlers are in place.
+        // The file is created after the handlers are in place.
         while !stats.exists() && child.try_wait().expect("a child").is_none() {
             std::thread::yield_now();
         }

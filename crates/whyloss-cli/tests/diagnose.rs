@@ -81,7 +81,7 @@ fn what_is_written_anonymised_names_nobody() {
     for entry in fs::read_dir(&out).expect("a directory") {
         files.push(fs::read(entry.expect("an entry").path()).expect("a file"));
     }
-    // The page, a picture for each flow, two tables and the capture.
+    // The directory has the page, a picture for each flow, two tables and the capture.
     assert!(files.len() >= 6, "{}", files.len());
     for file in &files {
         for name in names {

@@ -1,4 +1,4 @@
-//! Keeps documents up to date: runs the examples in the README and in `docs/` (and longer error
+//! Keeps documents up to date. Runs the examples in the README and in `docs/` (and longer error
 //! messages), and checks that the list of dependencies is complete.
 //!
 //! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes the current output into the
@@ -42,8 +42,8 @@ fn the_plan_of_the_page_is_a_plan() {
     );
 }
 
-/// The message of a build without programs for the kernel, that of a build that lacks a tool, and
-/// the page about it name the same packages.
+/// Three texts name the same packages: the message of a build without programs for the kernel, that
+/// of a build without a tool, and the page about the feature.
 #[test]
 fn packages_for_the_kernel_are_one_list() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -64,7 +64,7 @@ fn a_scenario_takes_what_is_printed() {
     );
     let run = whyloss(&["run", &scenario, "--format", "json"]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
-    // A recording of 20 trials, 5.6 % lost.
+    // The recording has 20 trials, and 5.6 % of its packets are lost.
     let output = whyloss(&["fit", &recording(), "--format", "json"]);
     let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
     assert_eq!(
@@ -120,7 +120,7 @@ fn retransmission_makes_a_round_trip() {
         let [least, most] =
             [0, 1].map(|end| json["loss_interval"][end].as_f64().expect("a number"));
         let loss = json["loss"].as_f64().expect("a number");
-        // Within twice the interval.
+        // The fit is within twice its interval of the truth.
         assert!((loss - truth).abs() < most - least, "{json}");
         truth = loss;
         keys = fitted(&trace, &[]);
@@ -185,7 +185,7 @@ fn too_little_is_said() {
         &format!("received\n{}{}\n", "0".repeat(4), "1".repeat(996)),
     );
     let dead = here.file("dead.csv", &format!("received\n{}\n", "0".repeat(200)));
-    // A log of a link that lost packets only in its queue.
+    // The log is that of a link that lost packets only in its queue.
     fs::create_dir_all(here.0.join("log")).expect("a directory");
     let line =
         r#"{"link":"up","fate":"delivered","offer":1,"enqueued":1,"waiting":0,"scheduled":2}"#;
@@ -248,7 +248,7 @@ fn tables_and_captures_of_a_run() {
             let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
             let (lost, packets) = (fit["lost"].as_f64(), fit["packets"].as_f64());
             let loss = lost.expect("a number") / packets.expect("a number");
-            // Five standard deviations of 5,000 packets in bursts of 1.7.
+            // The limits are five standard deviations for 5,000 packets in bursts of 1.7.
             assert!((0.025..0.075).contains(&loss), "{input}: {loss}");
             assert!(
                 fit["channel"]

@@ -246,7 +246,7 @@ fn bench_prints_one_object() {
     assert_eq!(keys(row), ["flows", "name", "ns2", "ns3", "whyloss"]);
     assert_eq!(row["name"], "one flow");
     assert!(row["flows"].is_null());
-    // Checks no speed, only the deliveries of 10 Mbit/s in 20 s, with one event per packet.
+    // This checks no speed, only the deliveries of 10 Mbit/s in 20 s, with one event per packet.
     let ours = row["whyloss"].as_object().expect("an object");
     assert_eq!(
         keys(ours),

@@ -38,7 +38,7 @@ fn python(program: &str, argument: &str) -> String {
     format!("exec /usr/bin/python3 '{}' {argument}", path.display())
 }
 
-/// How many packets went up the link, by protocol, IP version and bytes.
+/// Returns how many packets crossed the link upwards, by size, for a protocol and IP version.
 fn sizes(records: &[Record], protocol: u8, is_ipv6: bool) -> BTreeMap<u32, usize> {
     let mut sizes = BTreeMap::new();
     for record in records {
@@ -121,7 +121,7 @@ fn large_packets_pass_whole() {
     }
 }
 
-/// Links that answer at events of their own, one behind the other.
+/// Links that report fates at later events, one behind the other.
 const EVENTS: &str = r#"
 [[link]]
 from = "server"
@@ -219,7 +219,7 @@ fn the_internet_is_behind_the_link() {
         "192.0.2.2\n2001:db8:1::2\n"
     );
     let records = archive::records(&log).unwrap();
-    // DNS queries went through the link, too.
+    // DNS queries also went through the link.
     for (protocol, port) in [(17, 53), (6, 80)] {
         let crossed = |record: &&Record| {
             let headers = &record.headers;
@@ -283,7 +283,7 @@ fn missing_parts_are_named() {
 #[ignore = "needs root, chromium, and target/python with aioquic"]
 fn a_browser_loads_a_page() {
     let key = directory("browser").join("key");
-    // CI's environment for the Python package.
+    // CI creates this environment for the Python package.
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python3");
     let mut command = world_command("sh \"$2/browse.sh\" \"$1\" bernoulli:0.02");
     command.env("QUIC_PYTHON", python).env("QUIC_KEY", key);
@@ -298,7 +298,7 @@ fn a_browser_loads_a_page() {
     assert_eq!(seen, expected.concat(), "{text}");
 }
 
-/// Sends 1,000 datagrams over four seconds; the server takes what comes.
+/// Sends 1,000 datagrams over four seconds; the server accepts any number.
 const STEADY: [&str; 2] = [
     "exec python3 -c \"import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 6000))\nwhile s.recv(9): pass\"",
     "exec python3 -c \"import os, socket, time; s = socket.socket(type=socket.SOCK_DGRAM)\n\
@@ -386,8 +386,8 @@ fn the_workflow_of_the_guide_works() {
 }
 
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on
-/// average. The pauses distinguish a state that lasts from one that packets end. The server takes
-/// what comes.
+/// average. The pauses distinguish states that last for a time from states that last for a number
+/// of packets. The server accepts any number.
 const RANDOM: [&str; 2] = [
     STEADY[0],
     "exec python3 -c \"import os, random, socket, time; s = socket.socket(type=socket.SOCK_DGRAM); random.seed(1)\n\
@@ -407,8 +407,8 @@ fn fit(arguments: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The number that a channel has for a parameter of a fit: `loss = 0.1`, `mean_bad = "20 ms"`, and
-/// for `lengths[2]` the second of `lengths = [0.8, 0.2]`.
+/// Returns the value of a fit's parameter in a channel: `loss = 0.1`, `mean_bad = "20 ms"`, and for
+/// `lengths[2]` the second of `lengths = [0.8, 0.2]`.
 fn number_in(channel: &str, parameter: &str) -> f64 {
     let (key, place) = parameter.split_once('[').unwrap_or((parameter, "1]"));
     let (_, rest) = channel.split_once(&format!("{key} = ")).unwrap();
@@ -423,15 +423,15 @@ fn number_in(channel: &str, parameter: &str) -> f64 {
 }
 
 /// A link runs with a fitted channel, and a fit to its log finds that channel again. The limit is
-/// three standard errors, one and a half times the 95 % interval: with nine parameters, one would
-/// lie outside that interval by chance in every third test.
+/// three standard errors, one and a half times the 95 % interval. With nine parameters, one would
+/// be outside the interval itself by chance in every third test.
 #[test]
 #[ignore = "needs root"]
 fn a_log_has_the_channel_that_was_fitted() {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/captures/radio.csv");
     let fitted = fit(&[&recording.to_string_lossy()]);
     let fitted = fitted["channel"].as_str().unwrap();
-    // States about as long as the pauses of `RANDOM`: many of them change during one.
+    // States last about as long as the pauses of `RANDOM`, so many of them change during a pause.
     let timed = "{ kind = \"timed-gilbert-elliott\", mean_good = \"100 ms\", mean_bad = \"50 ms\", loss_bad = 0.6 }";
     let channels = [
         fitted,

@@ -1,8 +1,8 @@
 //! Tests the example `own_classifier` as a command: scenario files, sweeps and the arena accept its
 //! classifier.
 //!
-//! This test has no harness: with `CHILD` in its environment, this process becomes the example, so
-//! that the program is tested with its arguments and exit codes.
+//! This test has no harness. With `CHILD` in its environment, this process becomes the example,
+//! which tests the program with its arguments and exit codes.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tests `whyloss run` as a process: the output in each format, the refused inputs, and the exit
+//! Tests `whyloss run` as a process: the output in each format, the rejected inputs, and the exit
 //! codes.
 
 use std::fs;

@@ -15,8 +15,8 @@ use super::render::aligned;
 use super::workload::{Load, Network};
 use crate::progress::Bar;
 
-/// The measured networks: each with its name and the simulated seconds of a shorter and a longer
-/// run, whose difference leaves out the start of the process.
+/// The measured networks, each with its name and the simulated seconds of a shorter and a longer
+/// run. The difference of the two runs excludes the start of the process.
 const NETWORKS: [(Network, &str, [u32; 2]); 5] = [
     (Network::Dumbbell, "dumbbell", [2, 6]),
     (Network::OneFlow, "one flow", [5, 25]),

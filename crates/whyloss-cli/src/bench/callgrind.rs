@@ -2,7 +2,8 @@
 //! machine.
 //!
 //! ```text
-//! instructions per packet = (instructions of the longer run − of the shorter) / (packets of the longer − of the shorter)
+//! instructions per packet = (instructions of the longer run − of the shorter)
+//!                           / (packets of the longer run − of the shorter)
 //! ```
 //!
 //! In this quotient, the start of the process and the building of the network cancel out.

@@ -1,5 +1,5 @@
-//! Runs each measurement in a separate process, whose CPU time and peak memory are its own and
-//! which can be killed.
+//! Runs each measurement in a separate process. Its CPU time and peak memory belong to one
+//! measurement, and it can be killed.
 //!
 //! `whyloss bench-child` (not shown in the help) runs one load and prints one line: `done PACKETS
 //! CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. The script for ns-2 prints the first three values,
@@ -32,7 +32,7 @@ pub(crate) struct ChildArgs {
     size: u32,
     #[arg(long)]
     seconds: Option<u32>,
-    /// The number of seeds, from 1 on.
+    /// The number of seeds, starting with seed 1.
     #[arg(long)]
     runs: u64,
     #[arg(long)]
@@ -55,13 +55,13 @@ fn shortcut(name: &str) -> Result<Shortcut, String> {
     })
 }
 
-/// The measures of one process.
+/// The measurements of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) packets: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_bytes: u64,
-    /// The number of events of the run; 0 where they are not counted.
+    /// The number of events of the run; 0 if the simulator does not count them.
     pub(crate) events: u64,
     pub(crate) wall_seconds: f64,
 }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     };
     let scenario = load.scenario()?;
     let one = |seed: u64| {
-        // Measure as `whyloss run` does, with its engine.
+        // Simulate with the engine of `whyloss run`.
         let needs = Needs::all(&scenario);
         let run = Simulation::new(&scenario, seed);
         let without = args.without.iter();

@@ -8,7 +8,7 @@ use whyloss_validate::peers::PeerError;
 /// Explains why a network could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
-    /// The path of the command itself cannot be found.
+    /// The path of this executable cannot be found.
     #[error("cannot find the whyloss command itself: {0}")]
     Itself(#[source] io::Error),
     /// A process gave no result.

@@ -2,7 +2,7 @@
 //! minutes on the same machine.
 //!
 //! Each run is a separate process ([`child`]). Repetitions alternate between the simulators, and
-//! ratios are taken between neighbours, so that other load on the machine affects all alike. A peer
+//! ratios compare neighbouring runs, so that other load on the machine affects all alike. A peer
 //! that fails on a network is skipped for that network only.
 
 mod ablate;
@@ -86,7 +86,7 @@ enum Format {
     Csv,
 }
 
-/// Numbers of flows; with `--quick` the last is left out.
+/// Numbers of flows; `--quick` leaves out the last.
 const FLOWS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
 /// The measurements that the command lacks, because it has no driver for them or because they take
 /// too long.
@@ -100,8 +100,8 @@ const GAP_WHOLE: &str =
 const GAP_QUICK: &str = "1000 flows in ns-3, instructions in ns-2 and ns-3 (with --quick)";
 /// The number of runs of one flow that are timed together, since one alone is too short.
 const RUNS_OF_ONE_FLOW: u32 = 100;
-/// The two delays of the pipe in ms, and how many more packets fit into the longer pipe: 1 Gbit/s ·
-/// 4 s / 12000 bit.
+/// The delays of the two pipes in ms. The longer pipe holds 1 Gbit/s · 4 s / 12000 bit more
+/// packets.
 const PIPES: [u32; 2] = [100, 4_100];
 const MORE_PACKETS: f64 = 1e9 * 4.0 / 12_000.0;
 
@@ -383,8 +383,8 @@ fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     tasks
 }
 
-/// Returns the work of a simulator on a network; `None` if it does not run it. ns-3 takes a hundred
-/// times as long, so it simulates less.
+/// Returns the work of a simulator on a network; `None` if the simulator does not run the network.
+/// ns-3 takes a hundred times as long, so it simulates less.
 fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Option<Work> {
     let ns3 = simulator == Simulator::Ns3;
     let (whole, short) = match (network, size) {
@@ -400,7 +400,7 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
     };
     let most_counted = match simulator {
         Simulator::Whyloss => u32::MAX,
-        // Under callgrind it takes minutes to build a network of more.
+        // Under callgrind, a larger network takes minutes to build.
         Simulator::Ns2 => 100,
         Simulator::Ns3 => 10,
     };
@@ -431,10 +431,11 @@ fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Optio
     })
 }
 
-/// Returns the memory per flow and per packet, from differences of peaks. For flows, 1,000 run for
-/// a tenth of the time of 10,000 over the same links. A flow of either run then delivers as many
-/// packets and holds as many delays, and the same link and queue hold the packets. For packets, two
-/// pipes differ only in their delay, and therefore in the packets in flight.
+/// Returns the memory per flow and per packet, from differences of peaks. For flows, a run with
+/// 1,000 flows lasts a tenth of the time of one with 10,000 over the same links. A flow of either
+/// run then delivers as many packets and holds as many delays, and the same link and queue hold the
+/// packets. For packets, two pipes differ only in their delay, and therefore in the packets in
+/// flight.
 fn bytes(quick: bool) -> Result<Memory, BenchError> {
     let peak = |network, (size, seconds)| {
         let load = Load {
@@ -448,7 +449,7 @@ fn bytes(quick: bool) -> Result<Memory, BenchError> {
     };
     let difference = |network, [few, many]: [(u32, Option<u32>); 2], by: f64| {
         let (few, many) = (peak(network, few)?, peak(network, many)?);
-        // A machine without this count reports zero.
+        // A system that does not report peak memory gives zero.
         Ok::<_, BenchError>((few > 0.0).then_some((many - few) / by))
     };
     let flows = [(1_000, Some(1)), (10_000, Some(10))];

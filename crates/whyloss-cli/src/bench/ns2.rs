@@ -15,7 +15,7 @@ use super::ways::ways;
 
 /// The Tcl script that reads the network and simulates it.
 pub(crate) const SCRIPT: &str = include_str!("../../peers/bench.tcl");
-/// The queue limit in packets that stands for "no limit" in ns-2.
+/// The queue limit, in packets, that means "no limit" in ns-2.
 const UNLIMITED: u32 = 1_000_000;
 
 /// Returns the network and the command to simulate it.

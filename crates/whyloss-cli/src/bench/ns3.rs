@@ -54,7 +54,7 @@ pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError>
     Ok(text)
 }
 
-/// Returns the default next node of each node: for packets to nodes that are not its neighbours.
+/// Returns each node's default next hop, for packets to nodes that are not its neighbours.
 fn defaults(scenario: &Scenario) -> Result<BTreeMap<usize, usize>, PeerError> {
     let neighbours: BTreeSet<(usize, usize)> = scenario
         .links

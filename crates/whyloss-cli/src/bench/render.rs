@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::results::{Results, Row, Side, Simulator, Spread};
 
-/// A metric: its name in JSON and CSV, its unit, and its value, which has no scatter because all
-/// repetitions agree or only one run measures it.
+/// A metric: its name in JSON and CSV, its unit, and its value. The value has no spread, because
+/// all repetitions agree or only one run measures it.
 type Metric = (&'static str, &'static str, Value);
 type Value = fn(&Side) -> Option<f64>;
 
@@ -21,7 +21,7 @@ const METRICS: [Metric; 6] = [
         side.peak_bytes().map(|bytes| bytes as f64)
     }),
 ];
-/// The metric of packets delivered per CPU second, which each repetition measures.
+/// The name of the metric that each repetition measures: packets delivered per CPU second.
 const RATE: &str = "packets_per_cpu_second";
 const RATIO: &str = "ratio";
 
@@ -77,7 +77,7 @@ pub(crate) fn table(results: &Results) -> String {
     text
 }
 
-/// Renders a table of each network.
+/// Renders a table per metric, with a row for each network.
 fn networks(results: &Results) -> String {
     use Simulator::{Ns2, Ns3, Whyloss};
     let title = format!(
@@ -164,7 +164,7 @@ fn grid(
     format!("{title}\n\n{}\n", aligned(&lines))
 }
 
-/// Formats a rate in millions, with four decimals below 0.1 million and two from there on.
+/// Formats a rate in millions, with four decimals below 0.1 million and two otherwise.
 fn millions(rate: &Spread) -> String {
     spread(rate, 1e-6, if rate.median < 1e5 { 4 } else { 2 })
 }

@@ -88,7 +88,7 @@ impl Side {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// The number of flows, on the network whose number of flows grows; `None` on others.
+    /// The number of flows in the `flows` workload; `None` in others.
     pub(crate) flows: Option<u32>,
     sides: [Side; 3],
 }
@@ -119,7 +119,7 @@ impl Row {
     }
 }
 
-/// The replications of WLH per second of wall time, on one thread and on all.
+/// The replications of the wireless last hop per second of wall time, on one thread and on all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sweep {
     pub(crate) replications: u64,
@@ -183,8 +183,8 @@ impl Results {
         (fewest.flows < most.flows).then_some((fewest, most))
     }
 
-    /// Returns the lowest and the highest number of flows, and how many times as much CPU time a
-    /// packet takes at the latter. The repetitions are paired.
+    /// Returns the lowest and the highest number of flows, and the ratio of their CPU times per
+    /// packet, highest over lowest. The repetitions are paired.
     pub(crate) fn growth(&self) -> Option<(u32, u32, Spread)> {
         let (fewest, most) = self.ends()?;
         let [fewer, more] = [fewest, most].map(|row| &row.side(Simulator::Whyloss).runs);
@@ -227,8 +227,7 @@ mod tests {
         assert_eq!(of(&[]), None);
     }
 
-    /// Ratios are taken between neighbours in time: if the machine slows down for both, they stay
-    /// equal.
+    /// Ratios compare neighbouring runs: if the machine slows down for both, they stay equal.
     #[test]
     fn ratios_are_taken_repetition_by_repetition() {
         let one = row(1, &[1.0, 2.0], &[5.0, 10.0]);

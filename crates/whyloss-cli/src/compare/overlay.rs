@@ -53,7 +53,7 @@ fn lines(panel: &Value, side: &str, look: Look) -> Vec<Series> {
     let lines = series.filter(|series| matches!(text(series, "look"), "line" | "dashed"));
     lines
         .map(|series| {
-            // A gap is a point without height.
+            // A gap is a point without a y value.
             let real = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
             let points = list(&series["points"]).iter();
             let points = points.map(|point| (real(&point[0]), real(&point[1])));

@@ -44,7 +44,7 @@ fn refuse(input: &Path) -> impl Fn(String) -> CliError {
     }
 }
 
-/// Returns the factor from the given unit, or else the default one, to bit/s or seconds.
+/// Returns the factor that converts the given unit, or else the default one, to bit/s or seconds.
 fn unit(args: &FitArgs, input: &Path) -> Result<f64, CliError> {
     match (args.law, args.unit) {
         (_, None) | (Law::Rate, Some(Unit::Bit)) | (Law::Delay, Some(Unit::Seconds)) => Ok(1.0),
@@ -198,7 +198,8 @@ fn millis((value, [least, most]): (f64, [f64; 2])) -> String {
     format!("{value} ms ({least} to {most})")
 }
 
-/// Returns the delay without jitter as a line of a scenario, or the reason why it has none.
+/// Returns the line of a scenario that sets the delay without jitter, or a comment if none is
+/// known.
 fn base(delay: f64) -> String {
     if delay > 0.0 {
         return format!("delay = {}", words::time(delay));

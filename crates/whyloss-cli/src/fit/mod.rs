@@ -37,7 +37,7 @@ pub(crate) struct FitArgs {
     /// Unit of the column [default: bit/s for rates, s for delays].
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// With `--law delay`, link of a log whose delays to fit [default: the link with most packets].
+    /// With `--law delay`, name of the link in a log [default: the link with the most packets].
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
     /// With `--law delay`, rate of the link, such as `10mbit`; subtracts each packet's transmission
@@ -47,10 +47,10 @@ pub(crate) struct FitArgs {
     /// Time between packets or between rates, such as `100ms`, if the recording has no times.
     #[arg(long, value_name = "TIME")]
     interval: Option<String>,
-    /// Skip trials (see --rows) that lost a share (0 to 1) below this value.
+    /// Skip trials (see --rows) with a loss rate below this value, from 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     loss_from: f64,
-    /// Skip trials (see --rows) that lost this share (0 to 1) or more.
+    /// Skip trials (see --rows) with this loss rate or more, from 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     loss_to: Option<f64>,
     /// Trials to fit. A trial is one uninterrupted sequence of packets; the first has number 0.
@@ -71,10 +71,10 @@ pub(crate) struct FitArgs {
     format: Format,
 }
 
-const HELP: &str = "Each model is fitted to nine tenths of the recording and scored on the other tenth, ten times. \
-                    The simplest model is chosen whose score is close to the best and that no test rejects. One test \
-                    compares the lengths of runs of lost packets with those that the model gives, the other the \
-                    lengths of runs of good packets; each rejects at a significance of 1 %.\n\n\
+const HELP: &str = "Fits each model to nine tenths of the recording and scores it on the remaining tenth, ten times. \
+                    Chooses the simplest model that scores close to the best and that no test rejects. One test \
+                    compares the lengths of loss runs with those of the model, the other the lengths of good runs. \
+                    Each rejects at a significance of 1 %.\n\n\
                     Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- sh";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -190,7 +190,8 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     let found = fit::fit(&own).map_err(|error| refuse(error.to_string()))?;
     let best = found.best();
-    // Only the page draws the autocorrelation, and the choice has made the tests of its seed.
+    // Only the page draws the autocorrelation. For the default seed, the fit has already run the
+    // tests.
     let tested = match &best.tested {
         _ if args.out.is_some() => check::check(&best.channel, &own.trials, args.seed),
         Some(tested) if args.seed == fit::SEED => tested.clone(),
@@ -290,8 +291,8 @@ fn is_capture(input: &Path) -> Result<bool, CliError> {
     ))
 }
 
-/// Returns the text of a rate trace; `None` for a `.csv` file, and for one whose first line is not
-/// a number or has only the digits 0 and 1.
+/// Returns the text of a rate trace. Returns `None` for a `.csv` file, and for a file whose first
+/// line is not a number or consists of the digits 0 and 1.
 fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
     const MOST: u64 = 100_000_000;
     let Ok(data) = fs::metadata(input) else {
@@ -345,7 +346,7 @@ fn toml(
         found.models.len(),
         fit::STANDARD_ERRORS
     )?;
-    // Long bursts have a tail of lengths that one parameter makes.
+    // The parameters of a burst model may list many burst lengths.
     let shown = best.parameters.iter().take(8).map(words::parameter);
     writeln!(
         out,

@@ -58,7 +58,7 @@ pub(super) fn load(
             command: program.to_string_lossy().into_owned(),
             source,
         })?;
-    // Ctrl-C reaches the command, too: the controls stay until it has ended.
+    // Ctrl-C also reaches the command. The controls stay until the command has ended.
     let status = child.wait().map_err(CliError::Start)?;
     drop(held);
     if stop.load(Ordering::Relaxed) {

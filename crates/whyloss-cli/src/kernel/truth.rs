@@ -126,14 +126,14 @@ impl Truth {
             let outstanding = sequence.wrapping_sub(event.una) < event.nxt.wrapping_sub(event.una);
             let behind = event.una.wrapping_sub(sequence);
             let meant = match detection {
-                // The hole has been filled already.
+                // The hole has already been filled.
                 Detection::Probe => (1..BEHIND).contains(&behind),
                 _ => outstanding,
             };
             // A segment that was lost again belongs to another event.
             if !meant || told.contains(&sequence) {
-                // A later segment was repaired without a separate event, as part of the recovery
-                // before.
+                // A later segment was repaired without a separate event, as part of the previous
+                // recovery.
                 return meant || behind == 0 || behind >= BEHIND;
             }
             told.push(sequence);

@@ -24,7 +24,7 @@ use crate::interrupt::stop_on_interrupt;
 
 /// The time to wait for events.
 const POLL: Duration = Duration::from_millis(20);
-/// How long a loss waits for the emulator to log it, in µs; it writes at least every 100 ms.
+/// How long a loss waits for its log entry, in µs. The emulator writes at least every 100 ms.
 const LOG_DELAY_US: u64 = 400_000;
 
 /// A watched control.
@@ -108,7 +108,7 @@ pub(super) fn watch(
         if let Some(truth) = &mut truth {
             truth.read_on()?;
         }
-        // The log reports a loss a little later than the program.
+        // The log reports a loss a little later than the kernel's program.
         let waits = truth.is_some() && !last_round;
         let due = |loss: &mut Loss| !waits || loss.event.now_us + LOG_DELAY_US < now_us();
         while let Some(loss) = waiting.pop_front_if(due) {
@@ -130,7 +130,7 @@ pub(super) fn watch(
     Ok(())
 }
 
-/// Waits, if asked to, until the controls are loaded, and returns those to watch.
+/// With `--wait`, waits until the controls are loaded. Returns the controls to watch.
 fn begin(
     controls: &[&Control],
     wait: bool,

@@ -112,7 +112,7 @@ impl Watch {
         })
     }
 
-    /// Shows the counts of the links until now.
+    /// Shows the counts of the links so far.
     pub(super) fn show(&mut self, snapshot: &Snapshot<'_>) {
         let now = snapshot.now.as_secs_f64();
         self.links.resize(snapshot.links.len(), History::default());
@@ -217,13 +217,13 @@ fn timeline(dir: &Path, links: &Links, seconds: f64) -> Result<Timeline, CliErro
                 batch.push(row);
             }
         }
-        // A timeline is memory alone: it takes all.
+        // A timeline is kept in memory, so no write fails.
         let _ = timeline.write(&batch);
     }
 }
 
-/// Converts a packet's record into a row of a link's table; `None` if the run ended before its
-/// fate.
+/// Converts a packet's record into a row of a link's table; `None` if the run ended before the
+/// packet left the link.
 fn row(record: &Record, names: &[String]) -> Option<[Cell; 7]> {
     let link = names.iter().position(|name| *name == record.link)? as u32;
     let fate = match record.fate {

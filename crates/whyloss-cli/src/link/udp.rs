@@ -14,7 +14,7 @@ use super::{LinkArgs, View, begin_log, duration, report};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// Forwards until the command ends, `--time` is over, or a signal arrives.
+/// Forwards until the command ends, `--time` has passed, or a signal arrives.
 pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliError> {
     let (listen, target) = addresses(ends)?;
     let over = Arc::new(AtomicBool::new(false));
@@ -31,7 +31,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
     begin_log(args, links)?;
     let address = proxy.address();
     if !args.quiet {
-        // Standard output belongs to the command.
+        // This goes to standard error, because standard output belongs to the command.
         let _ = writeln!(
             std::io::stderr(),
             "forwarding UDP from {address} to {target}"
@@ -79,7 +79,7 @@ fn hosts(links: &Links) -> Vec<HostPlan> {
     [("server", near), ("client", far)].map(host).into()
 }
 
-/// Starts the command, if one was given, and sets `over` when it ends.
+/// Starts the command, if there is one, and sets `over` when it ends.
 fn start(
     args: &LinkArgs,
     address: SocketAddr,

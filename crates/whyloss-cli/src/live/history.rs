@@ -27,7 +27,7 @@ pub(crate) struct History(Vec<Sample>);
 
 impl History {
     /// Appends a sample, which must not be earlier than the last. When there are too many, every
-    /// second one is dropped; rates, which are differences, stay right.
+    /// second one is dropped. Rates, which are differences, stay correct.
     pub(crate) fn push(&mut self, sample: Sample) {
         if self.0.len() == MOST {
             let mut index = 0;

@@ -22,8 +22,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
     text
 }
 
-/// Adds the rows of an item. Names need no quotes: the parser of scenario files accepts none that
-/// would.
+/// Adds the rows of an item. Names need no quotes, because scenario files reject those that would.
 fn rows(text: &mut String, kind: &str, item: &Item, seeds: &[u64]) {
     let label = item.label();
     let name = defused(&label);

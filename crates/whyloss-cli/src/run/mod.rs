@@ -2,7 +2,7 @@
 //!
 //! Seeds run in parallel and are printed in order, so the output does not depend on the number of
 //! threads. The first Ctrl-C stops the running seeds, and finished results are printed. The second
-//! Ctrl-C ends the command at once.
+//! Ctrl-C ends the command immediately.
 
 mod csv;
 mod one;
@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
     /// (SVG) and results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Serve the results page on localhost, and print its address. The page stays until Ctrl-C.
+    /// Serve the results page on localhost, and print its address. Keeps serving until Ctrl-C.
     #[arg(long)]
     watch: bool,
     /// Simulate event by event, without shortcuts. The results are the same, but take several times
@@ -294,7 +294,7 @@ fn replicate(job: &Job<'_>) -> Result<Vec<Done>, CliError> {
         _ => create_below(dir, &format!("seed-{seed}"))
             .map_err(|error| CliError::Report(error.into())),
     };
-    // Handed out one by one in order, so that a run stopped half-way has the first seeds.
+    // Seeds are handed out one by one in order, so that an interrupted run has the first ones.
     let mut done: Vec<(usize, Done)> = seeds
         .iter()
         .enumerate()

@@ -29,8 +29,8 @@ pub(super) struct WriteArgs {
     /// Format of the trace tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
-    /// Write at most one row per flow or link in each interval of this length, such as `10ms`, but
-    /// all losses.
+    /// Write at most one row per flow or link in each interval of this length, such as `10ms`.
+    /// Losses are always written.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
     trace_thin: Option<Duration>,
     /// Start the trace at this simulated time, such as `10s` [default: 0s].
@@ -82,7 +82,7 @@ pub(super) struct Done {
     pub(super) reached: Time,
     /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
-    /// The data of the figures, if figures were asked for.
+    /// The data of the figures; `None` if no figures were requested.
     pub(super) timeline: Option<Timeline>,
 }
 
@@ -97,8 +97,8 @@ pub(super) struct Plan<'a> {
     pub(super) bar: &'a Simulated,
 }
 
-/// Runs one seed. A file that cannot be written stops the writing, not the run, and leaves none of
-/// the tables or captures.
+/// Runs one seed. If a file cannot be written, the run continues without files, and none of the
+/// tables or captures remains.
 pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done, CliError> {
     let (mut told, end) = (Time::ZERO, scenario.end);
     let mut goes_on = |now: Time| {

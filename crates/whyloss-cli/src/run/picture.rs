@@ -1,4 +1,5 @@
-//! Collects the data of a run's figures: means and extremes over short times, and places of losses.
+//! Collects the data of a run's figures: means and extremes over short times, and the times of
+//! losses.
 //!
 //! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of
 //! one kind less than half a pixel apart become one mark.
@@ -28,7 +29,7 @@ impl Shared {
         Self(Arc::new(Mutex::new(timeline)))
     }
 
-    /// Returns a copy of the timeline until now.
+    /// Returns a copy of the timeline so far.
     pub(super) fn so_far(&self) -> Timeline {
         self.lock().clone()
     }
@@ -69,7 +70,7 @@ struct Flow {
     rott: Bins,
     /// The number of bytes that arrived.
     received: Bins,
-    /// For each position along the time axis: whether a loss of each of [`KINDS`] lies there.
+    /// For each position along the time axis: whether it has a loss of each of [`KINDS`].
     losses: Vec<[bool; KINDS.len()]>,
 }
 
@@ -223,7 +224,7 @@ impl Timeline {
                 bins.add(part, value);
             }
         }
-        // The latest sample where there is one, else the smoothed one.
+        // The latest sample if there is one, else the smoothed round-trip time.
         if let Some(rtt) = number(row[6]).or_else(|| number(row[7])) {
             flow.rtt.add(part, rtt);
         }
@@ -283,8 +284,8 @@ impl Timeline {
         }
         // A packet lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
-            // A packet that the channel corrupts is done as its last bit leaves, any other as that
-            // bit arrives.
+            // The row of a packet that the channel corrupts has the time when its last bit leaves.
+            // Other rows have the time when that bit arrives.
             let left = if fate == "wireless" {
                 done
             } else {
@@ -424,7 +425,7 @@ impl Timeline {
         let mut panels = vec![Panel::new(title, (TIME, axis), series)];
         for (name, bins) in [("round trip", &flow.rtt), ("one way", &flow.rott)] {
             if !bins.is_empty() {
-                // An equal name gives an equal colour.
+                // Series with equal names have the same colour.
                 let series = vec![
                     Series::new(name, Look::Line, bins.means(end, MS)).broken(end * GAP),
                     Series::band(name, bins.range(end, MS)).broken(end * GAP),

@@ -9,7 +9,7 @@ use whyloss::Time;
 use super::{Job, page};
 use crate::live::{self, Live};
 
-/// The maximum delay of an interrupt.
+/// The maximum time until an interrupt takes effect.
 const SOON: Duration = Duration::from_millis(50);
 
 /// Runs `simulate` while the page shows its progress.

@@ -41,7 +41,7 @@ pub(super) fn options(
     let Some(estimator) = estimator else {
         return Ok(named);
     };
-    // An estimator is a call's, whatever the transport.
+    // An estimator implies a call, so another transport is an error.
     let transport = if named.is_some() && transport != "rtp" {
         transport
     } else {

@@ -36,7 +36,7 @@ impl Point {
 /// The progress of a sweep.
 pub(super) struct State {
     pub(super) rows: Rows,
-    /// The settings of each point that lacks runs, and how many it lacks.
+    /// The settings of each point with missing runs, and the number of these runs.
     pub(super) unfinished: Vec<(String, usize)>,
     /// The number of finished runs, and of all runs.
     pub(super) count: (usize, usize),
@@ -221,7 +221,7 @@ fn figures(rows: &Rows, points: &[Point], across: usize) -> Vec<Figure> {
     let metrics = rows.metrics.iter().enumerate();
     metrics
         .map(|(metric, (column, _))| {
-            // Numbers of six digits would run into the name of their axis.
+            // Numbers of six digits would overlap the name of their axis.
             let (scale, unit) = match column.unit.as_str() {
                 "bit/s" => (1e-3, "kbit/s"),
                 unit => (1.0, unit),

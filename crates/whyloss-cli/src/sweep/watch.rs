@@ -46,7 +46,7 @@ impl Watch {
         }
         let state = {
             let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
-            // Under a rule of precision, the runs so far may require further seeds.
+            // With a precision target, the runs so far may show that more seeds are needed.
             sweep.missing(usize::MAX);
             State {
                 rows: sweep.rows(),

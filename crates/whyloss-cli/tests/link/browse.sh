@@ -1,5 +1,5 @@
-# Loads a page of 21 files and 400 kB in Chromium over a link, by TCP and QUIC, IPv4 and IPv6, and
-# prints the time until all is loaded, the protocol and the address that the server sees: `sh
+# Loads a page of 21 files and 400 kB in Chromium over a link, by TCP and QUIC, IPv4 and IPv6.
+# Prints the time to load it, the protocol, and the client's address at the server. Usage: `sh
 # browse.sh WHYLOSS LOSS`, on the machine of world.sh with QUIC.
 set -eu
 whyloss=$1 loss=$2

@@ -1,4 +1,4 @@
-"""Sends 800 kB over TCP from the client to the server, which says when it has all."""
+"""Sends 800 kB over TCP from the client to the server, which confirms the complete data."""
 
 import os
 import socket

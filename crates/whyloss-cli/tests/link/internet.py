@@ -1,4 +1,4 @@
-"""A stand-in for the internet: answers every name, and every page with the address of its client."""
+"""A substitute for the internet: answers every name, and every page with the address of its client."""
 import http.server
 import ipaddress
 import socket

@@ -1,5 +1,6 @@
-# Kills the emulator at ten random moments, and waits each time until the machine is as it was: `sh
-# kill.sh WHYLOSS [SEED]`. It must be process 1 of a process namespace, so that it sees no other's.
+# Kills the emulator at ten random moments, and waits each time until the machine is in its old
+# state: `sh kill.sh WHYLOSS [SEED]`. It must be process 1 of a process namespace, so that it sees no
+# other processes.
 set -eu
 whyloss=$1 seed=${2:-$(od -An -N4 -tu4 /dev/urandom)}
 scratch=$(mktemp -d)
@@ -18,7 +19,7 @@ state() {
   readlink /proc/[0-9]*/ns/* /proc/[0-9]*/exe | grep -E ':\[|/(whyloss|nft|sleep)$' | sort -u
 } 2>/dev/null
 echo "moments by seed $((seed))" >&2
-# Squares: a third of the moments fall into the first 45 ms, in which a run is made.
+# With squares, a third of the moments are in the first 45 ms, in which a run is set up.
 moments=$(awk -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < 10; i++) printf "%.3f ", 0.4 * rand() ^ 2 }')
 run() { "$whyloss" link --internet --quiet -- sleep 86400 & }
 state >"$scratch/before"
@@ -38,7 +39,7 @@ for moment in $moments; do
   run
   emulator=$!
   sleep "$moment"
-  # Without another process, so that the moment stays the drawn one.
+  # This test starts no process, which would delay the drawn moment.
   if [ -e "$gateways" ]; then found=$((found + 1)); fi
   kill -9 "$emulator"
   wait "$emulator" || true
@@ -54,7 +55,7 @@ for moment in $moments; do
 done
 echo "killed when the way out was being made or open: $found of 10"
 [ "$found" -gt 0 ]
-# A moment that chance seldom meets: the emulator ends just before the gateway says that it is up.
+# Random moments seldom include this one: the emulator ends just before the gateway reports.
 ip link add wlf type veth peer name wlg
 ip addr add 10.255.255.1/30 dev wlf
 ip link set wlf up

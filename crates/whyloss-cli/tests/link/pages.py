@@ -1,4 +1,4 @@
-"""The pages of the stand-in for the internet."""
+"""The pages of the substitute for the internet."""
 
 
 def page(path, client):

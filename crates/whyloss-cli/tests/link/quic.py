@@ -1,6 +1,6 @@
 """The same pages over HTTP/3, at these addresses: `quic.py FILE ADDRESS…`.
 
-FILE gets the hash of the key, by which a browser trusts the certificate.
+FILE gets the hash of the key, with which a browser trusts the certificate.
 """
 
 import asyncio

@@ -1,12 +1,12 @@
-# Runs a shell command on a machine of its own, behind which is a stand-in for the internet. Both
-# are network namespaces that go with this script: `unshare --net --mount sh world.sh
-# DIRECTORY-OF-THIS COMMAND`. QUIC_PYTHON, a Python with aioquic, adds HTTP/3; then QUIC_KEY is the
-# file for the hash of its key.
+# Runs a shell command on a separate machine, with a substitute for the internet behind it. Both are
+# network namespaces that end with this script: `unshare --net --mount sh world.sh DIRECTORY-OF-THIS
+# COMMAND`. QUIC_PYTHON, a Python with aioquic, adds HTTP/3. QUIC_KEY is the file for the hash of its
+# key.
 set -eu
 here=$1 command=$2
 ip link set lo up
 ip link add eth0 type veth peer name inet0
-# The internet: a server of names and pages, at addresses that only it knows.
+# The internet: a server of names and pages, at addresses that no other host has.
 unshare --net --kill-child sh -ec '
   while ! ip link show inet0 >/dev/null 2>&1; do sleep 0.01; done
   ip link set lo up
