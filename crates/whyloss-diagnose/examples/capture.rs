@@ -1,11 +1,12 @@
 //! Writes the capture that a node of a simulated network would take.
 //!
 //! ```sh
-//! cargo run --release -p whyloss-diagnose --example capture -- docs/captures/uplink.toml phone uplink.pcapng
+//! cargo run --release -p whyloss-diagnose --example capture -- \
+//!     docs/captures/uplink.toml phone uplink.pcapng
 //! ```
 //!
-//! `whyloss run --pcap` writes a capture of each link, one way; this one has both directions, as
-//! `tcpdump` at that node would.
+//! `whyloss run --pcap` writes a capture of each link in one direction. This capture has both
+//! directions, like one that `tcpdump` takes at that node.
 
 use whyloss_sim::{NodeCapture, Scenario, Simulation};
 

@@ -1,5 +1,5 @@
-//! Follows arriving packets whose numbers are used once: a missing number is a packet lost on the
-//! way here.
+//! Follows arriving packets whose numbers are used once: a missing number is a packet lost before
+//! this point.
 //!
 //! RTP, QUIC and the logs of networks count in this way. If the departure times are known, on any
 //! clock, the relative one-way delays go to the receiver classifiers and to the combined verdict.
@@ -16,28 +16,27 @@ use crate::rates::Rates;
 
 /// The largest jump of the numbers that counts as a gap.
 pub(crate) const JUMP: u64 = 1 << 16;
-/// The number of arrivals before which classifiers give no verdict, because they have too little
-/// evidence.
+/// The number of arrivals before which classifiers have too little evidence for a verdict.
 const SHORT: u64 = 10;
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
-    /// The time of the arrival, in ns since 1970.
+    /// The arrival time, in ns since 1970.
     pub(crate) now: u64,
     /// The index of the frame or record.
     pub(crate) frame: u64,
-    /// The packet's own number.
+    /// The packet's sequence number.
     pub(crate) number: u64,
     pub(crate) bytes: u32,
     /// The departure on the sender's clock, and the relative delay in µs.
     pub(crate) sent: Option<(Time, u32)>,
 }
 
-/// The place of an arrival among the numbers.
+/// The relation of an arrival's number to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The packet is the expected one, or lies beyond a gap.
+    /// The packet is the expected one, or comes after a gap.
     New,
     /// The packet was missing until now.
     Late,
@@ -94,7 +93,7 @@ impl Arrivals {
         }
         if let Some((_, delay)) = sent {
             self.one_way.add(now, number, delay);
-            // A gap needs its neighbours only now.
+            // Gaps take the delays of their neighbours when they appear, so older delays can go.
             self.one_way.forget(number);
         }
         let missing = number - next;
@@ -167,12 +166,13 @@ impl Arrivals {
         Place::Late
     }
 
-    /// Records that the receiver lacks this number. Returns whether it is missing here, too.
+    /// Records that the receiver lacks this number. Returns whether it is also missing here.
     pub(crate) fn confirm(&mut self, number: u64) -> bool {
         self.missing.ask(number)
     }
 
-    /// Sets the sequence number of the first packet: missing numbers from it on were lost.
+    /// Sets the sequence number of the first packet: missing numbers from this one onwards were
+    /// lost.
     pub(crate) fn expect(&mut self, first: u64) {
         self.next.get_or_insert(first);
     }

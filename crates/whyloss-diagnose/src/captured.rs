@@ -1,4 +1,4 @@
-//! Diagnoses a capture packet by packet, in the order of time.
+//! Diagnoses a capture packet by packet, in order of time.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -88,7 +88,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
 }
 
 /// Returns notes on the whole capture: streams that were closed early, unreadable RTCP, and lists
-/// that memory cut short.
+/// that the memory limit cut short.
 fn said<R: Read>(
     [early, unread, short]: [u64; 3],
     order: &Order<Waiting>,
@@ -222,7 +222,7 @@ impl Waiting {
         2 * size_of::<Self>() + more
     }
 
-    /// Maximum number of bytes that are read of a datagram.
+    /// The maximum number of bytes of a datagram that are read.
     const LOOKED_AT: usize = 1500;
 
     fn new(seen: Seen, packet: &Packet<'_>) -> Self {

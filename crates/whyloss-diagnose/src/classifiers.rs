@@ -29,7 +29,7 @@ pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
 }
 
 /// Returns the column names of the verdicts of all classifiers: the ids of the sender classifiers,
-/// then those of the receiver classifiers. A receiver id that a sender has too gets the prefix
+/// then those of the receiver classifiers. A receiver id that is also a sender id gets the prefix
 /// `receiver-`.
 pub fn columns() -> Vec<String> {
     let column = |entry: &receiver::Entry| {
@@ -40,8 +40,7 @@ pub fn columns() -> Vec<String> {
     senders.chain(receivers().map(column)).collect()
 }
 
-/// Maximum number of waiting events. Passed in one batch, they find a classifier's state in the
-/// cache.
+/// The maximum number of waiting events. One batch of them finds a classifier's state in the cache.
 const WAITING: usize = 32;
 
 /// Every sender classifier with its defaults.
@@ -54,7 +53,7 @@ pub(crate) struct Senders {
 
 impl Senders {
     pub(crate) fn new() -> Self {
-        // Defaults are in range, which a test of the registry checks.
+        // Defaults are in range; a test of the registry checks this.
         let built = senders().filter_map(|entry| entry.build(&[]).ok());
         Self {
             all: built.collect(),
@@ -181,8 +180,8 @@ mod tests {
         assert_eq!(columns.len(), all);
     }
 
-    /// One arrival in forty reveals a gap: the votes are those of the registry's classifiers, each
-    /// of which receives every arrival at once.
+    /// One arrival in forty reveals a gap. The votes are those of the registry's classifiers, each
+    /// of which receives every arrival immediately.
     #[test]
     fn events_that_wait_and_shared_statistics_change_no_vote() {
         let direct = receivers().map(|entry| entry.build(&[]).expect("defaults"));

@@ -12,18 +12,18 @@ use std::iter::repeat_n;
 use crate::steps::step;
 use crate::track::Track;
 
-/// The bits of a value within its doubling: values are kept to 0.4 %.
+/// The number of bits that a value keeps within its doubling, which is a precision of 0.4 %.
 const SHIFT: u32 = 8;
-/// Maximum number of remembered delays.
+/// The maximum number of remembered delays.
 const REMEMBERED: usize = 1 << 16;
-/// Maximum number of entries that an insertion moves; if it would move more, the delay is dropped.
+/// The maximum number of entries that an insertion moves. A delay that would move more is dropped.
 const MOVED: usize = 1 << 12;
 /// The number of moved entries that counts as one step.
 const SHIFTED: usize = 64;
 /// The length of an epoch, in ns. Local extremes cover this epoch and the one before.
 const EPOCH: u64 = 4_000_000_000;
-/// The number of transmissions before a lost one whose smallest delay counts, because delayed
-/// acknowledgements lengthen some.
+/// The number of transmissions before a lost one whose smallest delay is used, because delayed
+/// acknowledgements lengthen some delays.
 const BEFORE: usize = 3;
 /// The largest distance from a lost packet at which a delay is used, in transmissions.
 pub(crate) const NEAR: u64 = 64;
@@ -31,7 +31,7 @@ pub(crate) const NEAR: u64 = 64;
 /// Counts values to a precision of 0.4 %.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Histogram {
-    /// The counts from bucket `first` on, which begins a doubling.
+    /// The counts of the buckets starting with `first`, which begins a doubling.
     counts: Vec<u32>,
     first: usize,
     total: u64,
@@ -51,7 +51,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Makes room for counts from bucket `first` on.
+    /// Makes room for counts starting with bucket `first`.
     #[cold]
     fn begin_at(&mut self, first: usize) {
         if !self.counts.is_empty() {
@@ -101,7 +101,7 @@ impl Histogram {
 /// The ranks of values among those of a histogram.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranks {
-    /// The number of values below each bucket, from the one before `first` on.
+    /// The number of values below each bucket, starting with the bucket before `first`.
     below: Vec<u64>,
     first: usize,
     total: u64,
@@ -141,8 +141,8 @@ pub struct Around {
     pub after: Option<u32>,
     /// The smallest and the largest delay of the last 4 to 8 s.
     pub range: Option<(u32, u32)>,
-    /// The distance between the neighbours of the lost packet: the time in ns from when the delay
-    /// of the first became known to when that of the second did, and the number of transmissions.
+    /// The time and the number of transmissions between the neighbours of the lost packet. The
+    /// time, in ns, runs between the moments when their delays became known.
     pub spacing: Option<(u64, u64)>,
 }
 
@@ -152,8 +152,8 @@ pub(crate) struct Delays {
     pub(crate) histogram: Histogram,
     pub(crate) track: Track,
     least: Option<u32>,
-    /// The order of each remembered transmission, its delay in µs, and the time in ns at which the
-    /// delay became known.
+    /// The order of each remembered transmission, its delay in µs, and when the delay became known,
+    /// in ns.
     recent: VecDeque<(u64, u32, u64)>,
     epoch: u64,
     /// The smallest and largest delay of this epoch and of the one before.
@@ -188,7 +188,7 @@ impl Delays {
         }
     }
 
-    /// Inserts the delay of a transmission after those of later ones are known.
+    /// Inserts the delay of a transmission when those of later ones are already known.
     fn insert(&mut self, now: u64, order: u64, delay: u32) {
         let at = self.recent.partition_point(|&(other, ..)| other < order);
         let moved = at.min(self.recent.len() - at);
@@ -251,8 +251,7 @@ impl Delays {
     }
 }
 
-/// The order of a transmission, its delay in µs, and the time in ns at which the delay became
-/// known.
+/// The order of a transmission, its delay in µs, and when the delay became known, in ns.
 type Known = (u64, u32, u64);
 
 /// The known transmissions around missing ones.
@@ -268,7 +267,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Returns the delays near transmission `order`, which lies between these neighbours.
+    /// Returns the delays near transmission `order`, which is between these neighbours.
     pub(crate) fn around(&self, order: u64) -> Around {
         let near = |&(other, ..): &Known| other.abs_diff(order) <= NEAR;
         let before = self.before.iter().flatten().filter(|known| near(known));
@@ -311,7 +310,8 @@ mod tests {
         assert!((histogram.ranks().rank(50) - 0.495).abs() < 1e-9);
     }
 
-    /// Values far from 0, the lower ones later: the same ranks and quantiles as by a sorted list.
+    /// Values are far from 0, and the lower ones come later: ranks and quantiles are those of a
+    /// sorted list.
     #[test]
     fn lower_values_come_later() {
         let values: Vec<u32> = (0..200).map(|n| 90_000 - n * n * 2).collect();

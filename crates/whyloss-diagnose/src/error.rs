@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Explains why an input cannot be read at all. Damage further in gives a partial result instead.
+/// Explains why an input cannot be read at all. Later damage leads to a partial result instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

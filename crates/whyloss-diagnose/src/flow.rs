@@ -28,7 +28,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Returns the name in reports.
+    /// Returns the protocol's name as reports show it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
@@ -169,7 +169,7 @@ impl Flow {
         flow
     }
 
-    /// Returns the limits of the data that reduce the quality of the diagnosis, one sentence each.
+    /// Returns the limits of the data that weaken the diagnosis, one sentence each.
     fn limits(&self, half: &Half) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -228,7 +228,7 @@ impl Flow {
         limits
     }
 
-    /// Diagnoses one direction of numbered packets, with these limits to the answer.
+    /// Diagnoses one direction of numbered packets. `limits` are the limits of the data.
     pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
         let features = judge(
             &mut direction.ledger,
@@ -305,7 +305,7 @@ pub(crate) struct Direction {
     /// The bytes of the largest packet.
     pub(crate) largest: u32,
     pub(crate) ledger: Ledger,
-    /// The delays of round trips.
+    /// The round-trip times.
     pub(crate) delays: Delays,
     pub(crate) one_way: Delays,
     pub(crate) rates: Rates,

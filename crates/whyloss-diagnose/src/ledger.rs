@@ -5,34 +5,33 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::loss::{Counts, Event, Loss, Side};
 use crate::steps::step;
 
-/// Maximum number of losses kept, and of events.
+/// The maximum number of stored losses, and of stored events.
 pub(crate) const KEPT: usize = 1 << 16;
-/// Maximum number of ranges that may still be reported as duplicates.
+/// The maximum number of ranges that D-SACK may still report as duplicates.
 const EXPECTED: usize = 256;
-/// Maximum number of losses examined for the one that a duplicate refers to.
+/// The maximum number of recent losses to search for the one that a duplicate reveals as spurious.
 const LOOKED_AT: usize = 1 << 10;
 
 /// The losses, loss events and counts of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Counts,
-    /// The losses. Those taken back have no packets, until the end removes them.
+    /// The losses. A revoked loss has no packets, and the end removes it.
     pub(crate) losses: Vec<Loss>,
     pub(crate) events: Vec<Event>,
     /// The bytes that the receiver gets twice and has not reported yet.
     expected: VecDeque<(u64, u64)>,
-    /// The number of losses taken back.
+    /// The number of revoked losses.
     taken_back: usize,
     beyond: Beyond,
 }
 
-/// Finds losses beyond the point of capture by their bytes. It is built when the first duplicate
-/// needs it.
+/// Finds losses beyond the point of capture by their bytes. The first duplicate creates this index.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     /// The first byte and the index of each loss.
     places: BTreeSet<(u64, usize)>,
-    /// The number of losses entered so far.
+    /// The number of losses added so far.
     seen: usize,
     /// The bytes of the longest loss.
     longest: u64,
@@ -50,7 +49,7 @@ impl Beyond {
         self.seen = losses.len();
     }
 
-    /// Returns the index of the latest loss that has some of these bytes.
+    /// Returns the index of the latest loss that covers some of these bytes.
     fn find(&self, losses: &[Loss], first: u64, last: u64) -> Option<usize> {
         let from = (first.saturating_sub(self.longest), 0);
         let near = self.places.range(from..(last.max(from.0), 0)).rev();
@@ -88,7 +87,7 @@ impl Ledger {
     }
 
     /// Keeps a loss that represents several packets. If it continues the last loss of the same gap,
-    /// extends that loss.
+    /// extends the last loss.
     pub(crate) fn keep_on(&mut self, loss: Loss) {
         if let Some(last) = self.losses.last_mut()
             && last.packets > 1
@@ -102,7 +101,7 @@ impl Ledger {
         }
     }
 
-    /// Records that bytes that had arrived were sent again.
+    /// Records that bytes were sent again although they had arrived.
     pub(crate) fn spurious(&mut self, start: u64, end: u64) {
         step(1);
         self.counts.spurious += 1;
@@ -136,14 +135,14 @@ impl Ledger {
         }
     }
 
-    /// Removes the losses that were taken back.
+    /// Removes the revoked losses.
     fn sweep(&mut self) {
         self.losses.retain(|loss| loss.packets > 0);
         self.taken_back = 0;
         self.beyond = Beyond::default();
     }
 
-    /// Sorts the losses, and sets the length of the run of each, by the order of departure.
+    /// Sorts the losses by departure, and sets the length of each one's run.
     pub(crate) fn finish(&mut self) {
         self.sweep();
         self.losses

@@ -81,7 +81,7 @@ pub struct Options {
     /// The number of flows kept, those with the most losses; 10,000 by default.
     pub flows: usize,
     /// The number of bytes of memory that a diagnosis may take, without decompression; 1 GiB by
-    /// default. When it is reached, the longest-idle connections are closed, and the flows with the
+    /// default. At the limit, the longest-idle connections are closed, and the flows with the
     /// fewest losses are dropped. [`Diagnosis::notes`] report this.
     pub memory: u64,
     /// The number of bytes of [`Self::memory`] that the caller uses for something else, such as a
@@ -114,12 +114,12 @@ pub struct Diagnosis {
     pub flows: Vec<Flow>,
     /// The number of frames or records read.
     pub frames: u64,
-    /// The numbers of frames that hold no readable packet, by reason.
+    /// The number of frames without a readable packet, by reason.
     pub skipped: Skipped,
     /// Notes about the whole input, one sentence each.
     pub notes: Vec<String>,
-    /// The reason why the input ended early; `None` if it did not. The result covers the part
-    /// before that.
+    /// The reason why the input ended early, in which case the result covers the part before;
+    /// `None` if it did not.
     pub partial: Option<String>,
     /// The score against a network's own log; `None` before [`Self::compare`].
     pub score: Option<truth::Score>,
@@ -128,8 +128,8 @@ pub struct Diagnosis {
 /// Reads a capture or log to its end.
 ///
 /// # Errors
-/// Returns an error if the input is of no known kind, or cannot be read from the start. Damage
-/// further in is in [`Diagnosis::partial`].
+/// Returns an error if the input is of no known kind, or cannot be read from the start. Later
+/// damage ends the reading and is reported in [`Diagnosis::partial`].
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
         Input::Capture(capture) => Ok(captured::diagnose(capture, options)),
@@ -177,8 +177,8 @@ impl Diagnosis {
         self.flows = flows;
     }
 
-    /// Returns at most `most` flows, those that lost the most packets, in the order of their
-    /// numbers. With `one`, returns that flow alone.
+    /// Returns the flows that lost the most packets, at most `most`, in the order of their numbers.
+    /// With `one`, returns only the flow with this number.
     pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
         let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
         let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
@@ -279,7 +279,7 @@ fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<St
         .collect()
 }
 
-/// Returns a note for each event that happened at all.
+/// Returns a note for each event that happened.
 fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
     let happened = many.into_iter().filter(|(many, _)| *many > 0);
     happened
@@ -322,13 +322,13 @@ impl Kept {
         }
         let most = self.memory.kept_limit();
         if self.bytes > most && self.memory.is_short() {
-            // Drops a few more flows than necessary, so that this is rare.
+            // Drops a few more flows than necessary, so that drops are rare.
             self.forgotten += self.truncate(|_, bytes| bytes > most - most / 8);
         }
     }
 
     /// Drops the flows with the fewest losses while `too_many` holds for their number and bytes.
-    /// Returns the number dropped.
+    /// Returns the number of dropped flows.
     fn truncate(&mut self, too_many: impl Fn(usize, usize) -> bool) -> u64 {
         let before = self.flows.len();
         self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));

@@ -9,8 +9,8 @@ use crate::truth::Fate;
 /// A lost packet, or several that share one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
-    /// The time in ns since 1970 at which the packet passed the point of capture. For a packet lost
-    /// before that point, it is the time at which the gap showed.
+    /// When the packet passed the point of capture, in ns since 1970. For a packet lost before that
+    /// point, when the gap showed.
     pub time: u64,
     /// The number of the lost frame in the capture, from 1. For a packet lost before the point of
     /// capture, the frame that showed the gap.
@@ -20,7 +20,7 @@ pub struct Loss {
     pub offset: u64,
     /// The number of bytes of data lost.
     pub bytes: u32,
-    /// The number of lost packets: more than one for a piece longer than a segment (segmentation
+    /// The number of lost packets. It exceeds one for a piece longer than a segment (segmentation
     /// offload), and for the middle of a long gap.
     pub packets: u32,
     /// The side of the point of capture on which the packet was lost.
@@ -29,8 +29,8 @@ pub struct Loss {
     pub retransmission: bool,
     /// The evidence for the loss.
     pub evidence: Evidence,
-    /// The index of the loss event in [`Flow::events`](crate::Flow::events); `None` if the sender
-    /// was not seen to react.
+    /// The index of the loss event in [`Flow::events`](crate::Flow::events); `None` if no reaction
+    /// of the sender was seen.
     pub event: Option<u32>,
     /// The position of the transmission in the flow, from 1, retransmissions included.
     pub order: u64,
@@ -93,7 +93,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Returns the name in reports.
+    /// Returns the evidence's name as reports show it.
     pub fn name(self) -> &'static str {
         match self {
             Self::TimeStamp => "time stamp",
@@ -112,7 +112,7 @@ impl Evidence {
 pub struct Event {
     /// The time of the event, in ns since 1970.
     pub time: u64,
-    /// The way in which the sender found the loss; `None` for a gap before the point of capture.
+    /// How the sender detected the loss; `None` for a gap before the point of capture.
     pub detection: Option<Detection>,
     /// The verdicts of the classifiers.
     pub votes: Votes,
@@ -152,7 +152,7 @@ pub struct Counts {
     pub data_packets: u64,
     /// The number of bytes of data, retransmissions included.
     pub data_bytes: u64,
-    /// The number of retransmitted segments: pieces that the capture shows again.
+    /// The number of retransmitted segments: pieces that the capture shows more than once.
     pub retransmissions: u64,
     /// The number of retransmissions of data that had arrived.
     pub spurious: u64,

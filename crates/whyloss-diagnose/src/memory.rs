@@ -54,7 +54,7 @@ impl Memory {
         self.0.alive.get() + self.0.kept.get() + bytes <= self.0.limit
     }
 
-    /// Returns the bytes that finished flows may take if memory is short.
+    /// Returns the number of bytes that finished flows may take when memory is short.
     pub(crate) fn kept_limit(&self) -> usize {
         self.0.limit / 2
     }

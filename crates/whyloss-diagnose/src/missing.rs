@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::loss::Loss;
 use crate::steps::step;
 
-/// Maximum number of missing numbers that may still come.
+/// The maximum number of missing packets that may still arrive.
 const WAITING: u64 = 1 << 10;
 
 /// A gap when it appears.
@@ -20,7 +20,7 @@ pub(crate) struct Gap {
     /// The first number of the gap, and the first one after it.
     pub(crate) first: u64,
     pub(crate) end: u64,
-    /// The loss of one number of the gap.
+    /// The loss of a number in the gap.
     pub(crate) loss: Loss,
     /// The delays on both sides of the gap.
     pub(crate) neighbours: Neighbours,
@@ -46,7 +46,7 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Creates a state that makes a loss of each number.
+    /// Creates a state in which each number becomes a separate loss.
     pub(crate) fn singly() -> Self {
         Self {
             singly: true,
@@ -54,7 +54,7 @@ impl Missing {
         }
     }
 
-    /// Records a gap after all others. The oldest missing numbers beyond the limit become losses.
+    /// Records a gap after all others. If too many numbers are missing, the oldest become losses.
     pub(crate) fn open(&mut self, gap: &Gap, ledger: &mut Ledger) {
         self.numbers += gap.end - gap.first;
         self.pieces.push_back(Piece {
@@ -109,7 +109,7 @@ impl Missing {
         Some(true)
     }
 
-    /// Records that the receiver requests a number. Returns whether it is missing here, too.
+    /// Records that the receiver requests a number. Returns whether it is also missing here.
     pub(crate) fn ask(&mut self, number: u64) -> bool {
         let missing = self.place(number).is_some();
         if missing {
@@ -135,7 +135,7 @@ impl Missing {
     }
 }
 
-/// Keeps the numbers of a gap in `from..to` as losses.
+/// Keeps the numbers `from..to` of a gap as losses.
 fn keep(gap: &Gap, (mut from, to): (u64, u64), singly: bool, ledger: &mut Ledger) {
     let loss = |number, packets: u32, around| Loss {
         offset: number,
@@ -199,7 +199,7 @@ mod tests {
         all
     }
 
-    /// Any gaps, late arrivals and requests: the same numbers are lost as with a plain list of
+    /// For any gaps, late arrivals and requests, the lost numbers are those of a plain list of
     /// numbers.
     #[test]
     fn ranges_tell_what_a_list_of_numbers_tells() {

@@ -1,7 +1,7 @@
-//! Sorts packets by time, and holds back only as many as necessary.
+//! Sorts packets by time, and holds back as few as possible.
 //!
 //! Captures of several queues or interfaces arrive in bunches, and an emulator writes a packet when
-//! its fate is known. The sorter learns from the capture how far packets are out of order; in an
+//! its fate is known. The sorter learns from the capture how far packets are out of order. In an
 //! ordered capture, no packet waits.
 
 use std::cmp::{Ordering, Reverse};
@@ -9,10 +9,10 @@ use std::collections::BinaryHeap;
 
 use crate::steps::step;
 
-/// The largest lag in ns at which a packet is still sorted into its place. A larger lag means that
-/// the clock was set back.
+/// The largest lag in ns at which a packet is still sorted. A larger lag means that the clock was
+/// set back.
 const FARTHEST: u64 = 2_000_000_000;
-/// Maximum number of waiting packets.
+/// The maximum number of waiting packets.
 const WAITING: usize = 1 << 16;
 
 /// Holds packets back until earlier ones have arrived.
@@ -28,7 +28,7 @@ pub(crate) struct Order<T> {
     latest: u64,
     /// The time in ns for which packets wait: twice the largest lag so far.
     wait: u64,
-    /// The bytes of the waiting packets, and their limit.
+    /// The bytes of the waiting packets, and the limit on them.
     bytes: usize,
     limit: usize,
     /// The number of packets that came after later ones.
@@ -102,8 +102,7 @@ impl<T> Order<T> {
 
     /// Adds a packet of `bytes` bytes, which waits.
     pub(crate) fn push(&mut self, time: u64, bytes: usize, item: T) {
-        // The packet goes after those of the same time. After a clock was set back, it goes after
-        // all.
+        // The packet goes after those of the same time, or after all if the clock was set back.
         if self.waiting.is_empty() {
             self.end = 0;
         } else if self.end > time.saturating_add(FARTHEST) {
@@ -180,7 +179,7 @@ mod tests {
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
     }
 
-    /// For any times, the order equals that of a list that is searched from its end.
+    /// For any times, the order is that of a list that is searched from its end.
     #[test]
     fn any_times_come_out_as_from_a_list() {
         let mut state = 7_u64;

@@ -7,7 +7,7 @@ use crate::loss::{Evidence, Loss, Side};
 
 /// The quantile of delivery rates that represents the rate of the path between losses.
 const FULL: f64 = 0.9;
-/// Minimum number of delays for which queueing delays are reported.
+/// The minimum number of delays for which queueing delays are reported.
 const DELAYS: u64 = 10;
 
 /// The summary of a path. A value is `None` if the flow does not show it.
@@ -120,7 +120,7 @@ impl Portrait {
                     5..=8 => 3,
                     _ => 4,
                 };
-                // The numbers of a gap count one by one, even if they form one loss.
+                // The lost numbers of a gap count one by one, even if one loss represents them.
                 portrait.runs[class] += match loss.evidence {
                     Evidence::Number => packets,
                     _ => 1,

@@ -1,5 +1,4 @@
-//! Converts a sender's 32-bit timestamps to ticks, and to times once the length of a tick is
-//! known.
+//! Converts a sender's 32-bit timestamps to ticks, and to times once the length of a tick is known.
 
 use whyloss::{Duration, Time};
 
@@ -11,7 +10,7 @@ pub(crate) const FIRST: i64 = 50_000;
 /// The stamps of a sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
-    /// The time at which the first stamp passed.
+    /// When the first stamp passed, in ns.
     first: Option<u64>,
     /// The ticks since the first stamp, and the latest stamp.
     now: (i64, u32),
@@ -20,8 +19,8 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// Reads a stamp that passes at `at` ns. Returns the time since the first one, in ns and in the
-    /// sender's ticks.
+    /// Reads a stamp that passes at `at` ns. Returns the time since the first stamp, in ns and in
+    /// the sender's ticks.
     pub(crate) fn pass(&mut self, at: u64, stamp: u32) -> (u64, i64) {
         let first = *self.first.get_or_insert_with(|| {
             self.now = (0, stamp);
@@ -35,8 +34,8 @@ impl Stamps {
         (at.saturating_sub(first), ticks)
     }
 
-    /// Returns the time at which a stamp was set on the sender's clock, and the relative delay in
-    /// µs. The stamp passed `elapsed` ns after the first one, and was set `sent` ns after it.
+    /// Returns when a stamp was set, on the sender's clock, and the relative delay in µs. The stamp
+    /// passed `elapsed` ns after the first stamp, and was set `sent` ns after it.
     pub(crate) fn set(&mut self, elapsed: u64, sent: i64) -> (Time, u32) {
         let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
         let delay = elapsed.saturating_sub(sent) / 1000;

@@ -1,7 +1,7 @@
-//! Records a quantity over time in bounded memory: minimum, mean and maximum of each of a few
-//! hundred spans, whose length grows with the recording.
+//! Records a quantity over time in bounded memory. A few hundred spans have a minimum, mean and
+//! maximum each, and grow longer with the recording.
 
-/// Maximum number of spans; even.
+/// The maximum number of spans, an even number.
 const SPANS: usize = 256;
 /// The length of the first spans, in ns.
 const FIRST: u64 = 1_000_000;
@@ -63,7 +63,7 @@ pub struct Point {
 impl Track {
     /// Records the value at `now` ns.
     pub(crate) fn add(&mut self, now: u64, value: u32) {
-        // Most values fall in the span of the previous one, which avoids a division.
+        // Most values are in the span of the previous one, which avoids a division.
         if let Some(span) = self.spans.get_mut(self.last.0)
             && now.wrapping_sub(self.last.1) < self.width
         {
@@ -98,7 +98,7 @@ impl Track {
         self.spans.truncate(half);
     }
 
-    /// Returns a point for each span that has values, in the order of time.
+    /// Returns a point for each span that has values, in order of time.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         let known = self
             .spans
@@ -121,8 +121,8 @@ impl Track {
         self.spans.capacity() * size_of::<Span>()
     }
 
-    /// Returns the mean of the span at `time`, in ns since 1970, or of the last span before it that
-    /// has values; `None` if there is none.
+    /// Returns the mean of the span at `time`, in ns since 1970. If that span is empty, returns the
+    /// mean of the last span before it with values; `None` if there is none.
     pub fn at(&self, time: u64) -> Option<f64> {
         let place = time.checked_sub(self.start)? / self.width.max(1);
         let last = (place as usize).min(self.spans.len().checked_sub(1)?);

@@ -55,7 +55,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns the name in reports.
+    /// Returns the fate's name as reports show it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lost(cause) => crate::report::name(cause),
@@ -92,7 +92,7 @@ const LOSS: u64 = 2 * size_of::<Lost>() as u64;
 
 #[derive(Clone, Debug, Default)]
 struct Packets {
-    /// The packet that had each sequence number first.
+    /// The first packet with each sequence number.
     first: HashMap<u32, u64>,
     lost: Vec<Lost>,
 }
@@ -151,7 +151,7 @@ impl Truth {
 /// The score of a diagnosis against a network's log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// The number of packets with data that the network lost during the captured flows and that
+    /// The number of packets with data that the network lost while the flows were captured and that
     /// were repaired before the end. Index 0 counts first transmissions, index 1 retransmissions.
     pub lost: [u64; 2],
     /// The number of packets of [`Self::lost`] that the diagnosis found, with the same
@@ -265,7 +265,7 @@ impl Flow {
             .iter()
             .map(|loss| candidates(self.first_sequence, loss, lost))
             .collect();
-        // Gaps show later than packets that pass, so each side has a separate offset.
+        // A gap shows later than a packet passes, so each side has a separate offset.
         let clocks = [Side::Before, Side::Beyond].map(|side| {
             let mine = self.losses.iter().zip(&pairs);
             let mine = mine.filter(|(loss, pair)| loss.side == side && pair.len() == 1);
@@ -339,7 +339,7 @@ impl Flow {
     }
 }
 
-/// Returns the indices of the packets that `loss` may stand for. `lost` is sorted by sequence
+/// Returns the indices of the packets that `loss` may refer to. `lost` is sorted by sequence
 /// number.
 fn candidates(first: u32, loss: &Loss, lost: &[Lost]) -> Vec<usize> {
     let start = first.wrapping_add(loss.offset as u32);

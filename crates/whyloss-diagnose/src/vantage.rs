@@ -1,8 +1,10 @@
 //! Determines the place where a capture was taken, from the shortest round trips on both sides.
 //!
 //! ```text
-//! beyond   from data to its acknowledgement, before   from an acknowledgement to the data that echoes it; both the smallest
-//! at the sender    before < 10 % of their sum;   at the receiver   beyond < 10 %;   else between
+//! beyond            from data to its acknowledgement, the shortest
+//! before            from an acknowledgement to the data that echoes it, the shortest
+//! at the sender     before < 10 % of their sum
+//! at the receiver   beyond < 10 % of their sum; else between
 //! ```
 
 /// The share of the round trip below which the capture was taken at that end.

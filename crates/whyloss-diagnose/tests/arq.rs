@@ -55,8 +55,8 @@ fn law(random: &mut Random) -> JitterLaw {
     }
 }
 
-/// A link that retransmits: tries are lost with 5 to 40 %, retries take 1 to 20 ms. Two in three
-/// links have jitter, with a mean of 2 to 20 % of that.
+/// Draws a link that retransmits: tries are lost with 5 to 40 %, and retries take 1 to 20 ms. Two
+/// in three links have jitter, whose mean is 2 to 20 % of the retry time.
 fn retransmitting(random: &mut Random) -> LinkSpec {
     let turnaround = between(random, 0.001, 0.02);
     let has_jitter = random.uniform() < 2.0 / 3.0;
@@ -83,7 +83,7 @@ fn retransmitting(random: &mut Random) -> LinkSpec {
     }
 }
 
-/// A link with jitter and independent or no losses.
+/// Draws a link with jitter, and with independent losses or none.
 fn plain(random: &mut Random) -> LinkSpec {
     LinkSpec {
         rate: Rate::from_mbps(20),
@@ -182,8 +182,8 @@ fn sixty_links_of_either_kind() {
     });
 }
 
-/// A packet in 50 is delayed by 5 to 100 ms, in addition to the jitter. The delays are no multiples
-/// of one time, so no retransmission is found.
+/// A packet in 50 is delayed by 5 to 100 ms, in addition to the jitter. The delays are not
+/// multiples of one time, so no retransmission is found.
 #[test]
 fn stalls_are_no_retransmission() {
     let mut random = Streams::new(5).stream("stalls", 0);

@@ -55,10 +55,10 @@ fn bursts(loss: f64, lengths: &[f64], cv: Option<f64>) -> ChannelSpec {
     })
 }
 
-/// Names and values.
+/// The names and values of parameters.
 type Parameters = Vec<(&'static str, f64)>;
 
-/// Each kind: the channel, its model, packets of a recording, and true parameters.
+/// Returns each kind: the channel, its model, the packets of a recording, and the true parameters.
 fn kinds() -> Vec<(ChannelSpec, Model, usize, Parameters)> {
     vec![
         (
@@ -116,8 +116,8 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Parameters)> {
     ]
 }
 
-/// Of 200 draws with a chance of 0.95 each, 181 to 198 hit; other counts have a probability of 0.7
-/// %. Recordings have half of the lengths above.
+/// Of 200 draws with a probability of 0.95 each, 181 to 198 hit; other counts have a probability of
+/// 0.7 %. Recordings have half of the lengths above.
 #[test]
 fn parameters_come_back_within_their_intervals() {
     std::thread::scope(|scope| {
@@ -145,7 +145,7 @@ fn come_back(spec: &ChannelSpec, model: Model, packets: usize, truth: &[(&str, f
     }
 }
 
-/// How often the model that made the recording is chosen, at the lengths above.
+/// Checks how often the model that made the recording is chosen, at the lengths above.
 fn choose(draws: u64) {
     let mut wrong = Vec::new();
     for (spec, model, packets, _) in kinds() {

@@ -8,14 +8,13 @@ use whyloss_diagnose::verdict::verdict;
 use crate::{Found, QUIC};
 
 const N: usize = 32;
-/// Keeps weights of features that hardly vary small.
+/// The ridge, which keeps the weights of features that hardly vary small.
 const RIDGE: f64 = 1.0;
-/// The largest weight of a network, in losses; otherwise networks with very many losses would
+/// The largest weight of a network, in losses. Without it, networks with very many losses would
 /// decide alone.
 const PER_NETWORK: f64 = 300.0;
 
-/// The weights of one side, and the prior odds of congestion on the networks that they were fitted
-/// on.
+/// The weights of one side, and the prior odds of congestion on the networks of the fit.
 #[derive(Clone, Copy)]
 pub(crate) struct Fit {
     weights: [f64; N],

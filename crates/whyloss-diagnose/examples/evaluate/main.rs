@@ -1,14 +1,15 @@
-//! Scores the diagnosis on captures of simulated networks, whose true causes are known.
+//! Scores the diagnosis on captures of simulated networks, whose true causes are known, for
+//! `docs/evidence/diagnosis.md`.
 //!
 //! ```sh
-//! cargo run --release -p whyloss-diagnose --example evaluate            # the table of docs/evidence/diagnosis.md
-//! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # finds the weights of the combined verdict
+//! cargo run --release -p whyloss-diagnose --example evaluate            # the tables
+//! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # the weights
 //! ```
 //!
-//! Networks 0, 2, 4, … serve to find weights, and 1, 3, 5, … to score them; `--networks N` takes
-//! the first N of both together. `--radio` replaces every noisy channel by one that is bad for
-//! stretches of time. Weights are found on both kinds, from captures alone, not from logs of QUIC.
-//! `--fit` prints the weights, and then the tables of both kinds with these weights.
+//! Networks 0, 2, 4, … serve to find weights, and networks 1, 3, 5, … to score them. `--networks N`
+//! takes the first N of both together. `--radio` replaces every noisy channel by one that is bad
+//! for stretches of time. Weights are found on both kinds, from captures alone, not from logs of
+//! QUIC. `--fit` prints the weights, and then the tables of both kinds with these weights.
 
 mod fit;
 mod networks;
@@ -46,10 +47,10 @@ pub(crate) const PLACES: [(&str, &str); 4] = [
 /// The log of a QUIC sender, instead of a capture.
 pub(crate) const QUIC: usize = PLACES.len();
 
-/// A loss that was found, and its true cause if it was one.
+/// A loss that was found, and its true cause if it was a loss.
 pub(crate) struct Found {
     pub(crate) place: usize,
-    /// Whether its channel is bad for stretches of time, and its number.
+    /// Whether the network's channel is bad for stretches of time, and the network's number.
     pub(crate) network: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) side: Side,
@@ -65,13 +66,13 @@ pub(crate) struct Score {
     pub(crate) network: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) vantage: Vantage,
-    /// Original transmissions that never arrived, and how many of them were found; before and
+    /// The numbers of original transmissions that never arrived and of those found, before and
     /// beyond the capture.
     pub(crate) originals: [[u64; 2]; 2],
-    /// The originals lost before the capture that left no gap in it: no later packet passed before
-    /// their repair.
+    /// The number of originals lost before the capture that left no gap, because no later packet
+    /// passed before their repair.
     pub(crate) traceless: u64,
-    /// Retransmissions that never arrived beyond the capture, and how many were found.
+    /// The number of retransmissions lost beyond the capture, and of those found.
     pub(crate) again: [u64; 2],
     pub(crate) spurious: u64,
 }
@@ -227,7 +228,7 @@ fn score(
     show: bool,
 ) -> Result<(Score, Vec<Found>), Failure> {
     let diagnosis = diagnose(Box::new(File::open(path)?), Options::default())?;
-    // The judged flow's source port is the first.
+    // The source port of the judged flow is the first one.
     let flow = diagnosis.flows.into_iter().find(|flow| {
         flow.source.port() == 49_152
             && flow.destination.port() == 49_152
@@ -235,7 +236,6 @@ fn score(
     });
     let flow = flow.ok_or("the judged flow is not in the capture")?;
     let segment = 1448;
-    // Order of the nodes along the path.
     let mut score = Score {
         place,
         network: network.id,
@@ -246,7 +246,8 @@ fn score(
         again: [0; 2],
         spurious: flow.counts.spurious,
     };
-    // Drops of segments repaired before the end: others look like segments in flight.
+    // Drops of segments that were repaired before the end. Other drops look like segments in
+    // flight.
     let mut beyond = HashMap::new();
     let mut before = HashMap::new();
     for drop in truth

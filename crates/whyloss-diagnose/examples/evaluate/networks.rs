@@ -6,15 +6,15 @@
 //! c ──╯       ╰── e         other traffic
 //! ```
 //!
-//! Ranges are those of access networks: 1 to 40 Mbit/s, 4 to 300 ms of round trip, buffers of 0.15
-//! to 3 of its products with the rate, one queue in five random early detection; no, single and
-//! bursty errors of 0.05 to 5 %.
+//! Ranges are those of access networks. Rates are 1 to 40 Mbit/s, round trips 4 to 300 ms, and
+//! buffers 0.15 to 3 bandwidth-delay products. One queue in five is random early detection. Errors
+//! are absent, single or bursty, and affect 0.05 to 5 % of packets.
 
 use whyloss_link::{Random, Streams};
 
-/// A network, and its identity in the table.
+/// A network, with its identity in the table.
 pub(crate) struct Network {
-    /// Whether its channel is bad for stretches of time, and its number.
+    /// Whether the channel is bad for stretches of time, and the network's number.
     pub(crate) id: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) scenario: String,
@@ -22,8 +22,8 @@ pub(crate) struct Network {
 
 const CONTROLLERS: [&str; 3] = ["reno", "cubic", "bbr"];
 
-/// Returns network number `index`, which never changes. With `radio`, its channel loses packets in
-/// stretches of time.
+/// Returns network number `index`, which is always the same. With `radio`, its channel loses
+/// packets in stretches of time.
 pub(crate) fn draw(index: u64, radio: bool) -> Network {
     let mut random = Streams::new(0x_d1a6).stream("network", index);
     let controller = CONTROLLERS[(index % 3) as usize];
@@ -61,7 +61,7 @@ pub(crate) fn draw(index: u64, radio: bool) -> Network {
         "\"none\""
     };
     let edge = rate * log_uniform(&mut random, 1.5, 20.0);
-    // Enough packets for losses to show, not more than are needed.
+    // Enough packets for losses to show.
     let seconds = (20_000.0 * 12_000.0 / rate).clamp(20.0, 60.0);
     let delayed = ["\"none\"", "\"40 ms\"", "\"100 ms\""][random.below(3) as usize];
     let rto = ["200 ms", "1 s"][random.below(2) as usize];
@@ -140,8 +140,8 @@ fn channel(random: &mut Random) -> String {
     }
 }
 
-/// Returns the channel, or for a radio a substitute: bad for 10 to 200 ms every 0.3 to 3 s, on
-/// average, and losing 5 to 50 % then.
+/// Returns the channel, or a substitute for a radio. The substitute is bad for 10 to 200 ms every
+/// 0.3 to 3 s on average, and loses 5 to 50 % of packets while bad.
 fn in_stretches(channel: String, radio: Option<u64>) -> String {
     let Some(index) = radio.filter(|_| channel.starts_with('{')) else {
         return channel;

@@ -1,5 +1,6 @@
-//! Writes the log of a QUIC endpoint for the judged flow: each transmission under its own number,
-//! the peer's acknowledgements, and the packets declared lost (by RFC 9002's packet threshold).
+//! Writes the log of a QUIC endpoint for the judged flow. The log has each transmission under a
+//! separate number, the peer's acknowledgements, and the packets declared lost (by RFC 9002's
+//! packet threshold).
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -9,17 +10,17 @@ use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::{Scenario, Watch, observe};
 
-/// RFC 9002, section 6.1.1.
+/// The packet threshold (RFC 9002, section 6.1.1).
 const THRESHOLD: u64 = 3;
-/// Ranges of an acknowledgement, as endpoints limit them.
+/// The maximum number of ranges in an acknowledgement, as in endpoints.
 const RANGES: usize = 32;
 
-/// Events, in their order at one moment.
+/// Events, in the order in which simultaneous ones are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Arrived(u64),
     Sent(u64),
-    /// An acknowledgement that left the sink then.
+    /// An acknowledgement, by the time when it left the sink.
     Acknowledged(Time),
 }
 

@@ -189,7 +189,7 @@ fn causes(found: &[Found], side: Side) {
     println!();
 }
 
-/// Losses that QUIC's senders logged.
+/// Prints the verdicts on losses that QUIC senders logged.
 fn quic(found: &[Found]) {
     let mine = || found.iter().filter(|one| one.place == QUIC);
     let right = mine().filter(|one| one.truth.is_some()).count() as u64;
@@ -227,7 +227,7 @@ fn kind(one: &Found) -> usize {
     }
 }
 
-/// Returns the number of verdicts, the share of right ones, and the mean confidence.
+/// Returns the number of verdicts, the share of correct ones, and the mean confidence.
 fn right<'a>(found: impl Iterator<Item = &'a Found>) -> String {
     let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
     for one in found {
@@ -271,7 +271,7 @@ fn calibration(found: &[Found]) {
     println!();
 }
 
-/// Verdicts of at least 90 %, by controller and by verdict.
+/// Prints verdicts of at least 90 % confidence, by controller and by verdict.
 fn by_controller(found: &[Found]) {
     heading("90 % sure and more");
     for controller in ["reno", "cubic", "bbr"] {

@@ -24,7 +24,7 @@ pub(crate) struct Truth {
     pub(crate) drops: Vec<Drop>,
     /// When each transmission passed each node.
     pub(crate) passed: HashMap<(usize, u64, Time), Time>,
-    /// The next segment expected, by the last acknowledgement that reached the source.
+    /// The next expected segment, by the last acknowledgement that reached the source.
     pub(crate) acknowledged: u64,
 }
 
@@ -42,7 +42,7 @@ impl Truth {
 
 /// Packets that passed a node.
 pub(crate) struct Passed {
-    /// The time of each transmission, its segment, and the largest segment up to then.
+    /// The time of each transmission, its segment, and the largest segment so far.
     in_order: Vec<(Time, u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Link-layer retransmission out of delays and losses.
+//! Fits link-layer retransmission to delays and losses.
 //!
 //! ```text
 //! tries        K = 1, 2, …, n, each lost with probability p (`whyloss_link::arq`)
@@ -8,12 +8,12 @@
 //! f            exponential of mean m; below 0, where clocks are read inexactly, of m/100
 //! ```
 //!
-//! A comb of normal laws (expectation maximisation from 64 retry times) finds the neighbourhood,
-//! and the likelihood above decides. The rival is the best law of [`jitter`], with independent
-//! losses. Both are scored on ten blocks in turn, with parameters fitted to the others. Jitter is
-//! fitted at last, to the delays without their retries.
+//! A comb of normal distributions (expectation maximisation from 64 retry times) finds the
+//! neighbourhood, and the likelihood above decides. The rival is the best distribution of
+//! [`jitter`], with independent losses. Both are scored on ten blocks in turn, with parameters
+//! fitted to the others. Jitter is fitted last, to the delays without their retries.
 //!
-//! Only packets count that found the link at rest, as in [`jitter`]. Those behind a retry say
+//! Only packets that found the link at rest count, as in [`jitter`]. Those behind a retry show
 //! whether the link stops and waits.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF as _};
@@ -25,9 +25,9 @@ use super::jitter::{self, Delays, EXCLUDED, FEWEST, JitterFit};
 use super::model::logit;
 use super::{PARTS, STANDARD_ERRORS, search};
 
-/// Minimum number of retransmitted packets for a fit.
+/// The minimum number of retransmitted packets for a fit.
 pub const FEWEST_RETRIED: usize = 10;
-/// Maximum number of packets that a fit uses.
+/// The maximum number of packets that a fit uses.
 const MOST: usize = 16_384;
 /// The number of retry times that the search starts from.
 const STARTS: usize = 64;
@@ -35,11 +35,11 @@ const STARTS: usize = 64;
 pub(super) const FINEST: f64 = 1e-6;
 /// The width of the jitter below 0, relative to that above.
 const BELOW: f64 = 0.01;
-/// The log-likelihood by which a limit on tries may lie behind the best one within its 95 %
+/// The log-likelihood by which a limit on tries may be below the best one and still be in its 95 %
 /// interval.
 const NEAR: f64 = 1.92;
 
-/// A value and its interval of 95 %.
+/// A value and its 95 % interval.
 pub type Ranged<T> = (T, [T; 2]);
 
 /// A link that retransmits.
@@ -51,23 +51,24 @@ pub struct ArqFit {
     pub loss: Ranged<f64>,
     /// The extra delay of each retry, in s.
     pub retry: Ranged<f64>,
-    /// Maximum number of tries of a packet. If no loss remains, the upper end is [`MOST_TRIES`].
+    /// The maximum number of tries of a packet. If no loss remains, the upper end is
+    /// [`MOST_TRIES`].
     pub tries: Ranged<u32>,
     /// The link's settings for a scenario. `turnaround` is the retry time less the transmission.
     pub spec: ArqSpec,
     /// Whether packets behind a retry settled `parallel` and `in_order`.
     pub is_order_known: bool,
-    /// The delay that varies beyond retries; `None` if it does not.
+    /// The delay that varies beyond retries; `None` if there is none.
     pub jitter: Option<JitterFit>,
     /// The number of delivered packets for each number of retries.
     pub retried: Vec<usize>,
     /// The number of packets that were lost after all tries.
     pub lost: usize,
-    /// The probability that a link with these parameters lies as far from the recording; `None` if
-    /// the recording has too few kinds of packets for a test.
+    /// The probability that a recording of this link differs from its parameters at least as much.
+    /// `None` if the recording has too few kinds of packets for a test.
     pub p: Option<f64>,
-    /// The held-out log-likelihood per packet by which the model leads the best law of jitter with
-    /// independent losses, and its standard error.
+    /// The held-out log-likelihood per packet by which the model leads the best distribution of
+    /// jitter with independent losses, and its standard error.
     pub lead: (f64, f64),
 }
 
@@ -95,7 +96,7 @@ pub fn fit(recorded: &Delays, transmission: f64, seed: u64) -> Result<ArqFit, St
         ));
     }
     let base = delays().fold(f64::INFINITY, f64::min);
-    // A lost packet stays infinite.
+    // The delay of a lost packet stays infinite.
     let y: Vec<f64> = kept.iter().map(|index| of(index) - base).collect();
     let comb = Comb::near(&y)
         .map(|near| near.refined(&y))
@@ -125,7 +126,7 @@ pub fn fit(recorded: &Delays, transmission: f64, seed: u64) -> Result<ArqFit, St
         delay: kept.iter().map(without).filter(|d| d.is_finite()).collect(),
         ..Delays::default()
     };
-    // Less than clocks resolve needs no law.
+    // Jitter below the resolution of clocks needs no distribution.
     let jitter = Some(comb.scale)
         .filter(|scale| *scale > 2.0 * FINEST)
         .and_then(|_| jitter::fit(&rest, seed).ok());
@@ -160,14 +161,14 @@ struct Comb {
     loss: f64,
     /// The retry time, in s.
     retry: f64,
-    /// Mean jitter, s.
+    /// The mean jitter, in s.
     scale: f64,
-    /// Maximum number of tries.
+    /// The maximum number of tries.
     tries: u32,
 }
 
 impl Comb {
-    /// Returns the comb of normal laws that is most likely.
+    /// Returns the most likely comb of normal distributions.
     fn near(y: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = y.iter().copied().filter(|y| y.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -221,7 +222,7 @@ impl Comb {
             let apart = y - f64::from(k) * self.retry;
             libm::pow(self.loss, f64::from(k)) * libm::exp(-apart / width)
         };
-        // One retry more, if the clocks are read a little early.
+        // The packet may also have one more retry, if the clocks are read a little early.
         let early = whole < most && y >= 0.0;
         let mut sum = if early {
             part(whole + 1, -BELOW * self.scale)
@@ -241,9 +242,9 @@ impl Comb {
         libm::log(sum * height).max(EXCLUDED)
     }
 
-    /// How often a packet with this delay was most likely sent again.
+    /// Returns the most likely number of retries of a packet with this delay.
     fn retries(&self, y: f64) -> u32 {
-        // A little early is still the k-th.
+        // A delay a little below k retry times still counts as k retries.
         let slack = 5.0 * BELOW * self.scale;
         let k = libm::floor((y + slack) / self.retry).max(0.0);
         (k as u32).min(self.tries - 1)
@@ -261,8 +262,8 @@ impl Comb {
         counts
     }
 
-    /// Returns the interval of the loss probability from the counts of lost and delivered tries, by
-    /// logits.
+    /// Returns the interval of the loss probability from the counts of lost and delivered tries, on
+    /// the scale of logits.
     fn loss_interval(&self, retried: &[usize], lost: usize) -> Ranged<f64> {
         let (failed, passed) = tries(retried, lost, self.tries);
         let half = 1.96 * libm::sqrt(1.0 / failed.max(0.5) + 1.0 / passed.max(0.5));
@@ -270,8 +271,9 @@ impl Comb {
         (self.loss, [end(-half), end(half)])
     }
 
-    /// The least delay per retry ends the law of late packets, which lies 1/(f(0)·Σk) above `retry`
-    /// on average. Results have microseconds.
+    /// Returns the retry time and its interval. The shortest delay per retry is on average
+    /// 1/(f(0)·Σk) above `retry`. The interval is wider by half a microsecond, the resolution of
+    /// clocks.
     fn retry_interval(&self, y: &[f64], jitter: Option<&JitterFit>) -> Ranged<f64> {
         let (mut least, mut weight) = (f64::INFINITY, 0.0);
         for y in y.iter().filter(|y| y.is_finite()) {
@@ -299,7 +301,8 @@ impl Comb {
         (self.tries, likely_tries(retried, lost).1)
     }
 
-    /// Pearson's test of the numbers of retries, the lost among them. Rare numbers share a kind.
+    /// Returns the p-value of Pearson's test of the numbers of retries, lost packets included. Rare
+    /// numbers are pooled.
     fn test(&self, retried: &[usize], lost: usize) -> Option<f64> {
         const FEWEST_EXPECTED: f64 = 5.0;
         let all = (retried.iter().sum::<usize>() + lost) as f64;
@@ -316,7 +319,7 @@ impl Comb {
             expected += chance * all;
             found += count as f64;
             left -= chance * all;
-            // Enough must be left for another kind.
+            // A pool is complete once it and the rest are large enough.
             if expected >= FEWEST_EXPECTED && (left >= FEWEST_EXPECTED || k == self.tries) {
                 statistic += (found - expected) * (found - expected) / expected;
                 (expected, found) = (0.0, 0.0);
@@ -332,20 +335,21 @@ impl Comb {
     }
 }
 
-/// Tries that were lost, and that were not.
+/// Returns the numbers of lost and of delivered tries.
 fn tries(retried: &[usize], lost: usize, limit: u32) -> (f64, f64) {
     let again = retried.iter().enumerate().map(|(k, count)| k * count);
     let failed = again.sum::<usize>() + lost * limit as usize;
     (failed as f64, retried.iter().sum::<usize>() as f64)
 }
 
-/// Share of tries that were lost.
+/// Returns the share of lost tries.
 fn share(retried: &[usize], lost: usize, limit: u32) -> f64 {
     let (failed, passed) = tries(retried, lost, limit);
     (failed + 0.5) / (failed + passed + 1.0)
 }
 
-/// The lowest limit on tries that is nearly the likeliest, and the range of likely ones.
+/// Returns the lowest limit on tries that is nearly as likely as the best one, and the range of
+/// likely limits.
 fn likely_tries(retried: &[usize], lost: usize) -> Ranged<u32> {
     let told = |limit: u32| {
         let p = share(retried, lost, limit);
@@ -361,16 +365,17 @@ fn likely_tries(retried: &[usize], lost: usize) -> Ranged<u32> {
     (first(0.5), [first(NEAR), last])
 }
 
-/// Fits a comb of normal laws to sorted delays, from a retry time on.
+/// Fits a comb of normal distributions to sorted delays. `start` is the first guess of the retry
+/// time.
 fn normal(y: &[f64], start: f64) -> Option<Comb> {
     const ROUNDS: usize = 10;
-    // The weight of delays that fit no retry, which must not widen the law.
+    // The weight of delays that fit no retry, which must not widen the distributions.
     const STRAY: f64 = 0.02;
     let (mut middle, mut retry, mut width) = (0.0, start, start / 4.0);
     let late = y.len() - y.partition_point(|y| *y < start / 2.0);
     let mut loss = late as f64 / (y.len() + late) as f64;
     for _ in 0..ROUNDS {
-        // Sums of weights, of k, k², y, k·y and y².
+        // The sums of the weights, and of the weighted k, k², y, k·y and y².
         let mut sums = [0.0; 6];
         for &y in y {
             let nearest = libm::round((y - middle) / retry).clamp(0.0, f64::from(MOST_TRIES - 1));
@@ -382,7 +387,7 @@ fn normal(y: &[f64], start: f64) -> Option<Comb> {
                     *part = (k, libm::pow(loss, k) * libm::exp(-0.5 * apart * apart));
                 }
             }
-            // A few packets are of no law here, and must not widen it.
+            // A few packets belong to none of these distributions, and must not widen them.
             let others = STRAY * libm::pow(loss, nearest);
             let sum = parts.iter().map(|(_, weight)| weight).sum::<f64>() + others;
             if sum > 0.0 {
@@ -415,7 +420,8 @@ fn normal(y: &[f64], start: f64) -> Option<Comb> {
     })
 }
 
-/// Held-out log-likelihood per packet by which the comb leads the best law of jitter.
+/// Returns the held-out log-likelihood per packet by which the comb leads the best distribution of
+/// jitter, and its standard error.
 fn lead(comb: &Comb, y: &[f64]) -> (f64, f64) {
     let part = |out: usize| {
         let (from, to) = (out * y.len() / PARTS, (out + 1) * y.len() / PARTS);
@@ -435,12 +441,13 @@ fn lead(comb: &Comb, y: &[f64]) -> (f64, f64) {
     super::mean_of(&ahead.collect::<Vec<_>>())
 }
 
-/// Returns whether the link sends other packets meanwhile, and hands them on in order, according
-/// to the packets behind a retry; `None` if they leave it open.
+/// Returns whether the link sends other packets while it retries, and whether it delivers them in
+/// order. The packets behind a retry decide; `None` if they do not.
 ///
 /// ```text
 /// parallel        a packet comes with the one before it, or a whole number of retry times late
-/// stop and wait   it comes a transmission, and a whole number of retry times, after the one before
+/// stop and wait   a packet comes a transmission and a whole number of retry times after the
+///                 one before it
 /// ```
 fn order(
     recorded: &Delays,
@@ -460,7 +467,7 @@ fn order(
         (-near..=near).contains(&rest) && time >= -near
     };
     let mut last = f64::NEG_INFINITY;
-    // Delay without retries, and time behind the packet before.
+    // The delay without the base, and the time since the packet before.
     let mut behind = Vec::new();
     for (index, (sent, delay)) in recorded.sent.iter().zip(&recorded.delay).enumerate() {
         let arrival = sent + delay;
@@ -477,6 +484,6 @@ fn order(
     let count = |holds: &dyn Fn(&(f64, f64)) -> bool| behind.iter().filter(|at| holds(at)).count();
     let parallel = count(&|(late, gap)| *gap <= near || whole(*late));
     let waits = count(&|(_, gap)| whole(gap - spacing));
-    // At least a tenth of the packets must decide between the two.
+    // The two counts must differ by a tenth of the packets.
     (parallel.abs_diff(waits) * 10 > behind.len()).then_some((parallel > waits, true))
 }

@@ -1,17 +1,17 @@
 //! Tests that can reject a fitted channel, by recordings that the channel itself makes.
 //!
 //! ```text
-//! bursts        √(Σ (found − expected)² / expected) over lengths 1, 2, … 5 and more   (chi-square)
-//! good runs     greatest distance between the shares of runs up to each length        (Kolmogorov–Smirnov)
-//! p             h / l                      replica l is the h-th that is at least as far off
-//!               (1 + g) / (1 + replicas)   only g < h of all replicas are
+//! bursts      √(Σ (found − expected)² / expected) over lengths 1, 2, … 5 and more    (chi-square)
+//! good runs   greatest distance between the shares of runs up to each length (Kolmogorov–Smirnov)
+//! p           h / l                      replica l is the h-th that is at least as far off
+//!             (1 + g) / (1 + replicas)   only g < h of all replicas are
 //! ```
 //!
-//! Sequential as in Besag and Clifford (1991): with the true channel, P(p ≤ x) ≤ x. A test ends
-//! early with the least p, too, if no replica comes near. Expected is the mean of other replicas,
-//! so that all that are compared are alike. Each replica has the trials' lengths and times, so that
-//! runs which a trial's ends cut are cut alike. Parameters are not fitted anew to each replica: p
-//! then errs towards 1.
+//! The tests are sequential as in Besag and Clifford (1991): with the true channel, P(p ≤ x) ≤ x. A
+//! test also ends early, with the lowest possible p, if no replica comes near. The expected values
+//! are means of other replicas, so that the recording and the compared replicas are treated alike.
+//! Each replica has the trials' lengths and times, so that the ends of trials cut its runs in the
+//! same way. Parameters are not fitted anew to each replica: p then errs towards 1.
 
 use std::collections::BTreeMap;
 
@@ -22,20 +22,20 @@ use whyloss_sim::recording::Trial;
 
 use super::REPLICAS;
 
-/// Maximum number of recorded packets that the tests use, from the beginnings of the trials.
+/// The maximum number of recorded packets that the tests use, from the beginnings of the trials.
 pub const MOST_TESTED: usize = 100_000;
 /// The longest lag of the autocorrelation, in packets.
 pub const LAGS: usize = 20;
-/// The number of replicas whose mean is expected, and of those between two looks at a test.
+/// The number of replicas behind the expected values, and of those between two checks of a test.
 const LOOK: u64 = 50;
-/// The number of replicas at least as far off as the recording that ends a test.
+/// The number of replicas at least as far off as the recording after which a test ends.
 const ENOUGH: u64 = 10;
-/// The standard deviations beyond the mean at which no replica comes near.
+/// The distance beyond the mean, in standard deviations, at which no replica comes near.
 const FAR: f64 = 5.0;
 /// The number of replicas of the autocorrelation.
 const CORRELATED: u64 = 199;
 const BINS: usize = 5;
-/// Maximum number of lengths at which shares of good runs are compared, less one.
+/// The number of cells for the expected lengths of good runs. One more cell holds longer runs.
 const CELLS: usize = 1_023;
 
 /// Maps each length of a run, in packets, to the number of such runs; expected numbers may be
@@ -45,9 +45,9 @@ pub type Runs = BTreeMap<u32, f64>;
 /// The results of comparing a recording with simulated ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Check {
-    /// The p value of the runs of losses; `None` if there are no losses.
+    /// The p-value of the runs of losses; `None` if there are no losses.
     pub bursts: Option<f64>,
-    /// The p value of the runs of good packets; `None` if there are fewer than two runs.
+    /// The p-value of the runs of good packets; `None` if there are fewer than two runs.
     pub gaps: Option<f64>,
     /// The recorded and the expected runs of losses.
     pub burst_runs: [Runs; 2],
@@ -92,7 +92,7 @@ impl Lengths {
 struct Scale {
     /// The expected shares of runs of losses, by bin.
     bursts: [f64; BINS],
-    /// The cell of each length of a good run; longer ones are in the last.
+    /// The cell of each expected length of a good run. Longer runs are in the last cell.
     cells: Vec<u16>,
     /// The expected shares of good runs up to each cell.
     gaps: Vec<f64>,
@@ -114,7 +114,7 @@ impl Scale {
             cell as u16
         };
         let cells = expected.0[0].iter().map(cell).collect();
-        // An empty cell adds nothing to those before.
+        // An empty cell has the share of the cell before it.
         for cell in 1..=CELLS {
             gaps[cell] = f64::max(gaps[cell], gaps[cell - 1]);
         }
@@ -125,7 +125,7 @@ impl Scale {
         }
     }
 
-    /// Returns how far off the runs that `each` passes on are.
+    /// Returns how far the runs that `each` passes on are from the expected shares.
     fn distances(&self, each: impl FnOnce(&mut dyn FnMut(bool, usize))) -> [f64; 2] {
         let (mut bursts, mut gaps) = ([0.0; BINS], [0_u32; CELLS + 1]);
         each(&mut |lost, run| {
@@ -141,7 +141,7 @@ impl Scale {
 
 fn chi(found: [f64; BINS], shares: [f64; BINS]) -> f64 {
     let all: f64 = found.iter().sum();
-    // A bin where next to nothing is expected counts as if a tenth of a run were.
+    // Where less than a tenth of a run is expected, a tenth counts.
     let part = |(found, share): (f64, f64)| {
         let expected = (share * all).max(0.1);
         (found - expected) * (found - expected) / expected
@@ -159,11 +159,11 @@ fn distance(found: &[u32], shares: &[f64]) -> f64 {
     most
 }
 
-/// A test that ends as soon as its p value is known well enough.
+/// A test that ends as soon as its p-value is precise enough.
 struct Sequential {
     /// How far off the recording is.
     own: f64,
-    /// The least standard deviation that counts: where few values are possible, replicas may be
+    /// The lower bound on the standard deviation: where few values are possible, replicas may be
     /// alike by chance.
     least: f64,
     further: u64,
@@ -216,12 +216,12 @@ pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
     }
 }
 
-/// Does what [`check`] does, but omits the autocorrelation, which no test needs.
+/// Checks a model like [`check`], without the autocorrelation, which no test needs.
 pub fn test(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
     compare(channel, trials, seed, 0.0)
 }
 
-/// Does what [`test()`] does, and ends as soon as a p value is below `rejected`.
+/// Tests a model like [`test()`], but stops once a p-value is below `rejected`.
 pub(super) fn compare(channel: &ChannelSpec, trials: &[Trial], seed: u64, rejected: f64) -> Check {
     let trials = beginnings(trials);
     let mut maker = Maker::new(channel, seed);
@@ -245,7 +245,7 @@ pub(super) fn compare(channel: &ChannelSpec, trials: &[Trial], seed: u64, reject
             }
         }
     });
-    // One unit of chi-square, and one run.
+    // The deviation is at least one unit of chi-square, and one run.
     let mut tests = [
         Sequential::new(bursts, 1.0),
         Sequential::new(gaps, 1.0 / found.total(false).max(1.0)),
@@ -290,7 +290,8 @@ fn beginnings(trials: &[Trial]) -> Vec<Beginning<'_>> {
     each.collect()
 }
 
-/// Passes the runs of one trial to `take`, out of pieces of packets that are alike.
+/// Passes the runs of one trial to `take`. A piece is a number of consecutive packets with one
+/// outcome.
 fn runs(
     pieces: impl Iterator<Item = (bool, u64)>,
     packets: usize,
@@ -315,7 +316,7 @@ fn runs(
     }
 }
 
-/// Draws replicas from a channel: by runs if its law has them, else packet by packet.
+/// Draws replicas from a channel: run by run if the channel can, else packet by packet.
 struct Maker<'a> {
     channel: &'a ChannelSpec,
     streams: Streams,
@@ -361,7 +362,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Returns the autocorrelation of the recording beside that of replicas.
+/// Returns the autocorrelation of the recording, and the mean and the band of that of replicas.
 fn correlations(channel: &ChannelSpec, trials: &[Beginning<'_>], seed: u64) -> Vec<[f64; 4]> {
     let recorded: Vec<bool> = trials
         .iter()
@@ -389,7 +390,7 @@ fn correlations(channel: &ChannelSpec, trials: &[Beginning<'_>], seed: u64) -> V
     own.enumerate().map(band).collect()
 }
 
-/// Returns the autocorrelation of packets, which belong to `trials` in turn.
+/// Returns the autocorrelation of packets. They are those of all `trials`, one after the other.
 fn correlate(packets: &[bool], trials: &[Beginning<'_>]) -> Vec<f64> {
     let lost = packets.iter().filter(|&&lost| lost).count();
     let mean = lost as f64 / packets.len().max(1) as f64;
@@ -416,8 +417,9 @@ mod tests {
 
     #[test]
     fn distances_by_hand() {
-        // Half of the good runs have one packet where three in four should: 0.25. Bursts of one
-        // and two: (2 − 3)²/3 + (2 − 1)²/1 and three empty bins at a tenth.
+        // Half of the good runs have one packet, but three in four should: the distance is 0.25.
+        // For bursts of one and two, the terms are (2 − 3)²/3 and (2 − 1)²/1, and a tenth for each
+        // of three empty bins.
         let mut expected = Lengths::default();
         for run in [1, 1, 1, 2] {
             expected.add(false, run);
@@ -435,7 +437,7 @@ mod tests {
         let [bursts, gaps] = of(&[1, 1, 2, 2]);
         assert!((gaps - 0.25).abs() < 1e-12);
         assert!((bursts * bursts - (1.0 / 3.0 + 1.0 + 0.3)).abs() < 1e-12);
-        // Longer than all expected.
+        // The run is longer than all expected ones.
         assert!((of(&[3])[1] - 1.0).abs() < 1e-12);
     }
 
@@ -449,7 +451,7 @@ mod tests {
         assert_eq!(seen, [(false, 3), (true, 1), (false, 2)]);
     }
 
-    /// With the true channel, about 1 % of the tests reject at 1 %, and half of the p values lie
+    /// With the true channel, about 1 % of the tests reject at 1 %, and half of the p-values are
     /// below a half.
     #[test]
     fn true_channels_are_rejected_as_often_as_said() {
@@ -484,7 +486,8 @@ mod tests {
                 }
             }
             println!("{spec:?} {rejected:?} {lower:?} of {DRAWS}");
-            // 0.9 %: 5.4 ± 2.3; 300 ± 12, less the ties of few bursts. Three to four sigma.
+            // At 0.9 %, 5.4 ± 2.3 are expected; below a half, 300 ± 12, less the ties of few
+            // bursts. The limits are three to four sigma.
             assert!(rejected.iter().all(|n| (..=15).contains(n)), "{rejected:?}");
             assert!(lower.iter().all(|n| (250..=340).contains(n)), "{lower:?}");
         }

@@ -7,14 +7,15 @@
 //! Pareto          J ≥ x = m·(a − 1)/a, shape a       d − min d: density a/x·(1 + y/x)^−(a + 1)
 //! ```
 //!
-//! Estimates are those of maximum likelihood; the least delay is the end of each law. Ten blocks in
-//! turn are held out, and a law stands whose log-likelihood lies within two standard errors of the
-//! best. A test compares the Kolmogorov–Smirnov distance with that of simulated recordings, each
-//! fitted anew. The simplest law is chosen that stands and that the test does not reject, or the
-//! simplest that stands.
+//! Estimates have maximum likelihood; each distribution begins at the shortest delay. Ten blocks
+//! are held out in turn. A distribution stands if its log-likelihood is within two standard errors
+//! of the best. A test compares the Kolmogorov–Smirnov distance with that of simulated recordings,
+//! each fitted anew. The choice is the simplest distribution that stands and that the test does not
+//! reject, or else the simplest that stands.
 //!
-//! Where packets keep their order, one that waits for another says nothing of its own draw. So a
-//! delay counts only if, with the least delay, the packet arrives after all sent before it.
+//! If packets keep their order, the delay of a packet that waits for another does not show its own
+//! jitter. A delay therefore counts only if the packet, at the shortest possible delay, still
+//! arrives after all packets sent before it.
 
 use whyloss::Duration;
 use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
@@ -22,13 +23,13 @@ use whyloss_link::{JitterLaw, JitterSpec, Random, Streams};
 use super::arq::FINEST;
 use super::{PARTS, REJECTED, STANDARD_ERRORS, mean_of, search};
 
-/// Minimum number of delays that can be fitted.
+/// The minimum number of delays that can be fitted.
 pub const FEWEST: usize = 100;
-/// Maximum number of delays that a fit uses.
+/// The maximum number of delays that a fit uses.
 pub const MOST: usize = 65_536;
 /// The number of simulated recordings of the test.
 pub const REPLICAS: u64 = 199;
-/// Maximum number of delays of each simulated recording.
+/// The maximum number of delays of each simulated recording.
 const TESTED: usize = 4_096;
 /// The log-density of a delay that a distribution excludes.
 pub(super) const EXCLUDED: f64 = -50.0;
@@ -38,7 +39,7 @@ const SHAPES: [f64; 2] = [1.001, 100.0];
 /// The delays of packets, in the order of sending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// The time at which each packet was sent, in s; empty if the recording does not say.
+    /// When each packet was sent, in s; empty if the recording does not say.
     pub sent: Vec<f64>,
     /// The delay of each packet, in s; infinite for a packet that the channel lost.
     pub delay: Vec<f64>,
@@ -71,8 +72,8 @@ impl Delays {
         (0..self.delay.len()).filter(|&index| !self.is_aside(index))
     }
 
-    /// Returns the indices of the packets that waited for no other, and whether packets overtake.
-    /// `transmission` is the time that the link takes to send a packet, in s.
+    /// Returns the indices of the packets that waited for no other, and whether packets overtake
+    /// each other. `transmission` is the time that the link takes to send a packet, in s.
     ///
     /// A lost packet may have kept the link busy for as long as the longest delay.
     pub(super) fn at_rest(&self, transmission: f64) -> (Vec<usize>, bool) {
@@ -90,7 +91,7 @@ impl Delays {
                 busy = f64::max(busy, sent + longest);
                 continue;
             }
-            // Less than a nanosecond is rounding.
+            // A difference below a nanosecond is rounding.
             overtakes |= is_timed && sent + delay < last - 1e-9;
             last = last.max(sent + delay);
         }
@@ -112,11 +113,11 @@ pub struct JitterFit {
     pub mean: (f64, [f64; 2]),
     /// The shape of a Pareto distribution and its 95 % interval; `None` for the others.
     pub shape: Option<(f64, [f64; 2])>,
-    /// The held-out log-likelihood per delay that each distribution lacks to the best one:
+    /// The held-out log-likelihood per delay by which each distribution is below the best one:
     /// exponential, uniform, Pareto.
     pub behind: [f64; 3],
-    /// The probability that a recording of the chosen distribution differs as much from it as this
-    /// one does. The test rejects below 0.01.
+    /// The probability that a recording of the chosen distribution differs from it at least as much
+    /// as this one does. The test rejects below 0.01.
     pub p: f64,
     /// The correlation of successive delays; 0 for independent draws.
     pub correlation: f64,
@@ -145,7 +146,7 @@ impl Law {
             },
             1 => {
                 let widest = y.iter().copied().fold(1e-9, f64::max);
-                // The largest of n draws lies short of the end by a share of 1/(n + 1).
+                // The largest of n draws is below the end by a share of 1/(n + 1) on average.
                 let end = widest * (1.0 + 1.0 / y.len() as f64);
                 Self {
                     kind,
@@ -154,7 +155,7 @@ impl Law {
                 }
             }
             _ => {
-                // For a given x the best shape has a closed form.
+                // For a given x, the best shape has a closed form.
                 let mut cost = |at: &[f64]| {
                     let x = mean * libm::exp(at[0]);
                     let shape = shape_of(x, y);
@@ -265,7 +266,7 @@ pub fn fit(recorded: &Delays, seed: u64) -> Result<JitterFit, String> {
         })
         .collect();
     let passing = standing.iter().find(|(_, p)| *p >= REJECTED);
-    // The best law stands by itself.
+    // The list is not empty, because the best distribution always stands.
     let (law, p) = *passing.unwrap_or(&standing[0]);
     let (mean, shape) = intervals(&law, &y);
     let base = if law.kind == 2 {
@@ -305,12 +306,13 @@ fn held_out(kind: usize, y: &[f64]) -> Vec<f64> {
     (0..PARTS).map(part).collect()
 }
 
-/// Returns the log-likelihood of `own` packets under each distribution that the `others` give, with
-/// independent losses. An infinite delay is a loss. No density exceeds what clocks resolve.
+/// Returns the log-likelihood of `own` packets under each distribution fitted to `others`, with
+/// independent losses. An infinite delay is a loss. Densities are limited by the resolution of
+/// clocks.
 pub(super) fn told(others: &[f64], own: &[f64]) -> [f64; 3] {
     let finite = |y: &[f64]| -> Vec<f64> { y.iter().copied().filter(|y| y.is_finite()).collect() };
     let delivered = finite(others);
-    // Jeffreys' half keeps a loss possible.
+    // Jeffreys' half observation keeps a loss possible.
     let lost = (others.len() - delivered.len()) as f64 + 0.5;
     let loss = lost / (others.len() + 1) as f64;
     [0, 1, 2].map(|kind| {
@@ -332,7 +334,7 @@ fn intervals(law: &Law, y: &[f64]) -> ((f64, [f64; 2]), Option<(f64, [f64; 2])>)
     let around = |value: f64, half: f64| (value, [-half, half].map(|by| value * libm::exp(by)));
     match law.kind {
         0 => (around(mean, 1.96 / libm::sqrt(n)), None),
-        // The largest of n uniform draws: its share of the range lies above q with 1 − qⁿ.
+        // The largest of n uniform draws exceeds a share q of the range with probability 1 − qⁿ.
         1 => {
             let largest = mean / (1.0 + 1.0 / n);
             let end = |q: f64| largest * libm::pow(q, -1.0 / n);
@@ -368,7 +370,7 @@ fn intervals(law: &Law, y: &[f64]) -> ((f64, [f64; 2]), Option<(f64, [f64; 2])>)
     }
 }
 
-/// Returns the p value of the Kolmogorov–Smirnov distance, by simulated recordings.
+/// Returns the p-value of the Kolmogorov–Smirnov distance, by simulated recordings.
 fn test(law: &Law, y: &[f64], seed: u64) -> f64 {
     let step = y.len().div_ceil(TESTED);
     let own: Vec<f64> = y.iter().step_by(step).copied().collect();
@@ -421,7 +423,7 @@ mod tests {
             scale: 0.005,
             shape: 0.0,
         },
-        // Least J 3 ms, mean 5 ms.
+        // The smallest J is 3 ms, the mean 5 ms.
         Law {
             kind: 2,
             scale: 0.003,
@@ -429,7 +431,8 @@ mod tests {
         },
     ];
 
-    /// Packets every 20 ms over 50 ms; in order, one arrives no sooner than those before it.
+    /// Returns packets sent every 20 ms with a base delay of 50 ms. With `in_order`, no packet
+    /// arrives before an earlier one.
     fn recorded(law: &Law, seed: u64, in_order: bool) -> Delays {
         let mut random = Streams::new(seed).stream("delays", 0);
         let (mut delays, mut last) = (Delays::default(), 0.0);
@@ -447,8 +450,8 @@ mod tests {
         delays
     }
 
-    /// In 20 recordings of each law at least 17 intervals of 95 % hold the mean, and at least 18
-    /// choices are right.
+    /// In 20 recordings of each distribution, at least 17 intervals of 95 % contain the mean, and
+    /// at least 18 choices are correct.
     #[test]
     fn each_law_comes_back() {
         for law in LAWS {
@@ -483,7 +486,7 @@ mod tests {
         assert_eq!(found.delays, [2_000, 2_000]);
     }
 
-    /// Delays around two values follow no law here: the test rejects all.
+    /// Delays around two values follow none of the distributions, so the test rejects all.
     #[test]
     fn another_law_is_rejected() {
         let delay = (0..400).map(|i| {
@@ -516,7 +519,7 @@ mod tests {
                 .unwrap_err()
                 .contains("never change")
         );
-        // All behind the first.
+        // All packets wait for the first.
         let sent = (0..200).map(|i| f64::from(i) * 1e-3).collect();
         let delay = (0..200).map(|i| 1.0 - f64::from(i) * 1e-3).collect();
         let said = fit(

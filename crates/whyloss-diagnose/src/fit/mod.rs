@@ -4,11 +4,11 @@
 //! | step | |
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
-//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or a total of one unit, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and scored on the tenth. A model stands if its log-likelihood is at most [`STANDARD_ERRORS`], or a total of one unit, below the best. The choice is the simplest model that stands and that no test rejects, or else the simplest that stands |
 //! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) against those of up to [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
-//! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
-//! the others look at all of it.
+//! Models with hidden states use a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
+//! the others use all of it.
 
 pub mod arq;
 pub mod check;
@@ -33,21 +33,21 @@ use runs::{Stretch, Summary};
 
 /// The number of parts of a recording for the held-out likelihood.
 pub const PARTS: usize = 10;
-/// The number of standard errors by which a simpler model may lie behind the best one.
+/// The number of standard errors by which a simpler model may be below the best one.
 pub const STANDARD_ERRORS: f64 = 2.0;
-/// The p value below which a test rejects a model.
+/// The p-value below which a test rejects a model.
 pub const REJECTED: f64 = 0.01;
-/// Maximum number of simulated recordings of a test.
+/// The maximum number of simulated recordings of a test.
 pub const REPLICAS: u64 = 999;
-/// Maximum number of runs of losses that models with hidden states use.
+/// The maximum number of runs of losses that models with hidden states use.
 pub const MOST_RUNS: usize = 8_192;
-/// Maximum number of packets that models in continuous time use.
+/// The maximum number of packets that models in continuous time use.
 pub const MOST_STEPS: usize = 16_384;
 /// The default seed of the tests that choose a model.
 pub const SEED: u64 = 1;
-/// Minimum number of losses that can be fitted.
+/// The minimum number of losses that can be fitted.
 pub const FEWEST_LOSSES: u64 = 10;
-/// Minimum number of packets that can be fitted.
+/// The minimum number of packets that can be fitted.
 pub const FEWEST_PACKETS: u64 = 100;
 
 /// Explains why a recording is too short or too uniform for a fit.
@@ -97,7 +97,7 @@ pub struct Fitted {
     pub parameters: Vec<Parameter>,
     /// The log-likelihood per held-out packet; `None` if the model was not compared.
     pub held_out: Option<f64>,
-    /// The held-out log-likelihood per packet by which the model lies behind the best one, and its
+    /// The held-out log-likelihood per packet by which the model is below the best one, and its
     /// standard error.
     pub behind: (f64, f64),
     /// The tests of the chosen model, with seed [`SEED`].
@@ -173,7 +173,7 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         fitted.held_out = Some(total(scores));
         fitted.behind = mean_of(&behind);
     }
-    // One unit of log-likelihood over the whole recording is what a parameter gains by chance.
+    // A parameter gains about one unit of log-likelihood over the whole recording by chance.
     let chance = 1.0 / recording.packets() as f64;
     let near = |fitted: &Fitted| {
         let (behind, error) = fitted.behind;
@@ -198,7 +198,7 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     Ok(Fit { models, chosen })
 }
 
-/// Returns the mean of some values and its standard error.
+/// Returns the mean of the values and its standard error.
 fn mean_of(values: &[f64]) -> (f64, f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -247,7 +247,7 @@ fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
     parts
 }
 
-/// The beginnings of stretches, as long as the bounds allow.
+/// The beginnings of stretches, within the limits on length.
 struct Sample {
     /// The stretches on which models with hidden states are fitted: runs and steps, each within its
     /// own bound.
@@ -296,7 +296,7 @@ fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
     search::minimise(&near, 0.1, 200, 1e-5, &mut cost)
 }
 
-/// A part of the recording and all others, for every model.
+/// A part of the recording and all other parts, for every model.
 struct Fold {
     others: Data,
     scored: Data,
@@ -316,7 +316,8 @@ impl Fold {
         }
     }
 
-    /// Returns the log-likelihood per packet of the part, with parameters fitted to the others.
+    /// Returns the log-likelihood per packet of the part, with parameters fitted to the other
+    /// parts.
     fn score(&self, model: Model, at: &[f64]) -> f64 {
         let near = estimate(model, &self.others, Some(at));
         let packets = self.scored.summary.totals(0).0 + self.scored.summary.totals(1).0;
@@ -337,7 +338,7 @@ fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {
     let covariance = search::covariance(at, &mut |at| model.cost(at, data) + model.prior(at));
     let parameters = told(&channel);
     let z = Normal::standard().inverse_cdf(0.975);
-    // Intervals lie on the scale of logits (probabilities) or logarithms, so that they stay within
+    // Intervals are symmetric in logits (probabilities) or logarithms, so that they stay within
     // bounds.
     let is_share = |name: &str| !name.starts_with("mean_") && name != "good_run_cv";
     let scale = |name: &str, x: f64| {

@@ -1,9 +1,10 @@
 //! Models of a channel, each with its likelihood.
 //!
 //! ```text
-//! renewal    bursts of hazards h₁ … h_m, then h for ever; good runs geometric, or a mixture of two (`BurstRenewal`)
-//!            Bernoulli: h = 1 − start; Gilbert: m = 0
-//! hidden     Gilbert–Elliott: product of transition and outcome matrices, run by run (by packet) or step by step (by time)
+//! renewal    bursts of hazards h₁ … h_m, then h forever; good runs geometric, or a mixture of two
+//!            (`BurstRenewal`); Bernoulli: h = 1 − start; Gilbert: m = 0
+//! hidden     Gilbert–Elliott: product of transition and outcome matrices, run by run (by packet)
+//!            or step by step (by time)
 //! ```
 //!
 //! Parameters are logits of probabilities and logarithms of times, so that every real is allowed.
@@ -16,9 +17,9 @@ use whyloss_link::channel::{BurstRenewal, GilbertElliott, TimedGilbertElliott};
 
 use super::runs::{Stretch, Summary};
 
-/// Maximum number of burst lengths that a channel lists.
+/// The maximum number of burst lengths that a channel lists.
 const MOST_LENGTHS: usize = 64;
-/// The share of longer bursts below which no further length is listed.
+/// The share of longer bursts below which the list ends.
 const TAIL: f64 = 1e-3;
 
 /// A family of channels.
@@ -30,10 +31,10 @@ pub enum Model {
     Gilbert,
     /// A two-state process in continuous time that loses every packet in the bad state.
     TimedGilbert,
-    /// Bursts whose first `explicit` lengths have probabilities of their own, then a geometric
-    /// tail, between good runs.
+    /// Bursts between good runs. The first `explicit` lengths of a burst have separate
+    /// probabilities; a geometric tail follows.
     Renewal {
-        /// The number of burst lengths with a probability of their own.
+        /// The number of burst lengths with a separate probability.
         explicit: u8,
         /// Whether good runs follow a mixture of two geometric distributions instead of one.
         tail: bool,
@@ -46,7 +47,7 @@ pub enum Model {
     FullGilbertElliott,
 }
 
-/// The models, simplest first, which is the order of preference.
+/// The models in the order of preference, the simplest first.
 pub const MODELS: [Model; 12] = [
     Model::Bernoulli,
     Model::Gilbert,
@@ -109,7 +110,7 @@ pub(super) fn logit(p: f64) -> f64 {
 }
 
 impl Model {
-    /// Returns the name in reports.
+    /// Returns the model's name as reports show it.
     pub fn name(self) -> String {
         match self {
             Self::Bernoulli => "bernoulli".into(),
@@ -202,10 +203,11 @@ impl Model {
         }
     }
 
-    /// Returns the prior: half an observation of either outcome of each probability.
+    /// Returns the negative logarithm of the prior: half an observation of either outcome of each
+    /// probability.
     pub(super) fn prior(self, at: &[f64]) -> f64 {
         let times = if self.is_timed() { 2 } else { 0 };
-        // −½·ln(p·(1 − p)) of p = 1/(1 + e⁻ˣ).
+        // Returns −½·ln(p·(1 − p)) of p = 1/(1 + e⁻ˣ).
         let half = |x: &f64| {
             let x = x.clamp(-27.0, 27.0);
             0.5 * x + libm::log(1.0 + libm::exp(-x))
@@ -288,7 +290,7 @@ fn chain(at: &[f64]) -> GilbertElliott {
     GilbertElliott {
         p_good_to_bad: logistic(at[0]),
         p_bad_to_good: logistic(at[1]),
-        // A share of what the bad state loses, so that the bad state is the bad one.
+        // A share of the loss in the bad state, so that the bad state loses more.
         loss_good: at.get(3).map_or(0.0, |x| loss_bad * logistic(*x)),
         loss_bad,
     }
@@ -302,7 +304,7 @@ fn process(at: &[f64]) -> (f64, f64, f64) {
 
 /// The distributions of bursts and of good runs.
 struct Law {
-    /// The hazards of bursts, and how many there are; the last one holds for all longer ones.
+    /// The hazards of bursts and their number; the last one holds for all longer bursts.
     hazards: ([f64; 4], usize),
     /// The weights and start probabilities of the two kinds of good runs.
     mixture: [(f64, f64); 2],
@@ -322,7 +324,7 @@ impl Law {
             },
             Model::Renewal { explicit, tail } => {
                 let end = 2 + usize::from(explicit);
-                // The last hazard stands first.
+                // The last hazard, which fills the array, comes first in `at`.
                 let mut hazards = only(logistic(at[1]));
                 for (hazard, x) in hazards.0.iter_mut().zip(&at[2..end]) {
                     *hazard = logistic(*x);
@@ -392,15 +394,15 @@ impl Law {
         self.cost_of_bursts(summary) + self.cost_of_good(summary)
     }
 
-    /// P = (1 − slow)ᵏ⁻¹·(others + begins·((1 − fast)/(1 − slow))ᵏ⁻¹), one of which suffices where
-    /// both laws are one.
+    /// Returns the cost of the good runs, with P = (1 − slow)ᵏ⁻¹·(others + begins·((1 − fast)/(1 −
+    /// slow))ᵏ⁻¹). If both distributions are equal, one of them suffices.
     fn cost_of_good(&self, summary: &Summary) -> f64 {
         let [fast, slow] = self.mixture.map(|(_, start)| start);
         let is_one = fast.to_bits() == slow.to_bits();
         let log = |start: f64| libm::log((1.0 - start).max(1e-12));
         let (stays, ratio) = (log(slow), log(fast) - log(slow));
         let fresh = self.mixture.map(|(weight, _)| weight);
-        // Half of the good packets lie in runs of either law.
+        // Half of the good packets are in runs of either distribution.
         let aged = [0.5; 2].map(|half| half * (1.0 - self.loss()));
         let sums = [
             (&summary.whole[0], fresh, true),
@@ -408,7 +410,7 @@ impl Law {
             (&summary.begun[0], aged, true),
             (&summary.both[0], aged, false),
         ];
-        // A product of factors needs one logarithm.
+        // The logarithm of a product replaces many logarithms.
         let (mut cost, mut product) = (0.0, 1.0);
         for (counts, weights, ends) in sums {
             let [begins, others] = if ends {
@@ -445,7 +447,8 @@ impl Law {
         cost - libm::log(product)
     }
 
-    /// Probabilities are products of hazards, and their logarithms sums.
+    /// Returns the cost of the bursts. Probabilities are products of hazards, and their logarithms
+    /// sums.
     fn cost_of_bursts(&self, summary: &Summary) -> f64 {
         let (hazards, last) = (&self.hazards.0, self.hazards.1);
         let ends = hazards.map(libm::log);
@@ -515,7 +518,7 @@ impl Powers {
         }
     }
 
-    /// Applies a power of the matrix over aᵏ.
+    /// Applies Mᵏ/aᵏ, with k = `length`, to a row.
     fn apply(&self, row: [f64; 2], length: u32) -> [f64; 2] {
         let [good, enter, leave, bad] = self.project;
         let lasting = [
@@ -533,7 +536,7 @@ impl Powers {
     }
 }
 
-/// Returns the cost of stretches of packets for a chain with a step per packet.
+/// Returns the cost of stretches of packets for a chain that steps with each packet.
 fn by_packet(chain: &GilbertElliott, stretches: &[Stretch]) -> f64 {
     let (enter, leave) = (chain.p_good_to_bad, chain.p_bad_to_good);
     let powers = |good: f64, bad: f64| {
@@ -550,7 +553,7 @@ fn by_packet(chain: &GilbertElliott, stretches: &[Stretch]) -> f64 {
         powers(chain.loss_good, chain.loss_bad),
     ];
     let bad = enter / (enter + leave);
-    // The probability of all stretches so far, over what the cost has already.
+    // The probability of all stretches so far, without the factors that are already in the cost.
     let (mut cost, mut sum) = (0.0, 1.0);
     for stretch in stretches {
         let mut row = [sum * (1.0 - bad), sum * bad];
@@ -566,7 +569,7 @@ fn by_packet(chain: &GilbertElliott, stretches: &[Stretch]) -> f64 {
     cost - libm::log(sum.max(1e-300))
 }
 
-/// Keeps a row of probabilities from underflowing. Returns the cost of the factor that it removes.
+/// Keeps a row of probabilities from underflowing. Returns the cost of the removed factor.
 fn rescale(row: &mut [f64; 2]) -> f64 {
     let sum = row[0] + row[1];
     if sum >= 1e-100 {
@@ -583,7 +586,7 @@ fn by_time(mean_good: f64, mean_bad: f64, loss_bad: f64, stretch: &Stretch) -> f
     let mut row = [1.0 - bad, bad];
     let (mut cost, mut last, mut kept) = (0.0, f64::NAN, 1.0);
     for &(step, lost) in &stretch.steps {
-        // Most recordings have few different steps in a row.
+        // Most recordings have few different steps in a row, so the last one is kept.
         if step.to_bits() != last.to_bits() {
             (last, kept) = (step, libm::exp(-step * speed));
         }
@@ -620,8 +623,7 @@ mod tests {
 
     const DIGITS: &str = "0010000110000000000000100111000000";
 
-    /// For some parameters every law equals Bernoulli's or Gilbert's: the likelihoods are then
-    /// equal.
+    /// For some parameters, every model equals Bernoulli or Gilbert, and the likelihoods are equal.
     #[test]
     fn models_within_models_agree() {
         let data = data(DIGITS, 1_000_000_000);

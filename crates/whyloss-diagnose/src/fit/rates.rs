@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! rate of a bin   a trace's opportunities · 1500 bytes / 100 ms
-//! states          k-means of the square roots of rates, from quantiles; the fewest that explain nine tenths of the variance
+//! states          k-means of the square roots of rates, from quantiles; the fewest that explain
+//!                 nine tenths of the variance
 //! mean times      share of time in a state · c; c sets the autocorrelation after 1 s
 //! ```
 
@@ -13,11 +14,11 @@ use whyloss_link::markov::{MarkovError, SHORTEST as SHORTEST_STATE};
 /// The time over which a trace's opportunities are counted, in ms.
 pub const BIN: u64 = 100;
 const STATES: std::ops::RangeInclusive<usize> = 2..=8;
-/// The share of the rate's variance at which no further state is added.
+/// The share of the rate's variance at which no more states are added.
 const EXPLAINED: f64 = 0.9;
 /// The shortest recording that can be fitted, in s.
 pub const SHORTEST: f64 = 60.0;
-/// Minimum number of rates that can be fitted.
+/// The minimum number of rates that can be fitted.
 pub const FEWEST: usize = 60;
 /// The longest trace, in ms: a day.
 const LONGEST: u64 = 86_400_000;
@@ -33,7 +34,7 @@ pub struct RateLaw {
     pub samples: usize,
     /// The time that each recorded rate covers, in s.
     pub interval: f64,
-    /// The share of the rate's variance that the states do not explain.
+    /// The share of the rate's variance that the states leave unexplained.
     pub unexplained: f64,
     /// The autocorrelation of the rate at each of [`LAGS`], as `[recording, model]`.
     pub correlation: [[f64; 2]; 2],
@@ -127,7 +128,7 @@ pub fn fit(trials: &[Vec<f64>], interval: f64) -> Result<RateLaw, String> {
         shares.iter().map(state).collect()
     };
     let after = |law: &[(f64, f64)], lag: f64| correlation(law, steps(lag) as f64 * interval);
-    // The law's autocorrelation grows with the time that a round of all states takes.
+    // The model's autocorrelation grows with the time for a round of all states.
     let (mut low, mut high) = (libm::log(interval), libm::log(seconds));
     for _ in 0..40 {
         let middle = f64::midpoint(low, high);
@@ -176,7 +177,7 @@ fn correlation(law: &[(f64, f64)], after: f64) -> f64 {
         .zip(&shares)
         .map(|((rate, _), share)| share * (rate - mean).powi(2))
         .sum();
-    // Expected deviation of the rate, by the state at the start.
+    // The expected deviation of the rate, by the state at the start.
     let mut ahead: Vec<f64> = law.iter().map(|(rate, _)| rate - mean).collect();
     let others = (law.len() - 1).max(1) as f64;
     let steps = 5_000;
@@ -235,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// Ten seconds of 12 Mbit/s alternate with five of 1.2: 1 and 0.1 opportunities per
+    /// Ten seconds of 12 Mbit/s alternate with five of 1.2 Mbit/s: 1 and 0.1 opportunities per
     /// millisecond.
     #[test]
     fn rates_and_shares_come_back() {
@@ -254,14 +255,14 @@ mod tests {
         assert!((high.as_secs_f64() / low.as_secs_f64() - 2.0).abs() < 1e-3);
         assert!((law.mean[0] - 8.4e6).abs() < 1e3 && (law.mean[1] - 8.4e6).abs() < 1e4);
         assert!(law.unexplained < 1e-9);
-        // e^(−(1/low + 1/high)) after a second.
+        // The autocorrelation is e^(−(1/low + 1/high)) after a second.
         let [recorded, fitted] = law.correlation[0];
         let formula = libm::exp(-1.0 / low.as_secs_f64() - 1.0 / high.as_secs_f64());
         assert!((fitted - formula).abs() < 1e-3 && (fitted - recorded).abs() < 1e-3);
     }
 
-    /// A chain visits three states in a fixed order, unlike the law: the mean still is the
-    /// recording's.
+    /// A chain visits three states in a fixed order, unlike the model. The mean is still that of
+    /// the recording.
     #[test]
     fn the_mean_is_the_recording_s() {
         let round = [vec![1e6; 10], vec![5e6; 4], vec![20e6; 2], vec![5e6; 4]].concat();
@@ -272,12 +273,13 @@ mod tests {
         assert!((fitted - recorded).abs() < 1e-3, "{law:?}");
     }
 
-    /// Rates of 1 s in two trials of 30 and 10 s: no pair has a rate of each trial.
+    /// Rates of 1 s come in two trials of 30 and 10 s: no pair has a rate from each trial.
     #[test]
     fn trials_do_not_follow_one_another() {
         let half: Vec<f64> = [vec![8e6; 30], vec![1e6; 10]].concat();
         let law = fit(&[half.clone(), half], 1.0).expect("a law");
-        // 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², over a variance of 9.1875.
+        // The sum has 29 pairs of 1.75², one of 1.75 · −5.25 and 9 of 5.25², over a variance of
+        // 9.1875.
         let expected = (29.0 * 3.0625 - 9.1875 + 9.0 * 27.5625) / 39.0 / 9.1875;
         assert!((law.correlation[0][0] - expected).abs() < 1e-9, "{law:?}");
     }

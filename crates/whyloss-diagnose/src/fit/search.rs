@@ -1,5 +1,5 @@
-//! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by
-//! central differences.
+//! Finds minima of functions without derivatives (Nelder and Mead, 1965), and the curvature at a
+//! minimum by central differences.
 
 /// Returns the position of a minimum near `start`, where values differ by less than `precision`.
 pub(super) fn minimise(

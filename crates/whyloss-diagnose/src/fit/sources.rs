@@ -67,7 +67,7 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
     let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
     lines(path, |line| {
         let lost = match line.fate {
-            // A fault is the emulator's, after the link had let the packet through.
+            // A fault happens in the emulator after the packet crossed the link.
             "delivered" | "fault" => false,
             "channel" => true,
             _ => return,
@@ -82,8 +82,8 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
             recording.notes.push(note);
             continue;
         }
-        // A line is written as a packet leaves or is lost, which for a lost one is a link's delay
-        // earlier.
+        // The log has a line when a packet leaves or is lost; the line of a lost packet comes
+        // earlier by the link's delay.
         packets.sort_unstable();
         recording.trials.push(Trial {
             lost: packets.iter().map(|(.., lost)| *lost).collect(),
@@ -127,12 +127,12 @@ pub struct Series {
     pub times: Vec<f64>,
 }
 
-/// Maximum number of values of one table.
+/// The maximum number of values of one table.
 const MOST_NUMBERS: usize = 1 << 24;
 
-/// Reads a column of numbers, none of them negative, from CSV or Parquet. A column `trial`
-/// separates trials. A column `time` (s), `time_ms`, `time_us` or `time_ns` has the time of each
-/// row. With `gaps`, an empty cell is an infinite number.
+/// Reads a column of non-negative numbers from CSV or Parquet. A column `trial` separates trials. A
+/// column `time` (s), `time_ms`, `time_us` or `time_ns` has the time of each row. With `gaps`, an
+/// empty cell is an infinite number.
 ///
 /// # Errors
 /// Returns a sentence with the row if a cell holds no such number.
@@ -212,13 +212,13 @@ pub struct LinkDelays {
     pub size: u64,
 }
 
-/// A packet at a link: the times at which it was sent and at which it arrived or was lost (ns), its
-/// size in bytes, whether it was lost, and whether it found others waiting.
+/// A packet at a link: when it was sent and when it arrived or was lost (ns), and its size in
+/// bytes. The flags tell whether it was lost, and whether it found others waiting.
 type Crossing = (u64, u64, u64, bool, bool);
 
 /// Reads the delays of a link's packets from the log of an emulated link, or from table `links` of
-/// a simulated run: the link of this name, or the one with most packets. Packets that found others
-/// waiting, or have an unusual size, are set aside.
+/// a simulated run. `link` names the link; the default is the one with most packets. Packets that
+/// found others waiting, or have an unusual size, are set aside.
 ///
 /// # Errors
 /// Returns an error if the input cannot be read, or has no such link.
@@ -284,7 +284,7 @@ pub fn delays(path: &Path, link: Option<&str>) -> Result<LinkDelays, Error> {
         *sizes.entry(*size).or_default() += 1;
     }
     let most = sizes.iter().max_by_key(|(_, count)| **count);
-    // Where sizes vary that much, all count.
+    // If no size is that frequent, all packets count.
     let size = most.filter(|(_, count)| **count * 2 > packets.len());
     let size = size.map(|(size, _)| *size);
     let mut delays = Delays::default();
@@ -316,7 +316,7 @@ pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
         if packets > MOST_PACKETS {
             continue;
         }
-        // Transmissions count from 1; `None` is one that never met the channel.
+        // Transmissions count from 1. `None` marks a packet that never reached the channel.
         let mut fates = vec![Some(false); packets];
         for loss in &flow.losses {
             let fate = match loss.verdict.map(|verdict| verdict.cause) {

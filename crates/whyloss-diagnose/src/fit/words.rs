@@ -1,4 +1,4 @@
-//! Formats channels and rates as a scenario has them.
+//! Formats channels and rates as in a scenario.
 
 use whyloss_link::{ArqSpec, ChannelSpec, JitterLaw, JitterSpec};
 
@@ -26,7 +26,7 @@ pub fn channel(channel: &ChannelSpec) -> String {
         }
     }
     if !lengths.is_empty() {
-        // Millionths that sum to one.
+        // The parts are whole millionths that sum to one.
         let mut parts: Vec<i64> = lengths
             .iter()
             .map(|p| libm::round(p * 1e6) as i64)
@@ -90,12 +90,12 @@ pub fn arq(spec: &ArqSpec) -> String {
     format!("{{ tries = {tries}, turnaround = \"{turnaround:.0} us\"{parallel}{order} }}")
 }
 
-/// Returns a time in s as scenarios write it, with its unit.
+/// Returns a time in s in the syntax of scenarios, with its unit.
 pub fn time(seconds: f64) -> String {
     format!("\"{:.0} us\"", (seconds * 1e6).max(1.0))
 }
 
-/// Returns a parameter with its interval as text for people.
+/// Formats a parameter and its interval for people.
 pub fn parameter(parameter: &Parameter) -> String {
     let Parameter {
         name,

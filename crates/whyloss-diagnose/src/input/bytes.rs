@@ -1,11 +1,10 @@
-//! Buffers the bytes of a capture that were read and not yet parsed.
+//! Buffers bytes of a capture between reading and parsing.
 
 use std::io::{self, Read};
 
-/// The longest block or frame in bytes. A reader keeps only a buffer of this size.
+/// The longest block or frame in bytes, and the size of a reader's buffer.
 pub(super) const BUFFER: usize = 1 << 20;
-/// The number of bytes read at a time. These and the packets made from them fit into a core's own
-/// cache.
+/// The number of bytes per read. These and the packets made from them fit into a core's own cache.
 const BITE: usize = 1 << 16;
 
 /// Reads ahead, so that a parser finds whole blocks in one piece.
@@ -26,20 +25,20 @@ impl<R: Read> Bytes<R> {
         }
     }
 
-    /// Returns the bytes that were not passed so far.
+    /// Returns the bytes that were read and not passed yet.
     #[inline]
     pub(super) fn rest(&self) -> &[u8] {
         &self.buffer[self.begin..self.end]
     }
 
-    /// Passes the first bytes of the rest.
+    /// Passes the first `many` bytes of the rest.
     #[inline]
     pub(super) fn pass(&mut self, many: usize) {
         self.begin = (self.begin + many).min(self.end);
     }
 
-    /// Reads more behind the rest. Returns false at the end of the input, or if the rest fills the
-    /// whole buffer.
+    /// Reads more bytes after the rest. Returns false at the end of the input, or if the rest fills
+    /// the whole buffer.
     pub(super) fn fill(&mut self) -> io::Result<bool> {
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end) = (0, self.end - self.begin);

@@ -18,9 +18,9 @@ use pcap_file::pcapng::{Block, PcapNgParseError, PcapNgParser, PcapNgReadError};
 use super::bytes::{BUFFER, Bytes};
 use crate::error::Error;
 
-/// The number of interfaces of a section beyond which reading stops, because each costs memory.
+/// The maximum number of interfaces of a section, because each costs memory.
 const INTERFACES: usize = 10_000;
-/// The bytes of all interface descriptions of a section, which are kept with their options.
+/// The maximum number of bytes of all interface descriptions of a section, which stay in memory.
 const DESCRIPTIONS: u64 = 4 << 20;
 
 /// A frame of a capture, with its time and link type.
@@ -66,11 +66,12 @@ struct Section {
     interfaces: Vec<Interface>,
     /// The bytes of the interface descriptions.
     descriptions: u64,
-    /// The number of blocks read of all sections.
+    /// The number of blocks read, in all sections.
     blocks: u64,
 }
 
-/// The link type of an interface, and the ns of a tick of its clock, if that is a whole number.
+/// The link type of an interface, and the length of its clock's tick in ns, if that is a whole
+/// number.
 struct Interface {
     link: u32,
     tick: Option<u64>,
@@ -78,7 +79,7 @@ struct Interface {
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>) -> Self {
-        // The value 9 means 10⁻⁹ s; values from 128 on are powers of two.
+        // The value 9 means 10⁻⁹ s. Values of 128 and above are powers of two.
         let resolution = u32::from(block.ts_resolution().to_u8());
         let tick = 9_u32.checked_sub(resolution).map(|zeros| 10_u64.pow(zeros));
         Self {
@@ -239,7 +240,7 @@ impl Section {
     }
 }
 
-/// Reads an enhanced packet block without options, the most common one, in place. Returns also the
+/// Reads an enhanced packet block without options, the most common one, in place. Also returns the
 /// length of the block. Returns `None` for all other, incomplete and damaged blocks, which the
 /// library reads.
 #[inline]
@@ -309,8 +310,8 @@ fn next_of_pcap<R: Read>(
     Ok(true)
 }
 
-/// Reads a frame of a pcap in place. Returns also its length with its header. Returns `None` if
-/// the frame is incomplete.
+/// Reads a frame of a pcap in place. Also returns its length with its header. Returns `None` if the
+/// frame is incomplete.
 #[inline]
 fn frame<'a>(bytes: &'a [u8], header: &PcapHeader) -> Option<(Frame<'a>, usize)> {
     let (head, rest) = bytes.split_first_chunk::<16>()?;
@@ -354,7 +355,8 @@ mod tests {
 
     use super::*;
 
-    /// Ten packets, one per second, of 0 to 9 bytes, each 100 bytes long on the wire.
+    /// Returns a capture of ten packets, one per second, of 0 to 9 bytes, each 100 bytes long on
+    /// the wire.
     fn capture(
         endianness: Endianness,
         interface: Vec<InterfaceDescriptionOption<'static>>,

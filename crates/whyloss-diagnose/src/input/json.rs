@@ -1,8 +1,8 @@
 //! Reads logs in JSON record by record: one document, one record per line, or JSON text sequences
 //! (RFC 7464).
 //!
-//! The reader never holds a whole document: it passes on each event as soon as it is read. No
-//! record may be longer than [`LONGEST`].
+//! The reader never holds a whole document: it passes on each event immediately. No record may be
+//! longer than [`LONGEST`].
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::limited::{LONGEST, Left, Limited, too_long};
 use crate::error::Error;
 
-/// The number of first bytes that distinguish a document from lines.
+/// The number of bytes at the start that distinguish a document from lines.
 const HEAD: usize = 64 << 10;
 const SEPARATOR: u8 = 0x1e;
 
@@ -88,7 +88,7 @@ fn records(
     Ok(None)
 }
 
-/// Passes one record to `take`, and the traces in it.
+/// Passes one record, and the traces in it, to `take`.
 fn hand(mut record: Value, take: &mut dyn FnMut(Record) -> Result<(), Error>) -> Result<(), Error> {
     if let Some(Value::Array(traces)) = record.get_mut("traces").map(Value::take) {
         for mut trace in traces {

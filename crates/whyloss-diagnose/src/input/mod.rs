@@ -1,6 +1,6 @@
 //! Opens files and pipes as streams of packets or log records, and decompresses them.
 //!
-//! The first bytes decide the kind, never the name, so pipes work as files do. Compressed input may
+//! The first bytes decide the kind, never the name, so pipes work like files. Compressed input may
 //! be compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
 mod bytes;
@@ -16,10 +16,10 @@ use std::io::{self, BufReader, Cursor, Read};
 use self::old::Old;
 use crate::error::Error;
 
-/// Maximum number of nested compressions.
+/// The maximum number of nested compressions.
 const LAYERS: usize = 3;
-/// The largest window of zstd in bytes, that of its option `--long`. The window is kept in memory,
-/// so a larger one is refused.
+/// The largest window of zstd in bytes, as with its option `--long`. The window is kept in memory,
+/// so larger windows are rejected.
 const WINDOW: u64 = 1 << 27;
 
 /// An open input, by its kind.
@@ -67,7 +67,7 @@ pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
             head if crate::network::simulated::HEAD.starts_with(head) => {
                 return Err(Error::OneTable);
             }
-            // JSON, JSON-SEQ (record separator), or either behind a byte order mark.
+            // This is JSON, JSON-SEQ (record separator), or either after a byte order mark.
             [b'{' | b'[' | 0x1e | b' ' | b'\t' | b'\r' | b'\n', ..] | [0xef, 0xbb, 0xbf, ..] => {
                 return Ok(Input::Json(whole));
             }

@@ -26,7 +26,7 @@ pub(super) struct Old<R> {
     reader: R,
     lengths: Option<Lengths>,
     little: bool,
-    /// The corrected header bytes that the reader gets next.
+    /// The corrected header bytes, which the reader gets next.
     head: [u8; FILE],
     filled: usize,
     taken: usize,
@@ -47,7 +47,7 @@ impl<R: Read> Old<R> {
         }
     }
 
-    /// Reads the next header, as far as there is one, and corrects it.
+    /// Reads the next header, if the input has one, and corrects it.
     fn refill(&mut self) -> io::Result<()> {
         let wanted = if self.lengths.is_none() { FILE } else { PACKET };
         (self.filled, self.taken) = (0, 0);
@@ -130,8 +130,8 @@ impl<R: Read> Read for Old<R> {
 mod tests {
     use super::*;
 
-    /// A file of that version with packets of 3 and 2 bytes captured of 60, and lengths in that
-    /// order.
+    /// Returns a file of version 2.`minor` with two packets of 60 bytes, captured to 3 and 2 bytes.
+    /// `swapped` sets the order of the lengths.
     fn file(minor: u16, swapped: bool, little: bool) -> Vec<u8> {
         let four = |n: u32| {
             if little {

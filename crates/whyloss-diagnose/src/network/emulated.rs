@@ -59,7 +59,7 @@ enum Word {
 }
 
 impl Line {
-    /// Returns whether this is a record of such a log.
+    /// Returns whether a record is a line of such a log.
     pub(crate) fn knows(record: &Value) -> bool {
         ["packet", "link", "enqueued", "fate"]
             .iter()
@@ -73,7 +73,7 @@ impl Line {
         ]
     }
 
-    /// Returns the packet as [`Truth`](crate::truth::Truth) takes it; `None` unless it is TCP.
+    /// Returns the packet in the form of [`Truth`](crate::truth::Truth); `None` unless it is TCP.
     fn passage(&self) -> Option<Passage> {
         if self.protocol != TCP {
             return None;
@@ -94,7 +94,7 @@ impl Line {
     fn fate(&self) -> Fate {
         match self.fate {
             Word::Overflow | Word::Aqm => Fate::Lost(Cause::Congestion),
-            // UDP-Lite delivers packets with damage beyond its coverage.
+            // UDP-Lite delivers a packet that is damaged beyond its coverage.
             Word::Damaged if self.protocol == UDP_LITE => Fate::Arrived,
             // The checksums of TCP and UDP cover everything, so a damaged packet is dropped.
             Word::Channel | Word::Damaged => Fate::Lost(Cause::Wireless),
@@ -113,7 +113,7 @@ impl Line {
     }
 }
 
-/// Passes the TCP packets in the log of a directory to `take`, while it returns true.
+/// Passes the TCP packets in the log of a directory to `take`, until it returns false.
 ///
 /// # Errors
 /// Returns an error if there is no log, it cannot be read, or `take` has no room.
@@ -166,7 +166,7 @@ struct Packets {
     first_sequence: Option<u32>,
     /// The latest offset, from which later sequence numbers are extended.
     offset: u64,
-    /// The bare acknowledgements that arrived: departure and arrival in ns, and number of links
+    /// The bare acknowledgements that arrived: departure and arrival in ns, and the number of links
     /// crossed.
     bare: HashMap<u64, (u64, u64, u32)>,
 }
@@ -318,8 +318,8 @@ impl Packets {
         self.bare.retain(|_, (.., hops)| *hops == whole);
     }
 
-    /// Returns the offset of a packet: that of TCP's first byte from the first one seen, else the
-    /// packet's index.
+    /// Returns the offset of a packet: TCP's first byte, counted from the first one seen, or else
+    /// the packet's index.
     fn offset_of(&mut self, line: &Line) -> u64 {
         let Some(sequence) = line.sequence.filter(|_| line.protocol == TCP) else {
             return self.sent.len() as u64;
@@ -336,7 +336,7 @@ impl Packets {
 
     fn on_bare(&mut self, line: &Line, outcome: Outcome) {
         let Outcome::Arrived(at) = outcome else {
-            // The packet was lost at some link, so its delay is incomplete.
+            // The packet was lost at a link, so its delay is incomplete.
             self.bare.remove(&line.packet);
             return;
         };

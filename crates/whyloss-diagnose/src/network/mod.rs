@@ -33,19 +33,19 @@ use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 pub(crate) use emulated::{Emulated, of_table, packets};
 
-/// Maximum number of packets in a log. Each is kept until the end, because a log has the order
-/// in which fates became known.
+/// The maximum number of packets in a log. Each is kept until the end, because a log is in the
+/// order in which fates became known.
 const PACKETS: usize = 1 << 22;
 /// The epoch of the clock that classifiers see, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 
-/// The bytes of memory that a packet takes until the end, that a flow takes, and that a location of
-/// losses takes. Names come on top.
+/// The bytes of memory of a packet until the end, of a flow, and of a location of losses. Names are
+/// extra.
 const PACKET: usize = 240;
 const FLOW: usize = 1024;
 const PLACE: usize = 256;
 
-/// The limits of a log: a number of packets, and memory.
+/// The limits on a log: a number of packets, and memory.
 struct Room {
     options: Options,
     memory: Memory,
@@ -63,7 +63,7 @@ impl Room {
         }
     }
 
-    /// Returns whether `bytes` more bytes fit; if so, counts them.
+    /// Returns whether `bytes` more bytes fit, and counts them if they do.
     fn takes(&mut self, bytes: usize) -> bool {
         if self.full.is_none() && !self.memory.has_room(bytes) {
             let budget = memory::name(self.options.memory);
@@ -77,14 +77,14 @@ impl Room {
         self.full.is_none()
     }
 
-    /// Releases the memory of `packets` packets, and of the flow with a name of this length, if
+    /// Releases the memory of `packets` packets, and of the flow whose name has this length, if
     /// given.
     fn gives(&self, packets: usize, name: Option<usize>) {
         let flow = name.map_or(0, |name| FLOW + 2 * name);
         self.memory.alive(packets * PACKET + flow, 0);
     }
 
-    /// Returns whether another packet fits; if so, counts it.
+    /// Returns whether another packet fits, and counts it if it does.
     fn takes_packet(&mut self) -> bool {
         if self.full.is_none() && self.packets >= PACKETS {
             self.full = Some(format!("it has more than {PACKETS} packets"));
@@ -94,18 +94,18 @@ impl Room {
         fits
     }
 
-    /// Returns whether another flow with a name of this length fits; if so, counts it.
+    /// Returns whether another flow with a name of this length fits, and counts it if it does.
     fn takes_flow(&mut self, name: usize) -> bool {
         self.takes(FLOW + 2 * name)
     }
 }
 
-/// One packet on its way through a network.
+/// One packet on its path through a network.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     /// The departure from the source, in ns.
     sent: u64,
-    /// Distinguishes packets that left at the same time.
+    /// A number that distinguishes packets that left at the same time.
     tie: u64,
     /// The offset of TCP's first byte, or the packet's number.
     offset: u64,
@@ -124,13 +124,13 @@ enum Outcome {
     Arrived(u64),
     /// The network lost the packet at this time, in ns, for this cause.
     Lost(u64, Cause),
-    /// The emulator lost it.
+    /// The emulator lost the packet.
     Fault,
     /// The record ends before the fate is known.
     Open,
 }
 
-/// The packets of a network by flow, and the places that lost some.
+/// The packets of a network by flow, and the links that lost some.
 struct Network {
     places: Vec<String>,
     by_name: HashMap<String, u32>,
@@ -165,7 +165,7 @@ impl Network {
         }
     }
 
-    /// Returns the number of a place; `None` if memory allows no further one.
+    /// Returns the number of the link with this name; `None` if the memory limit is reached.
     fn place(&mut self, name: &str) -> Option<u32> {
         step(1);
         if let Some(&known) = self.by_name.get(name) {
@@ -180,7 +180,7 @@ impl Network {
         Some(new)
     }
 
-    /// Counts a packet lost at this place.
+    /// Counts a packet lost at this link.
     fn count(&mut self, place: u32, cause: Cause) {
         self.lost.entry(place).or_default()[usize::from(cause == Cause::Wireless)] += 1;
     }
@@ -286,7 +286,7 @@ impl Network {
     }
 }
 
-/// Replays the arrivals in the order of time.
+/// Replays the arrivals in order of time.
 fn replay(sent: &[Transmission]) -> Arrivals {
     let mut order: Vec<(u64, u64)> = (0_u64..)
         .zip(sent)
@@ -297,7 +297,7 @@ fn replay(sent: &[Transmission]) -> Arrivals {
         .collect();
     order.sort_unstable();
     let mut arrivals = Arrivals::singly();
-    // A gap before the first arrival counts as a gap.
+    // Numbers missing before the first arrival count as a gap.
     arrivals.expect(0);
     for (at, number) in order {
         let one = &sent[number as usize];

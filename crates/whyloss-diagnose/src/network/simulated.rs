@@ -103,7 +103,7 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
 }
 
 /// Returns the flow that the row names, and creates it if it is new. Returns `None` if the row
-/// names no flow, or the memory limit allows no further one.
+/// names no flow, or the memory limit is reached.
 fn flow<'a>(
     row: &Row<'_>,
     room: &mut Room,
@@ -127,7 +127,7 @@ fn round_trip(row: &Row<'_>, room: &mut Room, flows: &mut BTreeMap<String, Packe
     Some(())
 }
 
-/// Reads a row of `arrivals` or `losses`; only the latter has a `truth`.
+/// Reads a row of `arrivals` or `losses`. Only `losses` has a `truth`.
 fn transmission(
     row: &Row<'_>,
     frame: u64,

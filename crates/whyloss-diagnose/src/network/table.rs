@@ -39,7 +39,7 @@ impl Row<'_> {
         self.text(name)?.parse().ok()
     }
 
-    /// Reads a cell in seconds, as whole nanoseconds.
+    /// Reads a cell in seconds, and returns whole nanoseconds.
     pub(crate) fn nanos(&self, name: &str) -> Option<u64> {
         let nanos = (self.text(name)?.parse::<f64>().ok()? * 1e9).round();
         (0.0..9e18).contains(&nanos).then_some(nanos as u64)
@@ -63,10 +63,10 @@ pub(crate) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Er
     }
 }
 
-/// The length of the longest cell, in bytes.
+/// The maximum length of a cell, in bytes.
 const CELL: usize = 4096;
 
-/// Refuses a row with a cell that is too long.
+/// Returns an error if a cell of the row is too long.
 fn check(row: u64, cells: &[String]) -> Result<(), String> {
     match cells.iter().find(|cell| cell.len() > CELL) {
         None => Ok(()),

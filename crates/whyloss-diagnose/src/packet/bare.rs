@@ -1,5 +1,4 @@
-//! Builds packets anew from the fields that were read: the headers of IP, TCP and UDP, and no
-//! copied byte.
+//! Builds packets anew from the parsed fields: headers of IP, TCP and UDP, without any copied byte.
 //!
 //! Link layers, tunnels, most options and payloads are omitted, so an anonymised capture cannot
 //! leak them.
@@ -13,7 +12,7 @@ use etherparse::{
 
 use super::{Body, Packet, Segment};
 
-/// The TTL or hop limit of rebuilt packets, whatever the original had.
+/// The TTL or hop limit of all rebuilt packets.
 const HOPS: u8 = 64;
 
 /// Returns the headers of a packet between these ends, and its length on the wire with the omitted
@@ -66,8 +65,8 @@ fn ip(
 ) -> io::Result<()> {
     match ends {
         [IpAddr::V4(source), IpAddr::V4(destination)] => {
-            // A packet longer than the field of IP was merged by offloading, and its length field
-            // is 0.
+            // Offloading merged a packet that is longer than IP's length field can tell, so the
+            // field is 0.
             let length = u16::try_from(above.saturating_add(20)).unwrap_or(0);
             let mut header = Ipv4Header {
                 total_len: length,

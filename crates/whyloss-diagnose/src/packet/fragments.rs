@@ -1,7 +1,7 @@
 //! Measures segments that come in IP fragments, without reassembling them.
 //!
-//! The first fragment contains everything except the length of the segment. Its segment therefore
-//! waits, with the number of bytes that have arrived. Once all fragments have arrived, the segment
+//! The first fragment contains everything except the length of the segment. The segment therefore
+//! waits, with a count of the bytes that have arrived. Once all fragments have arrived, the segment
 //! gets its full length.
 
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use super::Segment;
 
-/// Maximum number of waiting segments; when it is exceeded, the oldest is given up.
+/// The maximum number of waiting segments. Beyond it, the oldest is given up.
 const WAITING: usize = 64;
 
 /// The fields that the fragments of one packet share.
@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) id: u32,
 }
 
-/// The part of the whole that a fragment holds, in bytes.
+/// The part of the packet that a fragment holds, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
     pub(super) offset: u32,
@@ -28,7 +28,7 @@ pub(super) struct Fragment {
     pub(super) more: bool,
 }
 
-/// The segment of a first fragment, the length of its header, its ends and its identification.
+/// The segment of a first fragment, the length of its header, its two ends and its identification.
 pub(super) type First = (Segment, u32, SocketAddr, SocketAddr, Option<u16>);
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Waiting {
     key: Key,
     first: Option<First>,
     arrived: u32,
-    /// The length of the whole; known once the last fragment has arrived.
+    /// The length of the packet; known once the last fragment has arrived.
     total: Option<u32>,
 }
 

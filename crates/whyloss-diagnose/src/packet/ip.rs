@@ -8,7 +8,7 @@ use super::fragments::{Fragment, Fragments, Key};
 use super::link::{ether_type, word};
 use super::{Body, Packet, Pass, Segment};
 
-/// Returns the transport's packet in `bytes`, which begin with the IP header of a packet of `wire`
+/// Returns the transport packet in `bytes`, which begin with the IP header of a packet of `wire`
 /// bytes.
 pub(super) fn transport<'a>(
     fragments: &mut Fragments,
@@ -20,7 +20,7 @@ pub(super) fn transport<'a>(
         etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
         etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
     })?;
-    // Offloading sets the length after the point of capture. The length of the frame then applies.
+    // Offloading sets the length after the point of capture, so the length of the frame applies.
     let (length, ip_id) = match &slice {
         LaxIpSlice::Ipv4(ip) => {
             let header = ip.header();
@@ -82,7 +82,7 @@ pub(super) fn transport<'a>(
 }
 
 /// Reads TCP over IPv4 without options or fragments, the most common packet, with the same result
-/// as [`transport`]. Returns `None` for all other, cut or damaged packets.
+/// as [`transport`]. Returns `None` for all other, truncated or damaged packets.
 #[inline]
 pub(super) fn plain(bytes: &[u8]) -> Option<Packet<'_>> {
     let header = bytes.first_chunk::<20>()?;
@@ -149,18 +149,18 @@ fn upper<'a>(
     }
 }
 
-/// Returns the payload of GRE (RFC 2784, 2890), if it is IP or a frame with it.
+/// Returns the payload of GRE (RFC 2784, 2890), if it is IP or an Ethernet frame with IP.
 fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
     let flags = word(bytes, 0)?;
     if flags & 7 != 0 {
         return Err(Pass::Other);
     }
-    // Checksum (with a reserved word), key, sequence number.
+    // The optional fields are the checksum (with a reserved word), the key and the sequence number.
     let optional = 4
         * (usize::from(flags >> 15) + usize::from(flags >> 13 & 1) + usize::from(flags >> 12 & 1));
     let rest = bytes.get(4 + optional..).ok_or(Pass::Short)?;
     match word(bytes, 2)? {
-        // Transparent Ethernet bridging.
+        // This is transparent Ethernet bridging.
         0x6558 => super::link::ether(rest, 12),
         kind => ether_type(kind, rest),
     }

@@ -1,8 +1,8 @@
 //! Parses link layers: finds the beginning of IP in a frame.
 //!
-//! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop,
-//! raw IP. The numbers are link types of <https://www.tcpdump.org/linktypes.html> and ether types
-//! of IANA.
+//! Supports Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null
+//! and loop, and raw IP. The numbers are link types of <https://www.tcpdump.org/linktypes.html> and
+//! ether types of IANA.
 
 use super::Pass;
 
@@ -21,14 +21,15 @@ const IPV4: u32 = 228;
 const IPV6: u32 = 229;
 const LINUX_SLL2: u32 = 276;
 
-/// Maximum number of nested VLAN tags and labels.
+/// The maximum number of nested VLAN tags and labels.
 const TAGS: usize = 16;
 
-/// Returns the bytes from the IP header on.
+/// Returns the bytes that start with the IP header.
 pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     match link {
         ETHERNET => ether(bytes, 12),
-        // Frame control and two addresses; then LLC with SNAP, as after a length of 802.3.
+        // Frame control and two addresses come first, then LLC with SNAP, as after a length of
+        // 802.3.
         FDDI => ether_type(0, bytes.get(13..).ok_or(Pass::Short)?),
         LINUX_SLL => ether(bytes, 14),
         LINUX_SLL2 => {
@@ -46,13 +47,13 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     }
 }
 
-/// Returns the payload behind an ether type at `at`.
+/// Returns the payload after the ether type at `at`.
 pub(super) fn ether(bytes: &[u8], at: usize) -> Result<&[u8], Pass> {
     let rest = bytes.get(at + 2..).ok_or(Pass::Short)?;
     ether_type(word(bytes, at)?, rest)
 }
 
-/// Returns the payload behind `kind`, past tags.
+/// Returns the payload after ether type `kind`, without tags.
 pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     let (mut kind, mut rest) = (kind, rest);
     for _ in 0..TAGS {
@@ -63,10 +64,10 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
                 kind = word(rest, 2)?;
                 rest = rest.get(4..).ok_or(Pass::Short)?;
             }
-            // PPPoE session.
+            // This is a PPPoE session.
             0x8864 => return ppp(rest.get(6..).ok_or(Pass::Short)?),
             0x8847 | 0x8848 => return mpls(rest),
-            // 802.3 with a length: LLC, perhaps with SNAP.
+            // This is 802.3 with a length, followed by LLC, perhaps with SNAP.
             0..=1500 => {
                 let snap = rest
                     .strip_prefix(&[0xaa, 0xaa, 0x03, 0, 0, 0])
@@ -80,7 +81,7 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
     Err(Pass::Malformed)
 }
 
-/// Returns the payload below a stack of labels. Labels do not name their payload, so IP's version
+/// Returns the payload below a stack of labels. Labels do not name their payload, so the IP version
 /// identifies it (RFC 4928).
 fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
     for label in 0..TAGS {
@@ -90,7 +91,7 @@ fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
             let rest = &bytes[end..];
             return match rest.first().ok_or(Pass::Short)? >> 4 {
                 4 | 6 => ip(rest),
-                // A pseudo-wire's control word (RFC 4385), then Ethernet.
+                // This is a pseudo-wire's control word (RFC 4385), followed by Ethernet.
                 0 => ether(rest.get(4..).ok_or(Pass::Short)?, 12),
                 _ => Err(Pass::Other),
             };

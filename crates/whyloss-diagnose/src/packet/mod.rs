@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 
 use fragments::Fragments;
 
-/// Maximum number of nested layers: tunnels in tunnels.
+/// The maximum number of nested layers: tunnels in tunnels.
 const DEPTH: usize = 8;
 
 /// A TCP or UDP packet.

@@ -2,7 +2,7 @@
 
 use super::Pass;
 
-/// Maximum number of SACK blocks that a header has room for.
+/// The maximum number of SACK blocks that a header has room for.
 pub(crate) const BLOCKS: usize = 4;
 
 /// A TCP segment (RFC 9293), with the options that matter for losses.
@@ -20,8 +20,7 @@ pub struct Segment {
     pub window: u16,
     /// The timestamp option (RFC 7323), TSval and TSecr; `None` if the segment lacks it.
     pub stamps: Option<(u32, u32)>,
-    /// The SACK blocks (RFC 2018), each with its begin and end; [`Self::blocks`] of them are in
-    /// use.
+    /// The SACK blocks (RFC 2018), as start and end; the first [`Self::blocks`] are in use.
     pub sack: [(u32, u32); BLOCKS],
     /// The number of SACK blocks.
     pub blocks: u8,
@@ -46,7 +45,7 @@ pub struct Flags {
     pub ack: bool,
     /// FIN: ends one direction.
     pub fin: bool,
-    /// RST: ends the connection at once.
+    /// RST: ends the connection immediately.
     pub rst: bool,
 }
 
@@ -78,7 +77,7 @@ impl Segment {
             ..Self::default()
         };
         let options = &bytes[20..header.min(bytes.len())];
-        // Timestamps alone, padded as all stacks pad them.
+        // The options are timestamps alone, padded as all stacks pad them.
         if let &[1, 1, 8, 10, a, b, c, d, e, f, g, h] = options {
             let double = u32::from_be_bytes;
             segment.stamps = Some((double([a, b, c, d]), double([e, f, g, h])));

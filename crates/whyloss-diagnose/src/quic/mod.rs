@@ -33,11 +33,11 @@ use crate::vantage::Vantage;
 
 /// The time units of qlog by name, each in ns.
 const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// Maximum number of ranges read in one acknowledgement.
+/// The maximum number of ranges read in one acknowledgement.
 const RANGES: usize = 1 << 12;
 /// The longest connection id in bytes. QUIC's ids have at most 20 bytes, which take 40 as text.
 const LONGEST_ID: usize = 256;
-/// Numbers of packets are below this (RFC 9000 §12.3).
+/// The limit of packet numbers (RFC 9000 §12.3).
 const NUMBERS: u64 = 1 << 62;
 /// The number of events after which a connection's memory is counted again. Before, it is counted
 /// whenever the events have doubled.
@@ -125,8 +125,8 @@ impl Format {
             time += self.last;
             self.last = time;
         }
-        // A time that counts from 1970 contains its origin. (The sum uses whole numbers, because
-        // reals are exact only to 256 ns.)
+        // A time since 1970 already contains the origin. The sum uses whole numbers, because reals
+        // are exact only to 256 ns.
         let origin = if time > 1e18 { 0.0 } else { self.origin };
         let sane = |ns: f64| (0.0..9e18).contains(&ns);
         (sane(time) && sane(origin)).then(|| time.round() as u64 + origin as u64)
@@ -143,7 +143,7 @@ fn group<'a>(of: impl Fn(&'static str) -> Option<&'a Value>) -> Option<String> {
     )
 }
 
-/// Returns a number, which may be written as text.
+/// Returns a number, which may be a JSON string.
 fn real(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.parse().ok())
 }
@@ -279,8 +279,8 @@ impl Log {
     }
 }
 
-/// Returns whether a packet belongs to the handshake, which has other numbers. A packet without a
-/// type does not.
+/// Returns whether a packet belongs to the handshake, which has separate numbers. A packet without
+/// a type does not.
 fn is_handshake(header: &Value, data: &Value) -> bool {
     let kind = header["packet_type"]
         .as_str()
@@ -335,7 +335,7 @@ impl Connection {
         Some(())
     }
 
-    /// Counts the memory if that is due. Returns the bytes before and now.
+    /// Counts the memory if that is due. Returns the numbers of bytes before and after.
     fn account(&mut self) -> Option<(usize, usize)> {
         self.events += 1;
         if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
@@ -385,7 +385,7 @@ impl Connection {
         }
     }
 
-    /// Returns the sent flow and the received flow, as far as they had packets.
+    /// Returns the sent flow and the received flow, if they have packets.
     fn flows(self) -> Vec<Flow> {
         let none = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let [local, remote] = self.ends.unwrap_or([none; 2]);
@@ -446,7 +446,7 @@ impl Connection {
     }
 }
 
-/// Returns the bytes of a packet from the field that the draft of the log uses.
+/// Returns the size of a packet from the field that this draft of qlog uses.
 fn size(data: &Value) -> u32 {
     let places = [
         data.pointer("/raw/length"),
@@ -459,7 +459,7 @@ fn size(data: &Value) -> u32 {
     size.unwrap_or(0).min(u64::from(u16::MAX)) as u32
 }
 
-/// Returns whether the peer will acknowledge the packet, because it has more than acknowledgements,
+/// Returns whether the packet elicits an acknowledgement: it has more than acknowledgements,
 /// padding and closing frames. Unknown contents count as yes.
 fn asks_for_answer(data: &Value) -> bool {
     data["frames"].as_array().is_none_or(|frames| {

@@ -20,7 +20,7 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Records that the endpoint receives a packet; `asks` says whether the packet elicits an
+    /// Records that the endpoint receives a packet. `asks` tells whether the packet elicits an
     /// acknowledgement.
     pub(super) fn on_packet(&mut self, now: u64, record: u64, number: u64, bytes: u32, asks: bool) {
         self.data |= asks && bytes > 0;

@@ -26,9 +26,9 @@ use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::rates::Rates;
 use crate::steps::step;
 
-/// Maximum number of packets in flight.
+/// The maximum number of packets in flight.
 const WAITING: usize = 1 << 16;
-/// Maximum number of lost packets that may still turn out to have arrived.
+/// The maximum number of lost packets that may still turn out to have arrived.
 const DOUBTED: usize = 1 << 10;
 /// The packet threshold of RFC 9002.
 const OVERTAKEN: u64 = 3;
@@ -62,7 +62,7 @@ pub(super) struct Sender {
     waiting: VecDeque<Packet>,
     /// The numbers of the packets in flight.
     open: BTreeSet<u64>,
-    /// The losses that may still be taken back, by number.
+    /// The losses that may still be revoked, by number.
     doubted: BTreeMap<u64, Loss>,
     offset: u64,
     order: u64,
@@ -140,7 +140,7 @@ impl Sender {
             .map_or(self.offset, |packet| packet.offset)
     }
 
-    /// Records that the peer acknowledges these ranges of numbers, ends included, after holding the
+    /// Records that the peer acknowledges these ranges of numbers, ends included. The peer held the
     /// acknowledgement for `held` ns.
     pub(super) fn on_ack(&mut self, now: u64, ranges: &[(u64, u64)], held: u64) {
         let window = self.window.unwrap_or(self.offset - self.settled()).max(1);
@@ -235,8 +235,8 @@ impl Sender {
         self.recovering &= !ends_recovery;
     }
 
-    /// Finds losses in a log that does not report them: packets that three later ones overtook two
-    /// round trips ago.
+    /// Finds losses in a log that does not report them: packets sent two round trips ago that three
+    /// later ones overtook.
     fn overtaken(&mut self, now: u64) {
         let (Some(largest), Some(smoothed)) = (self.largest_acked, self.smoothed) else {
             return;
@@ -346,8 +346,8 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// Everything but the first packet is acknowledged repeatedly; then every other packet is
-    /// declared lost.
+    /// All packets but the first are acknowledged repeatedly. Then every other packet is declared
+    /// lost.
     #[test]
     fn acknowledgements_take_steps_in_proportion() {
         crate::steps::assert_linear(2_000, 100, |many| {

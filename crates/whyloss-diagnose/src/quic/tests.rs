@@ -7,8 +7,8 @@ use crate::loss::Side;
 use crate::{Diagnosis, Error, Options, Vantage, diagnose};
 
 /// Sends a packet of 1200 bytes every ms through a queue that fills and empties, with a round trip
-/// of at least 20 ms. Every 97th packet is lost while the queue is short, and the last two of each
-/// filling at the full queue. Each packet is acknowledged alone.
+/// of at least 20 ms. The channel loses every 97th packet while the queue is short. The full queue
+/// drops the last two of each filling. Each packet has a separate acknowledgement.
 struct Path {
     events: Vec<(f64, String, String)>,
     lost: [u64; 2],
@@ -89,7 +89,7 @@ impl Path {
         text
     }
 
-    /// Returns the events as draft 01 writes them: arrays, µs, times as differences.
+    /// Returns the events as draft 01 writes them: arrays, µs, and times as differences.
     fn arrays(&self) -> String {
         let mut last = 0.0;
         let mut events = Vec::new();

@@ -20,7 +20,7 @@ use crate::loss::Side;
 use crate::packet::{Dissector, bare};
 use crate::{Diagnosis, Error};
 
-/// Returns the comment of each frame of a lost packet, by the frame's number.
+/// Returns the comments on lost packets, by frame number.
 fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
     let mut comments: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for flow in &diagnosis.flows {

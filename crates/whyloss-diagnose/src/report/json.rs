@@ -37,7 +37,7 @@ fn chosen(diagnosis: &Diagnosis, one: Option<u64>) -> impl Iterator<Item = &Flow
     flows.filter(move |flow| one.is_none_or(|one| flow.number == one))
 }
 
-/// An object with one of its values replaced by another serialisable one.
+/// An object in which another serialisable value replaces one of its values.
 struct With<'a, T>(Value, &'static str, &'a T);
 
 impl<T: Serialize> Serialize for With<'_, T> {

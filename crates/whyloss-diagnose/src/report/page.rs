@@ -11,13 +11,13 @@ use crate::flow::Flow;
 use crate::loss::{Loss, Side};
 use crate::track::Point;
 
-/// Maximum number of flows drawn. Those with the most losses are chosen.
+/// The maximum number of flows drawn. Those with the most losses are chosen.
 const MOST_DRAWN: usize = 12;
-/// Minimum number of packets for which a flow without losses is drawn.
+/// The minimum number of packets for which a flow without losses is drawn.
 const DRAWN_FROM: u64 = 100;
-/// The number of places along the time axis. Losses of a kind in one place become one mark.
+/// The number of positions along the time axis. Losses of one kind at one position become one mark.
 const PLACES: u64 = 600;
-/// The share of a flow's time without a packet at which a line of delays breaks.
+/// The time without a packet that breaks a line of delays, as a share of the flow's duration.
 const GAP: f64 = 1.0 / 40.0;
 /// The verdicts on a loss, and their names.
 const KINDS: [(Option<Cause>, &str); 3] = [

@@ -1,4 +1,4 @@
-//! Summarises a flow and the recommended action in one paragraph.
+//! Describes a flow and the recommended action in one paragraph.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use crate::loss::Side;
 
 /// The number of losses with a known cause below which the summary gives no shares.
 const FEW: u64 = 10;
-/// The median queueing delay, in ms, that a user notices: a fifth of the 400 ms one way that ITU-T
-/// G.114 allows for a conversation.
+/// The median queueing delay, in ms, that a user notices: a fifth of the one-way delay of 400 ms
+/// that ITU-T G.114 allows for a conversation.
 const SLOW_MS: f64 = 80.0;
-/// Minimum share of one cause to count as the flow's problem.
+/// The minimum share of one cause to count as the flow's problem.
 const MOST: f64 = 0.8;
 
 /// Returns a paragraph about the lost packets, their causes and the cost in speed.

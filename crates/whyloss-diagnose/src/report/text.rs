@@ -7,7 +7,7 @@ use crate::Diagnosis;
 use crate::flow::{Flow, packets};
 use crate::loss::Side;
 
-/// Maximum number of flows shown; others are only counted.
+/// The maximum number of flows shown; others are only counted.
 const SHOWN: usize = 20;
 
 /// Returns a table of all flows, and a paragraph on each flow with losses. With `one`, returns that

@@ -1,5 +1,5 @@
-//! Estimates the clock behind RTP timestamps: its rate in ticks per second, and the times that
-//! stamps stand for.
+//! Estimates the clock behind RTP timestamps: its rate in ticks per second, and the time of each
+//! stamp.
 
 use whyloss::Time;
 
@@ -9,7 +9,7 @@ use crate::stamps::Stamps;
 const RATES: [u64; 9] = [
     8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
 ];
-/// The largest relative distance of the measured rate from one of them.
+/// The largest relative distance of the measured rate from a rate in use.
 const TOLERANCE: f64 = 0.04;
 /// The shortest time of a measurement, in ns.
 const SPAN: u64 = 2_000_000_000;
@@ -22,8 +22,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Reads the stamp of a packet of this payload type that passes at `at` ns. Returns its
-    /// departure on the sender's clock, and the relative delay in µs.
+    /// Reads the stamp of a packet of this payload type that passes at `at` ns. Returns the
+    /// packet's departure on the sender's clock, and the relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32, payload_type: u8) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let rate = match self.rate {

@@ -5,7 +5,7 @@ use crate::steps::step;
 use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
 use whyloss_rtc::rfc8888;
 
-/// Maximum number of packets in one report.
+/// The maximum number of packets in one report.
 const SPOKEN_OF: usize = 1 << 14;
 
 /// A report of a receiver or a sender.
@@ -32,7 +32,7 @@ pub(super) enum Told {
 pub(super) enum Heard {
     /// The packet did not arrive.
     Missing,
-    /// The packet arrived, at this time if the report gives it.
+    /// The packet arrived, at this time if the report has it.
     Arrived(Option<Instant>),
 }
 
@@ -101,7 +101,7 @@ impl Told {
 pub(super) struct Credit(usize);
 
 impl Credit {
-    /// The steps that each packet of a stream earns, and the highest number saved up.
+    /// The number of steps that each packet of a stream earns, and the highest credit.
     const EARNED: usize = 64;
     const SAVED: usize = 1 << 18;
 
@@ -174,7 +174,7 @@ pub(super) fn read(
     whole
 }
 
-/// Returns transport-wide feedback, as far as it can be afforded, and whether it is complete.
+/// Returns transport-wide feedback as far as the credit covers it, and whether it is complete.
 fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
     let period = REFERENCE << 24;
     let mut ns = REFERENCE * u64::from(twcc.reference_time());
@@ -184,7 +184,7 @@ fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
         all = credit.pays(1);
         all
     });
-    // Each step counts from the one before.
+    // Each delta counts from the arrival before.
     let heard = packets.map(|(_, status)| match status {
         TwccPacketStatus::NotReceived => Heard::Missing,
         TwccPacketStatus::Received { delta } => {
@@ -200,7 +200,7 @@ fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
 fn of_block(block: &ReportBlock<'_>) -> Told {
     Told::Block(Block {
         ssrc: block.ssrc(),
-        // The field has 24 bits and a sign, because duplicates reduce the count.
+        // The field is a signed 24-bit number, because duplicates reduce the count.
         lost: ((block.cumulative_lost() << 8) as i32) >> 8,
         middle: block.last_sender_report_timestamp(),
         since: block.delay_since_last_sender_report_timestamp(),
@@ -257,8 +257,8 @@ mod tests {
     fn reports_and_nacks() {
         let mut bytes = vec![0x81, 201, 0, 7];
         bytes.extend([0, 0, 0, 1, 0, 0, 0, 2]);
-        // A 256th lost, a total of minus one (one came twice); the highest number; jitter; last
-        // report, 1 s ago.
+        // The fraction lost is 1/256, the total minus one (a packet came twice). Highest number,
+        // jitter, last report and the delay of 1 s since then follow.
         bytes.extend([1, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]);
         bytes.extend([0xab, 0xcd, 0xef, 1, 0, 1, 0, 0]);
         bytes.extend([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 100, 0, 0b101]);
@@ -279,7 +279,8 @@ mod tests {
 
     #[test]
     fn congestion_control_feedback() {
-        // Three packets of a stream from number 65535 on; the second is missing.
+        // The list has three packets of a stream, starting with number 65535. The second is
+        // missing.
         let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
         bytes.extend([0x80, 1, 0, 0, 0x80, 2, 0, 0]);
         bytes.extend([1, 2, 3, 4]);
@@ -302,7 +303,7 @@ mod tests {
         else {
             panic!("{heard:?}");
         };
-        // 1/1024 s and 2/1024 s before the report: 976,562.5 ns apart.
+        // The times are 1/1024 s and 2/1024 s before the report: 976,562.5 ns apart.
         assert_eq!(other.since(one), -976_563);
     }
 

@@ -10,8 +10,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed part; `None` if the datagram cannot be RTP. `length` is the datagram's
-    /// length; `bytes` may be a part of the datagram.
+    /// Reads the fixed part of the header; `None` if the datagram cannot be RTP. `length` is the
+    /// datagram's length; `bytes` may be a part of the datagram.
     pub(super) fn read(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed = bytes.get(..12)?;
         let word = |at: usize| {
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn headers_and_what_only_looks_like_one() {
         let mut bytes = vec![0x90, 0xe0, 0, 7, 0, 0, 0, 9, 1, 2, 3, 4];
-        // An audio level (one byte), padding, and the number.
+        // The extension has an audio level (one byte), padding, and the number.
         bytes.extend([0xbe, 0xde, 0, 2, 0x10, 0x7f, 0, 0x51, 0x12, 0x34, 0, 0]);
         let header = Header::read(&bytes, 200).expect("a header");
         assert_eq!((header.payload_type, header.sequence), (96, 7));

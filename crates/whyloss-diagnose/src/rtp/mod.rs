@@ -19,7 +19,7 @@ use self::stream::Stream;
 use crate::flow::Flow;
 use crate::memory::Memory;
 
-/// Minimum number of consecutive packets for datagrams to count as a stream.
+/// The minimum number of consecutive packets for datagrams to count as a stream.
 const PROBATION: u32 = 4;
 /// The largest step of numbers that counts as consecutive.
 const STEP: u16 = 16;
@@ -57,8 +57,8 @@ fn hosts(ends: Ends) -> Hosts {
 struct Transport {
     /// The number of open streams.
     streams: usize,
-    /// The latest packet of each transport-wide number: ports and source of its stream, and its
-    /// index there.
+    /// The latest packet of each transport-wide number: the ports and source of its stream, and its
+    /// index in that stream.
     numbers: HashMap<u16, ([u16; 2], u32, u64)>,
     /// Whether the receiver has reported transport-wide numbers.
     told: bool,
@@ -66,7 +66,7 @@ struct Transport {
 
 /// The bytes of memory per transport-wide number.
 const NUMBER: usize = 48;
-/// The bytes of memory per candidate and per report. A map has up to twice the room that its
+/// The bytes of memory per candidate and per report. A map may hold twice the space that its
 /// entries need.
 const CANDIDATE: usize = 2 * size_of::<((Ends, u32), Candidate)>();
 const REPORT: usize = 2 * size_of::<((u32, u32), u64)>();
@@ -85,7 +85,7 @@ pub(crate) struct Streams {
     /// The number of streams closed at the memory limit.
     pub(crate) short: u64,
     candidates: HashMap<(Ends, u32), Candidate>,
-    /// The times at which sender reports passed, by sender and the middle of their NTP time.
+    /// When sender reports passed, by sender and the middle of their NTP time.
     reports: HashMap<(u32, u32), u64>,
     limit: usize,
     pub(crate) evicted: u64,
@@ -377,7 +377,7 @@ impl Streams {
             .values()
             .map(|one| u64::from(one.seen))
             .sum::<u64>();
-        // A loss before the capture in one direction is a loss beyond it in the other.
+        // The path before the capture in one direction is the path beyond it in the other.
         let mut beyond: HashMap<Hosts, u64> = HashMap::new();
         for ((ends, _), stream) in &self.alive {
             if let Some(ns) = stream.beyond() {
@@ -409,8 +409,8 @@ mod tests {
 
     const NUMBERS: usize = 17 * 100;
 
-    /// Every other number of one stream among many passes; then follow `many` requests for 1,700
-    /// numbers each.
+    /// Every other number of one stream among many passes. Then `many` requests for 1,700 numbers
+    /// each follow.
     fn request(many: u64) -> Streams {
         let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
         let mut streams = Streams::new(1000, Memory::new(1 << 30));
@@ -470,7 +470,8 @@ mod tests {
             bytes.extend([0; 16]);
             bytes
         };
-        // One stream among sources that are never seen again, more of them than are remembered.
+        // One stream mixes with sources that are never seen again, more of them than are
+        // remembered.
         for number in 0..4 {
             pass(&mut streams, &rtp(number, 255));
             (0..5).for_each(|other| pass(&mut streams, &rtp(0, 10 * number + other)));

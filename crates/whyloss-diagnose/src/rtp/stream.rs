@@ -21,7 +21,7 @@ use crate::vantage::Vantage;
 const PASSED: usize = 1 << 12;
 /// The origin of numbers, so that none before the first is negative.
 const ORIGIN: u64 = 1 << 16;
-/// The longest time in ns from a sender report to the receiver report that answers it.
+/// The longest time in ns from a sender report to the receiver report that refers to it.
 const REPORT: u64 = 60_000_000_000;
 
 /// A packet that passed the point of capture.
@@ -36,8 +36,8 @@ struct Passed {
 }
 
 impl Passed {
-    /// Marks the packet as arrived. A packet that was requested and sent again is reported as
-    /// arrived too, but counts as lost.
+    /// Marks the packet as arrived. With `again`, a retransmission arrived, so a lost packet stays
+    /// lost.
     fn arrive(&mut self, again: bool) -> Self {
         self.lost &= again;
         *self
@@ -53,19 +53,19 @@ pub(super) struct Stream {
     places: u64,
     /// Whether the latest packet had a transport-wide number.
     transport: bool,
-    /// The packets that passed and did not arrive, as far as they are kept.
+    /// The packets that passed and did not arrive, within the limit on memory.
     lost: Vec<Passed>,
-    /// The packets as they arrived after the point of capture, numbered by index, so that earlier
-    /// losses leave no gap. Delays run from here to the receiver, by its feedback.
+    /// The packets as they arrived after the point of capture. They are numbered by index, so that
+    /// earlier losses leave no gap. Delays run from here to the receiver, by its feedback.
     behind: Arrivals,
-    /// The times at which the first of these packets passed and arrived, which anchor the delays.
+    /// When the first of these packets passed and when it arrived. Both times anchor the delays.
     clock_behind: Option<(u64, Instant)>,
     first_number: Option<u16>,
     /// The round trip from the point of capture to the receiver, in ns.
     beyond: Option<u64>,
     /// The cumulative number of losses that the receiver reports.
     reported: Option<i32>,
-    /// Whether the receiver lists the packets that it lacks.
+    /// Whether the receiver lists the missing packets.
     named: bool,
     /// The bytes at the last count of memory, and the number of events so far.
     held: usize,
@@ -75,7 +75,7 @@ pub(super) struct Stream {
 /// The number of events after which memory is counted again. Before, it is counted whenever the
 /// events have doubled.
 const COUNTED: u64 = 64;
-/// Maximum number of wraps of 16-bit numbers among the packets that feedback may refer to.
+/// The maximum number of wraps of 16-bit numbers among the packets that feedback may refer to.
 const TURNS: u64 = 16;
 
 impl Stream {
@@ -99,7 +99,7 @@ impl Stream {
         }
     }
 
-    /// Counts the memory if that is due. Returns the bytes before and now.
+    /// Counts the memory if that is due. Returns the numbers of bytes before and after.
     pub(super) fn account(&mut self) -> Option<(usize, usize)> {
         self.events += 1;
         if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
@@ -201,7 +201,7 @@ impl Stream {
             .find(|&number| self.find(number).is_some())
     }
 
-    /// Extends the 16 bits that a packet carries to its full number.
+    /// Extends the 16 bits in a packet to its full number.
     fn number(&mut self, sequence: u16) -> Option<u64> {
         self.first_number.get_or_insert(sequence);
         let next = match self.arrivals.next() {
@@ -217,7 +217,7 @@ impl Stream {
     /// Handles a report by the receiver, or by a middlebox.
     pub(super) fn on_told(&mut self, seen: Seen, told: &Told, sent: Option<u64>) {
         match told {
-            // The transport's numbers are for `on_transport`.
+            // `on_transport` handles these numbers.
             Told::Sender { .. } | Told::Transport { .. } => {}
             Told::Block(block) => self.on_block(seen, *block, sent),
             Told::Nack { numbers, .. } => {
@@ -298,7 +298,7 @@ impl Stream {
         }
     }
 
-    /// Records that the receiver has the packet after all.
+    /// Records that the receiver has the packet.
     fn on_arrived(&mut self, one: Passed, at: Option<Instant>) {
         let (Some(at), false) = (at, one.lost) else {
             return;
@@ -316,7 +316,7 @@ impl Stream {
         });
     }
 
-    /// Settles a packet about which no further feedback comes.
+    /// Settles a packet that gets no more feedback.
     fn settle(&mut self, one: Passed) {
         if one.lost && self.lost.len() < KEPT {
             self.lost.push(one);
@@ -325,7 +325,7 @@ impl Stream {
         }
     }
 
-    /// Enters the losses after the point of capture, with the delays that feedback gives.
+    /// Adds the losses after the point of capture, with the delays from feedback.
     fn settle_all(&mut self) {
         for one in std::mem::take(&mut self.passed) {
             self.settle(one);

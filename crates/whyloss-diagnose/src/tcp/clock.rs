@@ -1,5 +1,5 @@
-//! Estimates the clock behind a sender's timestamps: the length of its tick, and the times that
-//! stamps stand for.
+//! Estimates the clock behind a sender's timestamps: the length of its tick, and the time of each
+//! stamp.
 
 use whyloss::Time;
 
@@ -7,7 +7,7 @@ use crate::stamps::Stamps;
 
 /// The ticks of known TCP stacks, in ns.
 const TICKS: [u64; 6] = [1_000, 10_000, 100_000, 1_000_000, 4_000_000, 10_000_000];
-/// The largest relative distance of the measured tick from one of them.
+/// The largest relative distance of the measured tick from a known one.
 const TOLERANCE: f64 = 0.12;
 /// The shortest measurement, in ns and in ticks.
 const SPAN: u64 = 300_000_000;
@@ -21,8 +21,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Reads a stamp that passes at `at` ns. Returns its departure on the sender's clock, and the
-    /// relative delay in µs.
+    /// Reads the stamp of a packet that passes at `at` ns. Returns the packet's departure on the
+    /// sender's clock, and the relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32) -> Option<(Time, u32)> {
         let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let tick = if let Some(tick) = self.tick {

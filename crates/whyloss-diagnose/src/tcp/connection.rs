@@ -17,11 +17,11 @@ pub(crate) struct Connection {
     pub(super) first_in_key: bool,
     /// The number of the connection, from 1.
     pub(crate) number: u64,
-    /// The data of each end.
+    /// The data that each end sent.
     pub(crate) halves: [Option<Box<Half>>; 2],
-    /// The times from packets of each end to their echo by the other.
+    /// The times from each end's packets to their echo by the other end.
     echoes: [Echoes; 2],
-    /// The time at which a SYN of each end passed, and the number that acknowledges it.
+    /// When a SYN of each end passed, and the number that acknowledges it.
     syn: [Option<(u64, u32)>; 2],
     closed: [bool; 2],
     copies: [Copies; 2],

@@ -2,13 +2,14 @@
 //! from all interfaces of a router.
 //!
 //! ```text
-//! copy    the same segment with the same IPv4 identification within a second, from a host whose identifications differ from
-//!         segment to segment; without identification (IPv6, or 0) the same data with the same timestamp, sooner than 75 %
-//!         of the shortest round trip and within ten milliseconds
+//! copy    the same segment with the same IPv4 identification within a second, from a host whose
+//!         identifications differ from segment to segment; without identification (IPv6, or 0) the
+//!         same data with the same timestamp, sooner than 75 % of the shortest round trip and
+//!         within ten milliseconds
 //! ```
 //!
-//! A retransmission has a new identification and a later timestamp. RFC 6864 §4.3 requires the
-//! former for packets that may be fragmented, and hosts also do it for others.
+//! A retransmission has a new identification and a later timestamp. RFC 6864 §4.3 requires a new
+//! identification for packets that may be fragmented, and hosts also use one for others.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -20,19 +21,20 @@ use crate::packet::Segment;
 /// each.
 const PLACES: usize = 128;
 const EACH: usize = 4;
-/// The number of segments of a direction before which nothing is remembered, to save memory.
+/// The number of segments of a direction before which no segment is remembered, to save memory.
 const SHORT: u32 = 2;
 /// The longest time in µs from the original to a copy with an identification.
 const NUMBERED: u32 = 1_000_000;
-/// The longest time in µs with only a timestamp, whose clock may tick this slowly.
+/// The longest time in µs to a copy without an identification, because its timestamp may tick this
+/// slowly.
 const STAMPED: u64 = 10_000;
-/// The longest time in µs with a timestamp, before a round trip is known.
+/// The longest time in µs to a copy without an identification, before a round trip is known.
 const AT_FIRST: u64 = 300;
 
 /// The latest segments of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copies {
-    /// The segments by hash: another part of the hash, and the time in µs, the latest first.
+    /// The segments by hash: another part of the hash, and the time in µs. The latest comes first.
     latest: Vec<[(u32, u32); EACH]>,
     passed: u32,
     last: Option<(u16, u32)>,
@@ -93,8 +95,8 @@ impl Copies {
     }
 }
 
-/// The fields that are equal in a packet and in its second capture: the IPv4 identification and
-/// the segment.
+/// The fields that are equal in both captures of one packet: the IPv4 identification and the
+/// segment.
 struct Known<'a>(Option<u16>, &'a Segment);
 
 impl Hash for Known<'_> {

@@ -23,7 +23,7 @@ impl Covered {
     }
 
     /// Covers the bytes in `start..end`. Passes the parts that were not covered before to `new`,
-    /// which avoids a list for each block.
+    /// without a list for each block.
     pub(super) fn add(&mut self, start: u64, end: u64, mut new: impl FnMut(u64, u64)) {
         if start >= end || end <= self.end(start) {
             return;
@@ -66,7 +66,7 @@ impl Covered {
 mod tests {
     use super::*;
 
-    /// Any ranges: they cover the same bytes as a list of single bytes.
+    /// For any ranges, the covered bytes are those of a list of single bytes.
     #[test]
     fn ranges_cover_what_bytes_cover() {
         let mut state = 3_u64;

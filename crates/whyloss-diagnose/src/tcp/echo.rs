@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// Maximum number of stamps that wait for their echo; when it is exceeded, the oldest is dropped.
+/// The maximum number of stamps that wait for their echo. Beyond it, the oldest is dropped.
 const WAITING: usize = 4096;
 
 /// The echoes of one direction's packets.
@@ -42,7 +42,7 @@ impl Echoes {
         }
     }
 
-    /// Adds a round trip of `span` ns. It is `None` if the clock was set back meanwhile.
+    /// Adds a round trip of `span` ns; `None` if the clock was set back during the round trip.
     pub(super) fn sample(&mut self, span: Option<u64>) {
         let Some(span) = span else { return };
         self.latest = Some(span);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::steps::step;
 
-/// Maximum number of gaps; when it is exceeded, the oldest is forgotten.
+/// The maximum number of gaps. Beyond it, the oldest is forgotten.
 const GAPS: usize = 1 << 14;
 
 /// Bytes that were not seen although later ones were.
@@ -12,7 +12,7 @@ const GAPS: usize = 1 << 14;
 pub(super) struct Gap {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The time at which the packet after the gap came, in ns.
+    /// When the packet after the gap came, in ns.
     pub(super) at: u64,
     /// The timestamp, identification and frame of the packet after the gap.
     pub(super) stamp: Option<u32>,

@@ -35,16 +35,16 @@ use crate::packet::{BLOCKS, Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
-/// Maximum number of pieces that wait for an acknowledgement. If it is exceeded, the capture has no
-/// acknowledgements.
+/// The maximum number of pieces that wait for an acknowledgement. If it is exceeded, the capture
+/// has no acknowledgements.
 const WAITING: usize = 1 << 16;
-/// Maximum number of remembered retransmissions of one piece.
+/// The maximum number of remembered retransmissions of one piece.
 const AGAIN: usize = 64;
 /// The largest jump of sequence numbers that counts as a gap.
 const JUMP: u64 = 1 << 26;
-/// The origin of offsets, so that bytes before the first one seen have an offset too.
+/// The origin of offsets, so that bytes before the first one seen also have an offset.
 const ORIGIN: u64 = 1 << 40;
-/// Minimum number of data packets for which classifiers are worth their memory.
+/// The minimum number of data packets for which classifiers are worth their memory.
 const SHORT: u64 = 4;
 /// The share of the shortest round trip before which an acknowledgement cannot answer a
 /// transmission.
@@ -162,7 +162,7 @@ impl Half {
         self.next.saturating_add_signed(step)
     }
 
-    /// Handles a segment with data, or a SYN or FIN, which take a number too.
+    /// Handles a segment with data, or a SYN or FIN, which also take a number.
     pub(super) fn on_data(&mut self, at: At, segment: &Segment, length: u64) {
         self.pieces.earn();
         let start = self.unwrap(segment.sequence);
@@ -182,7 +182,7 @@ impl Half {
             return;
         }
         if self.window == 0 && length <= 1 && start <= self.next && !segment.flags.fin {
-            // The receiver may accept or refuse this byte. A refused byte is sent again with the
+            // The receiver may accept or reject this byte. A rejected byte is sent again with the
             // next data.
             self.probed = end;
             self.ledger.counts.keep_alives += 1;
@@ -309,7 +309,7 @@ impl Half {
             return Votes::default();
         };
         self.one_way.add(at.now, self.order, delay);
-        // A gap needs its neighbours only now.
+        // Gaps take the delays of their neighbours when they appear, so older delays can go.
         self.one_way.forget(self.order);
         if self.ledger.counts.data_packets < SHORT {
             return Votes::default();
@@ -438,7 +438,7 @@ impl Half {
         senders.on_ack(&ack_event);
     }
 
-    /// Counts a duplicate (RFC 5681 §2): without SACK, only duplicates show that data after a hole
+    /// Counts a duplicate (RFC 5681 §2). Without SACK, only duplicates show that data after a hole
     /// arrived.
     fn take_duplicate(&mut self, ack: u64, segment: &Segment) {
         let Flags { syn, fin, rst, .. } = segment.flags;
@@ -494,7 +494,7 @@ impl Half {
         last.map(|(_, delay)| delay)
     }
 
-    /// Handles the SACK blocks, and returns how many bytes in them are new.
+    /// Handles the SACK blocks. Returns the number of newly covered bytes.
     fn on_blocks(&mut self, at: At, segment: &Segment, ack: u64, sample: &mut Option<u32>) -> u64 {
         let (mut blocks, mut many) = ([(0, 0); BLOCKS], 0);
         for &(start, end) in segment.sacked() {
@@ -518,7 +518,7 @@ impl Half {
                 }
                 continue;
             }
-            // The ranges of earlier acknowledgements need no work.
+            // Ranges from earlier acknowledgements need no work.
             let mut sacked = std::mem::take(&mut self.sacked);
             sacked.add(start.max(ack), end, |start, end| {
                 fresh += self.on_block(at, start, end, sample);
@@ -557,7 +557,7 @@ impl Half {
         echo: Option<u32>,
         overtaken: bool,
     ) -> Option<(u64, u32)> {
-        // None across a clock that was set back.
+        // `None` if the clock was set back in the meantime.
         let span = |transmission: &Transmission| {
             let ns = at.now.checked_sub(transmission.at)?;
             Some((ns / 1000).min(u64::from(u32::MAX)) as u32)
@@ -573,8 +573,8 @@ impl Half {
             .delays
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
-        // If packets keep their order, a transmission before one that is known to have arrived
-        // would be known to have arrived, too.
+        // If packets keep their order, a transmission that arrived before a known one would also be
+        // known.
         let before = if overtaken {
             self.delivered_before.max(piece.first.order)
         } else {
@@ -648,7 +648,7 @@ impl Half {
         std::mem::take(&mut self.rates.track)
     }
 
-    /// Ends the capture or the connection, and settles what is open.
+    /// Ends the capture or the connection, and settles open pieces.
     pub(crate) fn finish(&mut self) {
         while let Some(piece) = self.pieces.pop() {
             if piece.sacked {
@@ -670,7 +670,7 @@ impl Half {
             self.ledger.counts.unresolved += u64::from(open);
         }
         if !self.gaps.is_empty() && self.acks > 0 {
-            // Neither filled nor acknowledged before the end.
+            // These bytes were neither filled nor acknowledged before the end.
             self.ledger.counts.unresolved += u64::from(self.packets(self.gaps.bytes()));
         }
         self.gaps.clear();

@@ -25,7 +25,7 @@ use crate::packet::Segment;
 /// The two ends of a connection, the smaller address first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    /// The address and port of each end, for IPv4, in two words.
+    /// The two ends for IPv4, each with its address and port in one word.
     V4(u64, u64),
     Other(SocketAddr, SocketAddr),
 }
@@ -44,7 +44,7 @@ impl Key {
 }
 
 impl Hash for Key {
-    /// Hashes the ends alone, because most keys are of one kind.
+    /// Hashes the ends without the variant, because most keys have the same one.
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::V4(a, b) => (a, b).hash(state),

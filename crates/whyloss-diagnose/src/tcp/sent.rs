@@ -46,17 +46,17 @@ pub(super) struct Pieces {
     all: VecDeque<Piece>,
     /// The number of retransmissions of all pieces.
     again: usize,
-    /// The number of steps that may be taken. Each packet adds some, so that no packet can demand
+    /// The number of steps that may be taken. Each packet adds some, so that no packet can cause
     /// the work of many.
     credit: usize,
 }
 
-/// Maximum number of waiting pieces, split ones included.
+/// The maximum number of waiting pieces, split ones included.
 const MOST: usize = 1 << 17;
-/// Maximum number of remembered retransmissions of all pieces.
+/// The maximum number of remembered retransmissions of all pieces.
 const MOST_AGAIN: usize = 1 << 16;
-/// The steps that each packet earns, and the highest number saved up. A step is one piece examined,
-/// or several moved.
+/// The number of steps that each packet earns, and the highest credit. A step examines one piece,
+/// or moves several.
 const EARNED: usize = 64;
 const SAVED: usize = 1 << 18;
 const MOVED: usize = 64;
@@ -143,7 +143,8 @@ impl Pieces {
         self.all.partition_point(|piece| piece.start < start)
     }
 
-    /// Returns whether a piece fits at this index, and the credit covers the move of later pieces.
+    /// Returns whether a piece fits at this index, and whether the credit covers the move of later
+    /// pieces.
     fn affords(&mut self, at: usize) -> bool {
         let steps = at.min(self.all.len() - at) / MOVED;
         if self.all.len() >= MOST || steps > self.credit {
@@ -200,7 +201,7 @@ impl Pieces {
 
     /// Returns the memory in use, in bytes.
     pub(super) fn memory(&self) -> usize {
-        // Some pieces have spare capacity.
+        // Some vectors of retransmissions have spare capacity.
         self.all.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()
     }
 }
@@ -241,8 +242,7 @@ mod tests {
         assert_eq!(pieces.front().map(|front| front.start), Some(10));
     }
 
-    /// Each packet covers all pieces, or splits one in the middle, or asks for the first that is
-    /// open.
+    /// Each packet covers all pieces, splits one in the middle, or requests the first open one.
     #[test]
     fn packets_take_steps_in_proportion() {
         crate::steps::assert_linear(20_000, 200, |many| {

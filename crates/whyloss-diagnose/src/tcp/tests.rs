@@ -10,7 +10,7 @@ use crate::packet::{Flags, Segment};
 const MS: u64 = 1_000_000;
 const SIZE: u32 = 1000;
 
-/// A connection whose data flows from port 1 to port 2, with timestamps of a millisecond.
+/// A connection whose data flows from port 1 to port 2, with timestamps in milliseconds.
 struct Exchange {
     connections: Connections,
     frame: u64,
@@ -39,7 +39,7 @@ impl Exchange {
         );
     }
 
-    /// Segment number `n` passes at `ms`, having left at `sent`.
+    /// Passes segment number `n` at `ms`; it left at `sent`.
     fn data(&mut self, ms: u64, n: u32, sent: u32) {
         let segment = Segment {
             sequence: self.base.wrapping_add(n * SIZE),
@@ -166,8 +166,7 @@ fn a_duplicate_report_takes_a_loss_back() {
     }
     exchange.ack(305, 4, 0, &[(5, 6)]);
     exchange.data(310, 4, 0);
-    // The original comes late, but after the retransmission left by more than the shortest round
-    // trip.
+    // The original comes late: the retransmission left more than the shortest round trip ago.
     exchange.ack(411, 8, 0, &[]);
     exchange.ack(412, 8, 0, &[(4, 5)]);
     let half = exchange.end();
@@ -293,8 +292,8 @@ fn probes_of_a_closed_window_are_no_losses() {
         exchange.data(10 * u64::from(n), n, n);
         exchange.ack(10 * u64::from(n) + 5, n + 1, n, &[]);
     }
-    // The acknowledgements of the test have a window of 0. A probe of one byte is sent three times,
-    // and accepted at last.
+    // The test's acknowledgements have a window of 0. A probe of one byte is sent three times, and
+    // finally accepted.
     for ms in [100, 300, 700] {
         let probe = Segment {
             sequence: exchange.base.wrapping_add(5 * SIZE),

@@ -1,24 +1,24 @@
 //! Computes the features of a loss for the combined verdict.
 //!
-//! Delays are those of the neighbours of the lost packet; *d* is the delay just before it. *low* is
-//! the smallest delay of the flow, and *top* the 99.5 % quantile.
+//! Delays are those of the neighbours of the lost packet. *d* is the delay just before it, *low*
+//! the smallest delay of the flow, and *top* its 99.5 % quantile.
 //!
 //! ```text
 //! time on the link   (spacing/transmission − 1)/missing: the time between the arrivals of the
 //!                    neighbours, in packets, per missing packet. A packet lost on the channel used
-//!                    the link (1); one that a full queue refused did not (0)
+//!                    the link (1); one that a full queue dropped did not (0)
 //! ```
 
 use crate::delay::{Around, Delays, Ranks};
 use crate::loss::Votes;
 
-/// The number of features that are not answers of classifiers.
+/// The number of features other than verdicts of classifiers.
 const OWN: usize = 18;
-/// Maximum number of features.
+/// The maximum number of features.
 const ALL: usize = 32;
 /// The height, as a share of the queue's range, at which the queue counts as full.
 const FULL: f64 = 0.85;
-/// The share of losses by a queue at which the delay is that high.
+/// The share of congestion losses at which the delay reaches that height.
 const FULL_AT_LOSS: f64 = 0.9;
 
 /// The names of the features. The verdicts of classifiers follow them: 1 for wireless, −1 for

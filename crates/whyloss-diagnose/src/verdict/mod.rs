@@ -33,7 +33,7 @@ pub fn wireless_of_media(features: &Features) -> f64 {
     odds / (1.0 + odds)
 }
 
-/// Returns the probability that a loss with these features is wireless. `before` says whether it
+/// Returns the probability that a loss with these features is wireless. `before` tells whether it
 /// happened before the point of capture.
 pub fn wireless(features: &Features, before: bool) -> f64 {
     let weights = if before {

@@ -69,7 +69,7 @@ fn capture() -> Vec<u8> {
             .expect("memory");
         bytes
     };
-    // A round trip of 20 ms is two slots; what was lost comes again four slots later.
+    // A round trip of 20 ms is two slots. A lost segment comes again four slots later.
     let mut frames: Vec<(u64, Vec<u8>)> = Vec::new();
     let mut next = 0;
     let mut hole: Option<(u32, u64)> = None;
@@ -95,7 +95,7 @@ fn capture() -> Vec<u8> {
                     }
                 }
                 if number == from + 5 {
-                    // The first acknowledgement that the retransmission brings.
+                    // The retransmission causes the first acknowledgement beyond it.
                     frames.push((at + 22_000, ack(number + 1, None, at + 1_000)));
                     next = number + 1;
                     hole = None;
@@ -151,7 +151,7 @@ fn nothing_of_addresses_and_payload_is_left() {
         assert!(has(&original, secret));
         assert!(outputs.iter().all(|output| !has(output, secret)));
     }
-    // The rest has the same losses at the same frames.
+    // Otherwise, the losses and their frames are the same.
     let again = read(&capture);
     assert_eq!(again.frames, diagnosis.frames);
     let story = |losses: &[Loss]| -> Vec<_> {

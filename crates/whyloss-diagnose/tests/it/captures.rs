@@ -154,8 +154,8 @@ fn a_capture_out_of_order_is_put_in_order() {
             frames.push((packet.timestamp, packet.data.into_owned()));
         }
     }
-    // Packets are written in bunches: those of each seventh millisecond, except the first, 30 ms
-    // late. Packets of the same time stay together, since their order could not be recovered.
+    // Packets are written in bunches: those of each seventh millisecond, except the first, are 30
+    // ms late. Packets of the same time stay together, since their order could not be recovered.
     let mut late = frames;
     late.sort_by_key(|(time, _)| {
         let millis = time.as_millis();

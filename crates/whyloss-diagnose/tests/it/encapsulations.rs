@@ -41,7 +41,7 @@ fn frames() -> Vec<Frame> {
     frames
 }
 
-/// The frames as a pcap of that link type.
+/// Returns the frames as a pcap of this link type.
 fn pcap(link: u32, resolution: PcapTsResolution, frames: &[Frame]) -> Vec<u8> {
     let header = PcapHeader {
         datalink: DataLink::from(link),
@@ -60,7 +60,7 @@ fn read(bytes: &[u8]) -> Result<Diagnosis, Error> {
     diagnose(Box::new(Cursor::new(bytes.to_vec())), Options::default())
 }
 
-/// The losses without their frame numbers, which fragments change.
+/// Returns the losses without their frame numbers, which fragments change.
 fn story(diagnosis: &Diagnosis) -> Vec<(u64, u64, u32, u32)> {
     let losses = diagnosis.flows[0].losses.iter();
     losses
@@ -76,7 +76,7 @@ fn behind(header: &[u8], frames: &[Frame]) -> Vec<Frame> {
     wrapped.collect()
 }
 
-/// Puts an outer header of IPv4 in front, whose length is known only packet by packet.
+/// Adds an outer IPv4 header to each packet.
 fn in_ip(protocol: u8, inner: &[u8], frames: &[Frame]) -> Vec<Frame> {
     let wrapped = frames.iter().map(|(time, length, data)| {
         let total = 20 + inner.len() as u32 + length;
@@ -88,7 +88,7 @@ fn in_ip(protocol: u8, inner: &[u8], frames: &[Frame]) -> Vec<Frame> {
     wrapped.collect()
 }
 
-/// IPv4 with four bytes of options.
+/// Adds four bytes of options to the IPv4 headers.
 fn with_options(frames: &[Frame]) -> Vec<Frame> {
     let wrapped = frames.iter().map(|(time, length, data)| {
         let mut data = data.clone();
@@ -100,7 +100,7 @@ fn with_options(frames: &[Frame]) -> Vec<Frame> {
     wrapped.collect()
 }
 
-/// IPv6 with hop-by-hop and destination options.
+/// Converts the packets to IPv6 with hop-by-hop and destination options.
 fn as_ipv6(frames: &[Frame]) -> Vec<Frame> {
     let wrapped = frames.iter().map(|(time, length, data)| {
         let payload = length - 20 + 16;
@@ -118,7 +118,7 @@ fn as_ipv6(frames: &[Frame]) -> Vec<Frame> {
     wrapped.collect()
 }
 
-/// Packets with data in two fragments each, the second cut to its header.
+/// Splits each packet with data into two fragments, the second cut to its header.
 fn in_fragments(frames: &[Frame]) -> Vec<Frame> {
     let mut pieces = Vec::new();
     for (index, (time, length, data)) in frames.iter().enumerate() {
@@ -244,8 +244,8 @@ fn lengths_and_times_of_4_gb_do_no_harm() {
     let nanos = PcapTsResolution::NanoSecond;
     let mut bytes = pcap(101, nanos, &frames[..200]);
     let before = bytes.len();
-    // A packet that claims 4 GB on the wire is accepted; one that claims 4 captured GB ends the
-    // file.
+    // A packet that claims 4 GB on the wire is accepted. A packet that claims 4 GB captured ends
+    // the file.
     let mut wire = frames[200].clone();
     wire.1 = u32::MAX;
     bytes.extend(&pcap(101, nanos, &[wire])[24..]);
@@ -258,7 +258,7 @@ fn lengths_and_times_of_4_gb_do_no_harm() {
     let partial = read(&bytes).expect("a diagnosis");
     assert_eq!(partial.frames, 200);
     assert!(partial.partial.is_some());
-    // At the end of the 32 bits of seconds.
+    // The times are at the end of the 32-bit seconds.
     let late: Vec<Frame> = frames
         .iter()
         .map(|(time, length, data)| {
@@ -279,8 +279,8 @@ fn packets_snapped_at_64_bytes_still_tell_of_losses() {
     let frames = frames();
     let nanos = PcapTsResolution::NanoSecond;
     let whole = read(&pcap(101, nanos, &frames)).expect("a diagnosis");
-    // Ethernet's 14, IP's 20 and TCP's 20: ten bytes of options are left, which is half of the
-    // timestamps.
+    // Headers of Ethernet, IP and TCP have 14, 20 and 20 bytes. Ten bytes of options remain, half
+    // of the timestamps.
     let mut snapped = behind(&[&[2; 12][..], &[8, 0]].concat(), &frames);
     for (_, _, data) in &mut snapped {
         data.truncate(64);
@@ -315,7 +315,7 @@ fn a_port_that_mirrors_every_packet_twice_makes_no_losses() {
     let nanos = PcapTsResolution::NanoSecond;
     let expected = story(&read(&pcap(101, nanos, &frames)).expect("a diagnosis"));
     assert!(expected.len() > 10, "{}", expected.len());
-    // With timestamps alone, and with identifications.
+    // The copies have timestamps alone, or also identifications.
     let mut numbered = frames.clone();
     for (id, (_, _, data)) in (1_u16..).zip(&mut numbered) {
         data[4..6].copy_from_slice(&id.to_be_bytes());

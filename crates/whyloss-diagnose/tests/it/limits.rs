@@ -50,7 +50,8 @@ fn says(diagnosis: &Diagnosis, what: &str) {
 
 #[test]
 fn a_gap_takes_memory_once() {
-    // 2,000 times 60,000 packets: one by one they would take 50 GB.
+    // 2,000 connections with 60,000 packets each would take 50 GB if packets were stored one by
+    // one.
     let diagnosis = read(qlog(2000, &[0, 1, 60_000]), 1 << 30);
     assert_eq!(diagnosis.flows.len(), 2000);
     for flow in &diagnosis.flows {
@@ -120,7 +121,7 @@ fn the_log_of_a_network_is_cut_where_memory_ends() {
     let diagnosis = read(log.clone().into_bytes(), MIB);
     assert!((3500..4000).contains(&diagnosis.flows[0].counts.data_packets));
     says(&diagnosis, "it does not fit into the memory limit of 1 MiB");
-    // Half of a doubled limit is taken, so the same memory is left; the message names the user's
+    // Half of a doubled limit is in use, so the same memory is left. The message names the user's
     // limit.
     let options = Options {
         memory: 2 * MIB,

@@ -131,7 +131,7 @@ fn portrait(diagnosis: &Diagnosis) {
     };
     within(portrait.base_rtt_ms, 42.0, 46.0);
     within(portrait.full_mbps, 3.6, 4.4);
-    // Fifteen packets of 1500 bytes at 4 Mbit/s.
+    // The buffer holds fifteen packets of 1500 bytes at 4 Mbit/s.
     within(portrait.buffer_ms, 38.0, 46.0);
     within(portrait.queueing_ms.map(|q| q[2]), 30.0, 48.0);
     assert!(portrait.runs.iter().sum::<u64>() > 10);
@@ -164,7 +164,7 @@ fn the_log_of_a_link_tells_every_loss_and_its_cause() {
         text.contains("by the network") && !text.contains("found 0"),
         "{text}"
     );
-    // The log is read from a directory, compressed, and cut.
+    // The log is read from a directory, compressed, and truncated.
     std::fs::write(directory.path().join("packets.jsonl"), &log.lines).expect("a file");
     let of_directory = diagnose_path(directory.path(), Options::default());
     assert_eq!(of_directory.expect("a diagnosis"), diagnosis);

@@ -20,8 +20,8 @@ const SSRC: u32 = 0x5151_5151;
 /// The ticks per second of a payload type that does not determine them.
 const RATE: u64 = 90_000;
 
-/// Returns a video source alongside two TCP flows, over a bottleneck of `rate` Mbit/s with a queue
-/// of `queue` packets, and a radio with loss `loss`.
+/// Returns a network with a video source next to two TCP flows. The bottleneck has a rate of `rate`
+/// Mbit/s and a queue of `queue` packets, and the radio a loss of `loss`.
 fn network(rate: f64, queue: u32, loss: f64) -> String {
     let tcp = |number: u32| {
         format!(
@@ -128,7 +128,7 @@ fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
         .expect("a run");
     let first = log.arrived[0].0;
     let last = log.arrived[log.arrived.len() - 1].0;
-    // Numbers begin close to where 16 bits end.
+    // Numbers begin shortly before the wrap of 16 bits.
     let frames = log.arrived.iter();
     let frames = frames.map(|&(number, sent, at)| (at, rtp(number + 65_000, sent, None)));
     let diagnosis = diagnosis(frames.collect());
@@ -160,8 +160,8 @@ fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     (confusion, silent)
 }
 
-/// The figures of docs/evidence/diagnosis.md:
-/// `cargo test -p whyloss-diagnose --test it -- --nocapture simulated_sources`.
+/// The figures of docs/evidence/diagnosis.md. To print them, run `cargo test -p whyloss-diagnose
+/// --test it -- --nocapture simulated_sources`.
 #[test]
 fn losses_of_simulated_sources_are_found_with_their_causes() {
     let (mut all, mut withheld) = (Confusion::default(), 0);
@@ -185,8 +185,8 @@ fn losses_of_simulated_sources_are_found_with_their_causes() {
     assert!(all.accuracy() > Some(0.7), "{all:?}");
 }
 
-/// Compares the diagnosis of a capture at the source with the truth; the sink's transport-wide
-/// feedback, or RFC 8888's, reports each packet every 100 ms.
+/// Compares the diagnosis of a capture at the source with the truth. Transport-wide feedback of the
+/// sink, or RFC 8888's, reports each packet every 100 ms.
 fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
@@ -254,7 +254,7 @@ fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usi
     (confusion, silent)
 }
 
-/// A report at `at` about the packets from `first` up to `end`.
+/// Returns a report at `at` about the packets `first..end`.
 fn feedback(
     first: u64,
     end: u64,
@@ -310,8 +310,8 @@ fn feedback(
     report
 }
 
-/// The figures of docs/evidence/diagnosis.md:
-/// `cargo test -p whyloss-diagnose --test it -- --nocapture feedback_with_times`.
+/// The figures of docs/evidence/diagnosis.md. To print them, run `cargo test -p whyloss-diagnose
+/// --test it -- --nocapture feedback_with_times`.
 #[test]
 fn feedback_with_times_tells_the_causes_of_losses_behind() {
     for wide in [true, false] {
@@ -342,7 +342,7 @@ fn feedback_with_times_tells_the_causes_of_losses_behind() {
     }
 }
 
-/// 300 packets, 20 ms apart; 50 and 51 are missing here, 100 is late.
+/// Returns 300 packets, 20 ms apart; 50 and 51 are missing here, 100 is late.
 fn stream(transport: bool) -> Vec<(u64, Vec<u8>)> {
     let at = |number: u64| (number + 1) * 20_000_000;
     let numbers = (0..300).filter(|number| ![50, 51].contains(number));
@@ -356,7 +356,7 @@ fn stream(transport: bool) -> Vec<(u64, Vec<u8>)> {
     frames
 }
 
-/// The losses by side: their numbers.
+/// Returns the numbers of the losses, by side.
 fn by_side(diagnosis: &Diagnosis) -> [Vec<u64>; 2] {
     [Side::Before, Side::Beyond].map(|side| {
         let losses = diagnosis.flows[0].losses.iter();
@@ -372,7 +372,7 @@ fn by_side(diagnosis: &Diagnosis) -> [Vec<u64>; 2] {
 #[test]
 fn a_receiver_that_asks_tells_what_was_lost_behind() {
     let mut frames = stream(false);
-    // The receiver lacks 50 and 51 as well as 80 and 82; 50 and 80 are sent again.
+    // The receiver lacks 50, 51, 80 and 82; 50 and 80 are sent again.
     for (at, first, more) in [(53, 50, 1_u16), (84, 80, 0b10)] {
         let mut nack = vec![0x81, 205, 0, 3, 0, 0, 0, 9];
         nack.extend(SSRC.to_be_bytes());
@@ -402,12 +402,12 @@ fn feedback_about_each_packet_tells_it_too() {
     for transport in [false, true] {
         let mut frames = stream(transport);
         let mut report = if transport {
-            // Transport-wide: numbers 1080 to 1083; arrived, not, arrived, not.
+            // The transport-wide numbers are 1080 to 1083: arrived, not, arrived, not.
             let mut report = vec![0x8f, 205, 0, 5, 0, 0, 0, 9];
             report.extend(SSRC.to_be_bytes());
             report.extend(1080_u16.to_be_bytes());
             report.extend([0, 4, 0, 0, 1, 0]);
-            // Two bits each: small delta, none, small delta, none.
+            // Each status has two bits: small delta, none, small delta, none.
             report.extend([0b1101_0001, 0, 4, 4]);
             report
         } else {
@@ -464,7 +464,7 @@ fn reports_tell_the_round_trip_and_count_what_they_do_not_name() {
 fn other_datagrams_are_no_streams() {
     let mut frames = Vec::new();
     for number in 0..1000_u64 {
-        // The packets have the version of RTP but random numbers, as encrypted data may have.
+        // The packets have RTP's version but random numbers, as in encrypted data.
         let mut payload = rtp(number * 7919 % 65_536, number, None);
         let ssrc = 28 + 8..28 + 12;
         payload[ssrc].copy_from_slice(&(number as u32).wrapping_mul(2_654_435_761).to_be_bytes());

@@ -57,7 +57,7 @@ fn captured(node: usize) -> (Diagnosis, Log) {
     (diagnosis, both.0)
 }
 
-/// The truth in the log about flows between these ends.
+/// Returns the truth of the log about flows between these ends.
 fn truth([source, destination]: [SocketAddr; 2], log: &Log) -> Truth {
     let mut truth = Truth::default();
     for &(sequence, sent, at, fate) in &log.0 {
@@ -65,7 +65,7 @@ fn truth([source, destination]: [SocketAddr; 2], log: &Log) -> Truth {
             source,
             destination,
             sequence: (sequence * SEGMENT + 1) as u32,
-            // Each transmission has a time of its own.
+            // Each transmission has a different time.
             packet: sent,
             bytes: 1500,
             time: at + BEHIND,
@@ -99,15 +99,14 @@ fn every_loss_stands_beside_its_cause() {
         );
         let both = [Cause::Congestion, Cause::Wireless];
         assert!(both.iter().all(|&cause| score.combined.total(cause) > 5));
-        // The truth comes from the network, not from the verdicts: some classifier disagrees with
-        // it.
+        // The truth comes from the network, not from the verdicts: a classifier disagrees with it.
         assert!(
             score
                 .classifiers
                 .iter()
                 .any(|(_, c)| c.accuracy() < Some(1.0))
         );
-        // A loss beyond the first link is the radio's, since its queue never fills.
+        // A loss beyond the first link is the radio's, because the radio's queue never fills.
         if node == 1 {
             let beyond = diagnosis.flows[0].losses.iter();
             let mut beyond = beyond.filter(|loss| loss.side == Side::Beyond).peekable();

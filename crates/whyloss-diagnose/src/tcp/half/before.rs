@@ -8,13 +8,13 @@ use crate::delay::Around;
 use crate::loss::{Event, Evidence, Loss, Side};
 use crate::packet::Segment;
 
-/// Maximum number of bytes that may be missing before the first one that passed.
+/// The maximum number of bytes that may be missing before the first one that passed.
 const BEGINNING: u64 = 1 << 16;
-/// The share of a round trip before which a packet that fills a gap was reordered, without
+/// The share of a round trip before which a packet that fills a gap counts as reordered, without
 /// timestamps.
 const OVERTAKEN: f64 = 0.8;
-/// The time in ns before which a packet that fills a gap was reordered, if there are no timestamps
-/// or round trips.
+/// The time in ns before which a packet that fills a gap counts as reordered, if there are no
+/// timestamps or round trips.
 const OVERTAKEN_NS: u64 = 3_000_000;
 
 impl Half {
@@ -75,8 +75,8 @@ impl Half {
     pub(super) fn on_gap(&mut self, at: At, segment: &Segment, start: u64) {
         let missing = start - self.next;
         let packets = self.packets(missing);
-        // If the capture begins within the connection, the first segment may follow any number of
-        // losses.
+        // If the capture begins within the connection, any number of losses may precede the first
+        // segment.
         let votes = self.on_arrival(
             at,
             segment.stamps.map(|stamps| stamps.0),
@@ -102,7 +102,7 @@ impl Half {
         });
     }
 
-    /// Returns the delays when a gap showed; the packet that showed it was behind the missing ones.
+    /// Returns the delays when a gap showed. The packet that showed it came after the missing ones.
     fn around_gap(&self) -> Around {
         let around = self.one_way.around(self.order);
         Around {
@@ -111,8 +111,8 @@ impl Half {
         }
     }
 
-    /// Handles an acknowledgement of bytes before the first one that passed: these were lost before
-    /// the point of capture.
+    /// Handles an acknowledgement of bytes before the first one that passed. These bytes were lost
+    /// before the point of capture.
     pub(super) fn begin_earlier(&mut self, at: At, ack: u64) {
         if self.origin - ack < BEGINNING && self.ledger.is_empty() && self.gaps.is_empty() {
             self.gaps.push(Gap {
