@@ -1,4 +1,4 @@
-//! Tests an application behind a bad link: fetches a file by TCP while one packet in twenty is
+//! Tests an application behind a bad link. Fetches a file by TCP while one packet in twenty is
 //! lost, and reads the fate of each packet from the log.
 //!
 //! ```sh
@@ -57,12 +57,12 @@ fn test(log: &Path) -> Result<(), Box<dyn Error>> {
     let plan = links.both(python(server), python(client));
     let options = Options {
         log: Some(log.to_owned()),
-        // A busy machine delays packets; this test does not mind.
+        // A busy machine delays packets; this test tolerates that.
         late_bound: Duration::from_secs(60),
         ..Options::new(run::init_by("link-init")?)
     };
     archive::begin(log, &links, options.seed)?;
-    // Without root, in a user namespace.
+    // Without root, the run takes place in a user namespace.
     whyloss_emulate::become_root()?;
     let done = whyloss_emulate::run(&plan, &options, &mut |_| {})?;
     // The run stops the server, unless the server has exited before.

@@ -1,9 +1,11 @@
 //! The addresses of the hosts of a run, chosen so that parallel and nested runs do not collide.
 //!
 //! ```text
-//! 100.64.0.0/10   shared address space (RFC 6598), as mahimahi takes it
-//!   run           64 slots of /16 on the machine; inside a host, the slots of its own prefix (3 bits, the first is the host's)
-//!     host        a prefix of the run's slot: 4 bits, or as many as it takes; the first is the outside's
+//! 100.64.0.0/10   shared address space (RFC 6598), as mahimahi uses it
+//!   run           64 slots of /16 on the machine; inside a host, the slots of the host's prefix
+//!                (3 bits, the first is the host's)
+//!     host        a prefix of the run's slot: 4 bits, or as many as needed; the first is the
+//!                 outside's
 //! ```
 //!
 //! A host owns its whole prefix, so that plain routes reach a run inside it.
@@ -34,7 +36,7 @@ const PREFIX6: [u8; 12] = *b"\xfdwhyloss\0\0\0\0";
 /// The length of the IPv6 prefix, in bits.
 pub const LENGTH6: u8 = 96;
 
-/// Returns the IPv6 address that goes with an IPv4 address of a run.
+/// Returns the IPv6 address that belongs to an IPv4 address of a run.
 pub fn with_ipv4(address: Ipv4Addr) -> Ipv6Addr {
     let mut bytes = [0; 16];
     bytes[..12].copy_from_slice(&PREFIX6);
@@ -68,7 +70,7 @@ pub fn is_forwarded(address: IpAddr) -> bool {
 const RUN_BITS: u8 = 6;
 /// The number of bits that distinguish runs inside a host.
 const INNER_BITS: u8 = 3;
-/// Minimum number of bits that distinguish the hosts of a run.
+/// The minimum number of bits that distinguish the hosts of a run.
 const HOST_BITS: u8 = 4;
 
 impl Prefix {
@@ -149,7 +151,7 @@ mod tests {
         let innermost = inner.hosts(1).unwrap()[1];
         assert_eq!(innermost.length, 27);
         assert!(hosts[2].contains(innermost.first()) && !hosts[1].contains(innermost.first()));
-        // Once more, and it is full.
+        // After one more slot, the host is full.
         let last = Prefix::slots(Some(innermost)).next().unwrap();
         assert_eq!(last.length, 30);
         assert!(last.hosts(1).is_none());

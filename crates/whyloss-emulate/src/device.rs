@@ -1,7 +1,7 @@
 //! TUN devices, their addresses and routes: the ioctls of Linux.
 //!
 //! Everything here acts in the network namespace of the calling thread. A device stays in the
-//! namespace where it was made, and exists as long as its descriptor is open.
+//! namespace where it was created, and exists as long as its descriptor is open.
 #![expect(
     unsafe_code,
     reason = "ioctls on structures of the kernel, each call on its own"
@@ -33,8 +33,8 @@ nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
 nix::ioctl_write_ptr_bad!(add_route, libc::SIOCADDRT, libc::rtentry);
 nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
 
-/// The number of packets that may wait in a TUN device for the emulator, which forwards them in
-/// more than a second.
+/// The number of packets that may wait in a TUN device. The emulator needs more than a second to
+/// forward as many.
 const QUEUE: i32 = 30_000;
 
 /// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to
@@ -54,7 +54,7 @@ struct Route6 {
     index: libc::c_int,
 }
 
-/// Opens the device that makes TUN devices.
+/// Opens the device that creates TUN devices.
 pub(crate) fn open() -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -81,7 +81,7 @@ pub(crate) struct Shape<'a> {
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
-    /// Whether the kernel takes segments of UDP.
+    /// Whether the kernel accepts segments of UDP.
     has_udp: bool,
     name: String,
     /// The counters of the devices in its namespace.
@@ -115,7 +115,7 @@ impl Tun {
             // SAFETY: the descriptor is open, and the argument is a number.
             unsafe { set_offload(file.as_raw_fd(), offloads as libc::c_int) }
         };
-        // Linux before 6.2 splits segments of UDP, and takes none.
+        // Linux before 6.2 splits segments of UDP, and accepts none.
         let has_udp = set(with_udp).is_ok();
         if !has_udp {
             set(offloads)?;
@@ -138,22 +138,22 @@ impl Tun {
             r.ifr_ifru.ifru_netmask = socket_address(netmask(prefix));
         })?;
         change(set_mtu, &|r| r.ifr_ifru.ifru_mtu = i32::from(mtu))?;
-        // An integer in the same place. Only the machine's own root may ask for it: in a user
-        // namespace it stays at 500.
+        // The ioctl takes an integer in the same place. Only the machine's own root may set it: in
+        // a user namespace, the length stays at 500.
         let longer = change(set_queue, &|r| r.ifr_ifru.ifru_mtu = QUEUE);
         longer.or_else(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => Ok(()),
             _ => Err(error),
         })?;
         change(set_flags, &|r| {
-            // Without IFF_MULTICAST and with IFF_NOARP, the device announces nothing of itself.
+            // Without IFF_MULTICAST and with IFF_NOARP, the device does not announce itself.
             let flags = libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_NOARP;
             r.ifr_ifru.ifru_flags = flags as libc::c_short;
         })?;
         if default {
             default_route(&socket, name)?;
         }
-        // A kernel or a namespace without IPv6 has IPv4 alone.
+        // A kernel or a namespace without IPv6 uses IPv4 alone.
         let _ = ipv6(shape);
         let mut tun = Self {
             file,
@@ -181,7 +181,7 @@ impl Tun {
         self.write_parts(&[IoSlice::new(&[0; DESCRIPTION]), IoSlice::new(packet)])
     }
 
-    /// Writes packets to the host at once. Returns whether the kernel accepted them.
+    /// Writes packets to the host in one call. Returns whether the kernel accepted them.
     pub(crate) fn write_joined<'a>(
         &self,
         joined: &Joined,
@@ -198,8 +198,8 @@ impl Tun {
         matches!((&self.file).write_vectored(parts), Ok(length) if length == size)
     }
 
-    /// Returns the number of packets that the device has dropped since it was made, because it was
-    /// full or its host did not want them.
+    /// Returns the number of packets that the device has dropped since its creation, because it was
+    /// full or its host did not accept them.
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
         let mut text = String::new();
         self.counters.seek(SeekFrom::Start(0))?;
@@ -208,8 +208,8 @@ impl Tun {
             let (name, counts) = line.split_once(':')?;
             (name.trim() == self.name).then(|| counts.split_ascii_whitespace())
         });
-        // Received: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then the same
-        // for sent packets.
+        // The received counts are bytes, packets, errs, drop, fifo, frame, compressed, multicast.
+        // The sent counts follow.
         let counts: Vec<u64> = line
             .map(|counts| counts.map(|count| count.parse().unwrap_or(0)).collect())
             .unwrap_or_default();
@@ -224,7 +224,7 @@ impl AsFd for Tun {
     }
 }
 
-/// Brings the loopback device of this namespace up.
+/// Activates the loopback device of this namespace.
 pub(crate) fn loopback_up() -> io::Result<()> {
     let mut request = request("lo")?;
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
@@ -234,10 +234,10 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps IPv6 from announcing a device, because its packets would use the link. Must come before
-/// the device is up.
+/// Keeps IPv6 from announcing a device, because its packets would use the link. Call it before the
+/// device is up.
 fn quiet(name: &str) {
-    // Without IPv6 in the kernel there is nothing to keep quiet.
+    // Without IPv6 in the kernel, there are no announcements.
     for (key, value) in [
         ("addr_gen_mode", "1"),
         ("accept_ra", "0"),
@@ -273,7 +273,7 @@ fn ipv6(shape: Shape<'_>) -> io::Result<()> {
             index,
             ..Route6::default()
         };
-        // SAFETY: as above.
+        // SAFETY: the descriptor is open, and the route lives through the call.
         unsafe { add_route6(socket.as_raw_fd(), &raw const route) }?;
     }
     Ok(())

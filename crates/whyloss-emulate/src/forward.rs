@@ -1,5 +1,4 @@
-//! Moves packets through links in real time: the part that all ways of a packet share, TUN devices
-//! or sockets.
+//! Moves packets through links in real time: the code that TUN devices and sockets share.
 
 use whyloss::{Duration, Time};
 
@@ -15,7 +14,7 @@ use crate::summary::Counter;
 #[derive(Debug)]
 pub(crate) struct Packet {
     pub(crate) data: Vec<u8>,
-    /// The time at which the packet was taken from its host.
+    /// When the packet was taken from its host.
     read: Time,
     /// The packet's headers as sent, for the log.
     headers: Option<Headers>,
@@ -67,15 +66,15 @@ pub(crate) struct Forwarder {
     pub(crate) rests: Rests,
 }
 
-/// Counts and logs.
+/// Counts and logs the fates of packets.
 pub(crate) struct Recorder {
     pub(crate) counter: Counter,
     pub(crate) log: Option<Log>,
 }
 
 impl Forwarder {
-    /// Offers a whole IP packet from host `from` to the first link on the way to host `to`. All
-    /// packets due by `now` must have been delivered.
+    /// Offers a whole IP packet from host `from` to the first link of its route to host `to`.
+    /// Deliver all packets due by `now` first.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
         let headers = Headers::read(&data);
         let (from, to) = ends;
@@ -104,8 +103,8 @@ impl Forwarder {
         }
     }
 
-    /// Delivers all packets that are due by now, `at_once` at a time, and returns the present time.
-    /// `write` passes packets to the kernel, and sets `taken` of each.
+    /// Delivers all due packets, `at_once` at a time, and returns the present time. `write` passes
+    /// packets to the kernel, and sets `taken` of each.
     pub(crate) fn deliver(&mut self, at_once: usize, write: &mut dyn FnMut(&mut [Due])) -> Time {
         loop {
             let now = self.clock.now();
@@ -157,7 +156,7 @@ impl Forwarder {
 }
 
 impl Recorder {
-    /// Records that a packet has left its last link; returns its buffer.
+    /// Records that a packet has left its last link. Returns the packet's buffer.
     fn left(&mut self, due: Due, departed: Time, late_bound: Duration) -> Vec<u8> {
         let Due {
             scheduled,
@@ -180,7 +179,7 @@ impl Recorder {
         self.ended(transit.hop, transit.payload, departed, fate, fault)
     }
 
-    /// Records the end of a packet's way, and returns the packet's buffer for reuse.
+    /// Records the end of a packet's journey, and returns the packet's buffer for reuse.
     fn ended(
         &mut self,
         hop: Hop,

@@ -55,7 +55,7 @@ impl Headers {
 
     /// Reads the headers of an IPv4 or IPv6 packet; `None` if it is neither.
     pub fn read(packet: &[u8]) -> Option<Self> {
-        // Lenient: a capture may have cut the packet short.
+        // The parser is lenient, because a capture may have cut the packet short.
         let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
         // Only the first fragment has ports.
         let (ip_id, is_first) = match &ip {

@@ -4,7 +4,7 @@
 //! emulator ── keeper ── first ── command ── …
 //! ```
 //!
-//! The *keeper* makes a process namespace, and the *first* is its process 1. When process 1 ends,
+//! The *keeper* creates a process namespace, and the *first* is its process 1. When process 1 ends,
 //! the kernel ends all other processes in the namespace, and with them their network namespace.
 //! Each of the two asks the kernel to be killed when its parent dies. Therefore a command and all
 //! its children end with the emulator, even if the emulator is killed.
@@ -29,11 +29,11 @@ use signal_hook::iterator::Signals;
 /// Names the role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Makes the process namespace. The number is the process id of its parent.
+    /// Creates the process namespace. The number is the process id of its parent.
     Keeper(u32),
     /// Process 1 of the namespace.
     First,
-    /// Holds the way from a link to the networks of the machine.
+    /// Connects a link to the networks of the machine.
     Gateway,
 }
 
@@ -70,8 +70,8 @@ pub fn may_play(role: Role) -> io::Result<()> {
 /// also for the command.
 ///
 /// # Errors
-/// Returns an error if the role may not be played here, a namespace cannot be made, or the command
-/// cannot be started.
+/// Returns an error if the role may not be played here, a namespace cannot be created, or the
+/// command cannot be started.
 pub fn play(
     role: Role,
     again: &[OsString],
@@ -83,8 +83,8 @@ pub fn play(
         return gateway::play(command).map(|()| 0);
     }
     set_pdeathsig(Signal::SIGKILL)?;
-    // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The
-    // emulator, which has SIGHUP too, sends SIGTERM.
+    // SIGINT and SIGHUP go to all processes of the terminal, and the command may handle them. The
+    // emulator, which also gets SIGHUP, sends SIGTERM.
     let mut signals = Signals::new(requests.chain([SIGCHLD]))?;
     let child = match role {
         Role::Keeper(parent) => {
@@ -101,7 +101,7 @@ pub fn play(
                 .args(command)
                 .spawn()?
         }
-        // Returned above.
+        // The gateway's role has returned above.
         Role::Gateway => return Ok(0),
         Role::First => {
             own_mounts();
@@ -120,7 +120,7 @@ pub fn play(
 }
 
 /// Runs the role that the program's arguments name. Returns `None` if they name none; then `main`
-/// continues. `subcommand` is that of [`init_by`](crate::run::init_by).
+/// continues. `subcommand` is the argument of [`init_by`](crate::run::init_by).
 ///
 /// # Errors
 /// Returns the errors of [`play`].
@@ -158,8 +158,8 @@ fn own_mounts() {
     }
 }
 
-/// Waits for the child, passes on SIGTERM, and reaps all other processes. Process 1 passes it to
-/// all processes, because a shell would keep it to itself, and then waits for all.
+/// Waits for the child, passes on SIGTERM, and reaps all other processes. Process 1 passes SIGTERM
+/// to all processes, because a shell would not pass it on, and then waits for all.
 fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8> {
     let child = Pid::from_raw(child.id() as i32);
     let (mut ending, mut code) = (false, None);
@@ -186,7 +186,7 @@ fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8>
             } else {
                 child
             };
-            // It may have gone already.
+            // The process may have ended already.
             let _ = kill(whom, Signal::SIGTERM);
         }
     }

@@ -27,8 +27,8 @@
 //! | `reality` | compares simulations with kernels and sockets, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
-//! `docs/guides/emulator.md` says how to use the emulator, and `docs/evidence/reality.md` how exact it
-//! is.
+//! `docs/guides/emulator.md` describes the use of the emulator, and `docs/evidence/reality.md` its
+//! accuracy.
 #![deny(unsafe_code)]
 
 pub mod addresses;

@@ -1,11 +1,11 @@
-//! Writes the log on a thread of its own: records (`packets.jsonl`) and a capture per host.
+//! Writes the log on a separate thread: records (`packets.jsonl`) and a capture per host.
 //!
 //! A capture (`HOST.pcapng`) has the packets that the host sent, as the emulator took them, with
 //! their fates in comments. It also has the packets that the host received, as the kernel took
-//! them. Packets are written when their fates are known, with their own times; sort by time to see
-//! their order (`reordercap`, or Wireshark's time column). Packets are cut to their first bytes. If
-//! a file cannot be written to its end, it is cut back to its last complete record, and the run
-//! reports the missing part.
+//! them. Packets are written when their fates are known, with their original times. To see them in
+//! order, sort by time (`reordercap`, or Wireshark's time column). Packets are cut to their first
+//! bytes. If a file cannot be written to its end, it is cut back to its last complete record, and
+//! the run reports the missing part.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -34,21 +34,21 @@ use crate::record::{Fate, Fault, Record, State};
 /// The number of bytes of a packet that a capture keeps.
 const SNAP_LENGTH: usize = 160;
 
-/// The number of records passed to the writer at once, because waking it costs more than writing a
+/// The number of records in a batch for the writer, because waking it costs more than writing a
 /// record.
 const BATCH: usize = 1 << 9;
 
 /// The longest time for which a record waits for its batch.
 const OLDEST: Duration = Duration::from_millis(10);
 
-/// Maximum number of batches that wait for the disk. When it is reached, the emulator waits too,
-/// which its lateness shows.
+/// The maximum number of batches that wait for the disk. When it is reached, the emulator also
+/// waits, which its lateness shows.
 const BACKLOG: usize = 1 << 7;
 
 /// The longest time for which a record waits in memory.
 const FLUSH: time::Duration = time::Duration::from_millis(100);
 
-/// The number of bytes that are written at once.
+/// The number of bytes per write.
 const CHUNK: usize = 1 << 16;
 
 /// The error of a file that could not be written.
@@ -83,10 +83,10 @@ pub(crate) struct Entry {
     pub(crate) fault: Option<Fault>,
 }
 
-/// The end of a packet's way.
+/// The end of a packet's journey.
 #[derive(Debug)]
 pub(crate) struct Ended<T> {
-    /// The time at which the packet was taken from its host.
+    /// When the packet was taken from its host.
     pub(crate) read: Time,
     /// The first bytes of the packet as its host sent it.
     pub(crate) sent: T,
@@ -94,16 +94,17 @@ pub(crate) struct Ended<T> {
     pub(crate) received: Option<T>,
 }
 
-/// Entries on their way to the writer.
+/// Entries for the writer.
 #[derive(Debug, Default)]
 struct Batch {
-    /// The entries; those at a packet's last link with the end of its way, as places in `bytes`.
+    /// The entries. The entry at a packet's last link also has the end of its journey, with
+    /// positions in `bytes`.
     entries: Vec<(Entry, Option<Ended<Range<usize>>>)>,
     bytes: Vec<u8>,
 }
 
 impl Batch {
-    /// Copies the first bytes of a packet. Returns their place.
+    /// Copies the first bytes of a packet. Returns their position.
     fn keep(&mut self, packet: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
         self.bytes
@@ -119,22 +120,22 @@ pub(crate) struct Names {
     pub(crate) links: Vec<String>,
 }
 
-/// The writing end.
+/// The end of the log that the forwarder uses.
 #[derive(Debug)]
 pub(crate) struct Log {
     sender: SyncSender<Batch>,
-    /// Batches that were written. Their memory is used again, because memory that one thread
-    /// allocates and another frees makes both wait.
+    /// Written batches. Their memory is reused, because memory that one thread allocates and
+    /// another frees makes both wait.
     written: Receiver<Batch>,
     batch: Batch,
-    /// The time at which the batch must be written.
+    /// When the batch must be passed on.
     due: Time,
     thread: JoinHandle<Result<(), WriteError>>,
 }
 
 impl Log {
-    /// Opens the files in `directory`, which is made if it is not there. `epoch` is the time of day
-    /// at time 0.
+    /// Opens the files in `directory`, which is created if it does not exist. `epoch` is the time
+    /// of day at time 0.
     pub(crate) fn create(
         directory: &Path,
         names: Names,
@@ -163,7 +164,7 @@ impl Log {
         })
     }
 
-    /// Writes an entry, with the end of the packet's way if it has ended. After a failed write,
+    /// Writes an entry, with the end of the packet's journey if it has ended. After a failed write,
     /// does nothing.
     pub(crate) fn write(&mut self, entry: Entry, end: Option<Ended<&[u8]>>) {
         let end = end.map(|end| {
@@ -186,7 +187,7 @@ impl Log {
         }
     }
 
-    /// Passes on entries that have waited for long. Must be called regularly.
+    /// Passes on entries that have waited too long. Call it regularly.
     pub(crate) fn turn(&mut self, now: Time) {
         if now >= self.due {
             self.hand_over();
@@ -198,7 +199,7 @@ impl Log {
         if !self.batch.entries.is_empty() {
             let next = self.written.try_recv().unwrap_or_default();
             let batch = mem::replace(&mut self.batch, next);
-            // The writer has gone only after an error, which `finish` answers.
+            // The writer ends early only after an error, which `finish` returns.
             let _ = self.sender.send(batch);
         }
     }
@@ -219,7 +220,7 @@ impl Log {
     }
 }
 
-/// A file that holds whole records only.
+/// A file that keeps only whole records.
 #[derive(Debug)]
 struct Whole {
     path: PathBuf,
@@ -251,7 +252,7 @@ impl Whole {
 
     fn flush(&mut self) -> Result<(), WriteError> {
         if let Err(error) = self.file.write_all(&self.waiting) {
-            // Part of it may be there.
+            // The file may be incomplete.
             let _ = self.file.set_len(self.written);
             self.waiting.clear();
             return Err(WriteError::new(&self.path, error));
@@ -276,7 +277,7 @@ impl Writer {
         receiver: &Receiver<Batch>,
         returned: &Sender<Batch>,
     ) -> Result<(), WriteError> {
-        // However steadily entries come, none waits longer than `FLUSH` for its file.
+        // No entry waits longer than `FLUSH` for its file, at any rate of entries.
         let mut flushed = monotonic();
         loop {
             let since = time::Duration::from_nanos(monotonic().saturating_sub(flushed));
@@ -286,7 +287,7 @@ impl Writer {
                         self.entry(entry, end, &batch.bytes)?;
                     }
                     batch.bytes.clear();
-                    // The forwarder has gone after the last batch.
+                    // After the last batch, the forwarder no longer receives.
                     let _ = returned.send(batch);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -304,7 +305,7 @@ impl Writer {
         self.sides.iter_mut().try_for_each(Whole::flush)
     }
 
-    /// Writes an entry, whose packet's bytes are at their places in `bytes`.
+    /// Writes an entry. Positions are those of the packet's bytes in `bytes`.
     fn entry(
         &mut self,
         entry: Entry,
@@ -411,7 +412,7 @@ impl Whole {
             size,
         ];
         block.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        // Each part and each block is as long as a multiple of four.
+        // The length of each part and of each block is a multiple of four.
         let pad = |block: &mut Vec<u8>| block.resize(block.len().next_multiple_of(4), 0);
         block.extend_from_slice(data);
         pad(block);

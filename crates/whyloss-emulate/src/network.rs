@@ -1,13 +1,13 @@
 //! Links between hosts, sans-I/O: the fate of each packet, with its time and its cause.
 //!
 //! The queues, rates, delays and channels are `whyloss-link`'s. A packet is offered to the first
-//! link of its route when its host sends it, and to each further link when it arrives there. These
+//! link of its route when its host sends it, and to each later link when it arrives there. These
 //! times are nominal, so a forwarder that is late with one packet does not delay the next. The
 //! caller asks [`Network::next_due`] when to call again, and [`Network::take_due`] for the packets
 //! that have arrived by then.
 //!
-//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and reports its fate
-//! at an event of its own. [`Network::next_due`] includes these events.
+//! A link that cannot decide immediately (CoDel, ARQ, jitter, …) holds the packet, and reports its
+//! fate at a later event. [`Network::next_due`] includes these events.
 //!
 //! Each answer of a link is a [`Hop`], which holds everything that a log and a replay need.
 
@@ -30,7 +30,7 @@ pub struct LinkPlan {
 #[derive(Clone, Debug)]
 pub struct Service(Kind);
 
-/// A link, by the time at which it reports fates.
+/// A link, by when it reports fates.
 #[derive(Clone, Debug)]
 enum Kind {
     /// A link that reports a packet's fate when it is offered.
@@ -48,7 +48,7 @@ pub struct Hop {
     pub packet: u64,
     /// The index of the link.
     pub link: usize,
-    /// The time at which the packet reached the link.
+    /// When the packet reached the link.
     pub enqueued: Time,
     /// The number of packets that waited at the link when this one arrived.
     pub waiting: usize,
@@ -69,7 +69,7 @@ pub enum Outcome {
     Damaged(Time, Vec<u32>),
     /// The packet found no room in the queue.
     Overflow(Time),
-    /// The queue's discipline dropped the packet although there was room.
+    /// The queue's discipline dropped the packet although the queue had room.
     Aqm(Time),
     /// The channel corrupted the packet.
     Channel(Time),
@@ -308,7 +308,7 @@ impl<P> Network<P> {
         }
     }
 
-    /// Collects the fates that links which answer later report by `at`.
+    /// Collects the fates that links with later answers report by `at`.
     fn ask_links(
         &mut self,
         at: Time,
@@ -354,9 +354,9 @@ impl<P> Network<P> {
         left.into_iter().flatten().collect()
     }
 
-    /// Returns the number of packets waiting at link `index` at `now`, or when the first packet not
-    /// yet taken is due, if that is earlier. A later time would let packets leave that this packet
-    /// must still find waiting.
+    /// Returns the number of packets waiting at link `index` at `now`. If a packet that was not
+    /// taken yet is due earlier, counts the packets at that time. A later time would let packets
+    /// leave that this packet must still find waiting.
     pub fn queue_len(&mut self, now: Time, index: usize) -> usize {
         let now = now.min(self.next_due());
         self.links[index].queue_len(now)
@@ -430,8 +430,8 @@ impl<P> Network<P> {
 }
 
 impl Outcome {
-    /// Converts a fate for the log. `bits` are the damaged bits. `overflowed` tells a full queue
-    /// from an early drop.
+    /// Converts a fate for the log. `bits` are the damaged bits. `overflowed` distinguishes a full
+    /// queue from an early drop.
     fn of(fate: Fate, bits: &[u32], overflowed: bool) -> Self {
         match fate {
             Fate::Delivered(at) => Self::Delivered(at),
@@ -443,7 +443,7 @@ impl Outcome {
         }
     }
 
-    /// Returns whether the packet came as far as the channel.
+    /// Returns whether the packet reached the channel.
     fn met_the_channel(&self) -> bool {
         matches!(
             self,
@@ -451,7 +451,7 @@ impl Outcome {
         )
     }
 
-    /// Returns the time at which the packet arrives at the far end; `None` if it is lost or held.
+    /// Returns the packet's arrival time at the far end; `None` if it is lost or held.
     pub fn arrival(&self) -> Option<Time> {
         match self {
             Self::Delivered(at) | Self::Damaged(at, _) => Some(*at),
@@ -459,8 +459,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the time at which the packet arrives at the far end or is lost; [`Time::MAX`] while
-    /// it is held.
+    /// Returns when the packet arrives at the far end or is lost; [`Time::MAX`] while it is held.
     pub fn at(&self) -> Time {
         match self {
             Self::Delivered(at)
@@ -505,7 +504,7 @@ mod tests {
         }
     }
 
-    /// A packet of 1000 bytes.
+    /// Returns a packet of 1000 bytes.
     fn sent(from: usize, to: usize) -> Sent {
         Sent {
             from,
@@ -541,8 +540,8 @@ mod tests {
         while let Some((at, transit)) = network.take_due(Time::MAX, |(), _| {}, &mut heard) {
             arrivals.push((at, transit.packet));
         }
-        // They reach the second link at 11, 12, 13, 14 ms and leave it at 13, 15, … : the fourth
-        // finds the third waiting until 15 and is refused.
+        // The packets reach the second link at 11, 12, 13, 14 ms and leave it at 13, 15, … ms. The
+        // fourth finds the third, which waits until 15 ms, and is dropped.
         assert_eq!(
             arrivals,
             [(millis(18), 0), (millis(20), 1), (millis(22), 2)]
@@ -551,7 +550,7 @@ mod tests {
         assert_eq!(network.under_way(), 0);
     }
 
-    /// As above, but the network is polled only after the end: the fourth packet is still refused.
+    /// As above, but the network is polled only after the end: the fourth packet is still dropped.
     #[test]
     fn a_late_look_changes_nothing() {
         let plans = [plan(8, 10, 10), plan(4, 5, 1)];

@@ -13,7 +13,7 @@ use whyloss_sim::trace::{Batch, Cell};
 use crate::archive::{self, ArchiveError};
 use crate::record::{Fault, Record, State};
 
-/// The number of rows that are written at once.
+/// The number of rows per write.
 const ROWS: usize = 1 << 16;
 
 /// The table of every packet at every link.
@@ -128,7 +128,7 @@ pub fn batches(directory: &Path) -> Result<Vec<Batch>, ArchiveError> {
     Ok(batches)
 }
 
-/// Reads the log of a run, and passes its records to a function in batches.
+/// Reads the log of a run, and passes its records to `take` in batches.
 fn each(
     directory: &Path,
     mut take: impl FnMut(Batch) -> Result<(), ArchiveError>,
@@ -161,7 +161,7 @@ pub fn write(directory: &Path) -> Result<(), ArchiveError> {
     files.finish().map_err(failed)
 }
 
-/// Words in the order of their first appearance.
+/// The distinct words, in the order of their first appearance.
 #[derive(Default)]
 struct Interned {
     places: HashMap<String, u32>,

@@ -23,7 +23,7 @@ use crate::spec::HostPlan;
 /// The name of a host's device inside its namespace.
 const DEVICE: &str = "whyloss0";
 
-/// The time that commands may take to end when they are asked to.
+/// The time that commands have to end after the request.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// A host and its running command.
@@ -53,14 +53,14 @@ pub(crate) struct Ground {
     mtu: u16,
 }
 
-/// Makes the process root in a user namespace of its own, with an empty network, and returns
-/// `true`. Does nothing if the caller is root already. The process must have only one thread.
+/// Makes the process root in a new user namespace, with an empty network, and returns `true`. Does
+/// nothing if the caller is already root. The process must have only one thread.
 ///
 /// # Errors
 /// Returns an error if the kernel does not allow user namespaces.
 pub fn become_root() -> Result<bool, RunError> {
-    // A process that may come back to this network may leave it. The root of a user namespace may
-    // lack that right.
+    // Entering the current network again tests whether the process may leave it and come back. The
+    // root of a user namespace may lack that right.
     let here = File::open("/proc/self/ns/net").map_err(RunError::NoUserNamespace)?;
     if geteuid().is_root() && setns(&here, CloneFlags::CLONE_NEWNET).is_ok() {
         return Ok(false);
@@ -109,8 +109,8 @@ impl Ground {
             count,
             nested: inside.is_some(),
         })?;
-        // By its address, so that two runs that choose the same slot meet here, and one of them
-        // gets an error.
+        // The name follows from the slot. If two runs choose the same slot, one of them cannot
+        // create its device.
         let number = slot.base >> (32 - slot.length);
         let device = format!("{DEVICES}{number:x}");
         Ok(Self {
@@ -150,7 +150,7 @@ impl Ground {
     fn place(&self, plan: &HostPlan, prefix: Prefix) -> Result<Place, RunError> {
         let outside = plan.command.is_none();
         let made = if outside {
-            // The route to all hosts leads there.
+            // The route to all hosts leads to this device.
             let length = self.slot.length;
             Tun::create(self.shape(&self.device, prefix.first(), length))
                 .and_then(|tun| Ok((tun, self.home.try_clone()?)))
@@ -182,14 +182,14 @@ impl Ground {
         }
     }
 
-    /// Returns a device in a network namespace of its own.
+    /// Returns a device in a new network namespace.
     fn inside(&self, prefix: Prefix) -> io::Result<(Tun, File)> {
         unshare(CloneFlags::CLONE_NEWNET)?;
         let made = (|| {
             loopback_up()?;
-            // For runs inside.
+            // Hosts forward for runs inside them.
             fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
-            // Without IPv6 in the kernel there is nothing to forward.
+            // Without IPv6 in the kernel, there is nothing to forward.
             let _ = fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
             let tun = Tun::create(self.shape(DEVICE, prefix.first(), prefix.length))?;
             Ok((tun, File::open("/proc/thread-self/ns/net")?))
@@ -203,7 +203,7 @@ impl Ground {
         Gateway::start(init, &self.device, self.slot).map_err(RunError::Gateway)
     }
 
-    /// Returns the variable by which a command's first process learns of the name server.
+    /// Returns the environment variable that gives the name server to a command's first process.
     pub(crate) fn resolver(&self) -> (String, String) {
         let text = gateway::resolv_conf(self.slot.first());
         (gateway::VARIABLE.to_owned(), text)
@@ -256,7 +256,7 @@ impl Ground {
                 let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
                 let tcp = read("tcp").unwrap_or_default() + &read("tcp6").unwrap_or_default();
                 let udp = ["udp", "udp6", "udplite"].map(|name| read(name).unwrap_or_default());
-                // In the state LISTEN; any socket of UDP.
+                // A listening TCP socket is in the state LISTEN. For UDP, any socket counts.
                 let listening = tcp
                     .lines()
                     .any(|line| line.split_ascii_whitespace().nth(3) == Some("0A"));
@@ -271,7 +271,7 @@ impl Ground {
     }
 }
 
-/// The time that a command may take to listen.
+/// The time that a command has to listen.
 const LISTEN: Duration = Duration::from_secs(5);
 /// The time between two checks for a listening command.
 const POLL: Duration = Duration::from_millis(10);
@@ -290,14 +290,14 @@ impl Place {
 
     fn signal(&self, signal: Signal) {
         if let Some(child) = self.child.as_ref().filter(|_| self.ended.is_none()) {
-            // Not waited for, so the number is still its own.
+            // The child has not been waited for, so its process id is still valid.
             let _ = kill(Pid::from_raw(child.id() as i32), signal);
         }
     }
 }
 
 /// Ends the commands that still run: first with a signal that they can handle, then by force. Calls
-/// `meanwhile` repeatedly.
+/// `meanwhile` repeatedly while it waits.
 pub(crate) fn end_all(places: &mut [Place], mut meanwhile: impl FnMut(&mut [Place])) {
     for (signal, rounds) in [
         (Signal::SIGTERM, GRACE.as_millis() / POLL.as_millis()),
@@ -322,7 +322,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
         if let Some(child) = self.child.as_mut().filter(|_| self.ended.is_none()) {
-            // An error means that it has gone already.
+            // An error means that the process has already ended.
             let _ = child.wait();
         }
     }

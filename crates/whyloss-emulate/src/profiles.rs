@@ -32,7 +32,7 @@ struct File {
 /// All profiles, in the order of `profiles.toml`.
 pub static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     let file: Result<File, _> = toml::from_str(include_str!("profiles.toml"));
-    // A test reads the same text.
+    // A test checks that this text is valid.
     file.map(|file| file.profile).unwrap_or_default()
 });
 

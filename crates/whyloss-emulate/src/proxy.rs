@@ -5,11 +5,10 @@
 //! client ⇄ LISTEN ─ links ─ a socket for each client ⇄ TARGET
 //! ```
 //!
-//! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and
-//! 48 with IPv6. A damaged packet would fail its receiver's checksum, so the proxy drops it and the
-//! log says `damaged`. One thread for each socket reads, and the caller's thread forwards. Clients
-//! share the memory that datagrams are read into, and a budget of bytes that wait for the
-//! forwarder.
+//! Each datagram crosses the links as the IP packet that carries it, which has 28 more bytes with
+//! IPv4 and 48 with IPv6. A damaged packet would fail its receiver's checksum, so the proxy drops
+//! it and the log says `damaged`. A thread reads each socket, and the caller's thread forwards.
+//! Clients share the memory for reading, and a budget of bytes that wait for the forwarder.
 
 pub(crate) mod read;
 mod write;
@@ -40,27 +39,27 @@ use crate::summary::{Counter, Snapshot, Summary};
 use read::{Batch, Heard, Inbox, buffers, read};
 use write::{AT_ONCE, Way};
 
-/// The indices of the plan's hosts: the target's and the clients'.
+/// The index of the target's host in the plan.
 const SERVER: usize = 0;
-/// The index of the host of the client; see [`SERVER`].
+/// The index of the clients' host in the plan.
 const CLIENT: usize = 1;
 
-/// Maximum number of clients at once. Datagrams of further clients are strays.
+/// The maximum number of simultaneous clients. Datagrams of additional clients are strays.
 const MOST_CLIENTS: usize = 1_024;
 /// The silence in both directions after which a client is forgotten.
 const IDLE: Duration = Duration::from_secs(120);
-/// Maximum number of batches between the readers and the forwarder. Further datagrams wait in
-/// the kernel's buffers.
+/// The maximum number of batches between the readers and the forwarder. Later datagrams wait in the
+/// kernel's buffers.
 const BACKLOG: usize = 4_096;
 /// The requested size of the kernel's buffers, in bytes.
 const BUFFER: usize = 4 << 20;
 /// The longest sleep, and the interval at which readers check whether to continue.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-/// Batches taken before a turn ends.
+/// The number of batches taken before a turn ends.
 const BURST: usize = 32;
 /// The time between two searches for idle clients, and between two reports to a live view.
 const SWEEP: Duration = Duration::from_millis(500);
-/// The TTL of the carrying packets, which no hop uses up.
+/// The TTL of the carrying packets, which no hop lowers.
 const TTL: u8 = 64;
 
 /// The settings of the proxy.
@@ -124,7 +123,7 @@ pub struct Proxy {
     address: SocketAddr,
 }
 
-/// A client, and the socket by which the target knows it.
+/// A client, with the socket that represents it to the target.
 struct Client {
     address: SocketAddr,
     socket: Arc<UdpSocket>,
@@ -168,8 +167,8 @@ impl Proxy {
     }
 
     /// Forwards datagrams until it is stopped or its time is over. The plan has two hosts: the
-    /// server, then the clients. `live` gets the counts twice a second, and ends the run by
-    /// returning `false`.
+    /// server, then the clients. `live` gets the counts twice a second, and ends the run if it
+    /// returns `false`.
     ///
     /// # Errors
     /// Returns an error if a socket fails, or the log cannot be written.
@@ -200,7 +199,7 @@ impl Proxy {
         };
         #[cfg(target_os = "linux")]
         {
-            // Fails only for numbers that are none.
+            // This number is valid, so the call cannot fail.
             let _ = nix::sys::prctl::set_timerslack(1);
         }
         let stays = Arc::new(AtomicBool::new(true));
@@ -293,13 +292,13 @@ impl Proxy {
                 }
             }
         }
-        // Datagrams end here, not at a device that would take their buffers again.
+        // The buffers of datagrams are dropped, because no TUN device reuses them.
         forwarder.buffers.clear();
         Ok(())
     }
 
-    /// Returns the number of a client, with a socket of its own if it is new; `None` if there are
-    /// too many.
+    /// Returns the number of a client; a new client gets a separate socket. Returns `None` if there
+    /// are too many.
     fn number_of(
         &self,
         clients: &mut Clients,
@@ -377,18 +376,18 @@ impl Proxy {
         }
     }
 
-    /// Sends datagrams that have crossed their links; those of one size and destination leave at
-    /// once.
+    /// Sends datagrams that have crossed their links. Those of one size and destination leave
+    /// together.
     fn write(&self, clients: &Clients, packets: &mut [Due]) {
         let run = |due: &Due| {
             let packet = &due.transit.payload;
-            // The checksum of its receiver would refuse a damaged packet.
+            // The receiver's checksum would reject a damaged packet.
             let size = packet.data.len();
             (size, due.transit.to, packet.tag, packet.is_damaged())
         };
         for packets in packets.chunk_by_mut(|a, b| run(a) == run(b)) {
             let (_, to, number, is_damaged) = run(&packets[0]);
-            // A client that was forgotten meanwhile is not there.
+            // A client that was forgotten in the meantime is absent.
             let client = clients.by_number.get(&number).filter(|_| !is_damaged);
             let way = client.map(|client| match to {
                 SERVER => Way {
@@ -443,7 +442,8 @@ pub(crate) fn dropped(ports: &HashSet<u16>) -> u64 {
     let mut dropped = 0;
     for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
         let text = std::fs::read_to_string(file).unwrap_or_default();
-        // A number, the local address and port in hexadecimal digits, …, and the drops at the end.
+        // A line has a number, the local address and port in hexadecimal digits, …, and the drops
+        // at the end.
         for line in text.lines().skip(1) {
             let mut words = line.split_ascii_whitespace();
             let port = words.nth(1).and_then(|local| local.rsplit_once(':'));
@@ -464,8 +464,8 @@ fn dropped(_: &HashSet<u16>) -> u64 {
 }
 
 pub(crate) fn prepare(socket: &UdpSocket) -> io::Result<()> {
-    // At most `net.core.rmem_max`, which on most machines holds a hundred datagrams. Root may have
-    // more.
+    // The kernel grants at most `net.core.rmem_max`, which on most machines holds a hundred
+    // datagrams. Root may have more.
     let _ = SockRef::from(socket).set_recv_buffer_size(BUFFER);
     #[cfg(target_os = "linux")]
     {
@@ -484,8 +484,8 @@ fn whole(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Vec<u8> {
     };
     let builder = builder.udp(from.port(), to.port());
     let mut packet = Vec::with_capacity(builder.size(data.len()));
-    // A vector takes all; a datagram of the largest size with an IPv4 header is no IP packet, and
-    // stays empty.
+    // Writing to a vector cannot fail, but a datagram of the largest size with an IPv4 header is
+    // not an IP packet. Its buffer stays empty.
     let _ = builder.write(&mut packet, data);
     packet
 }
@@ -581,7 +581,7 @@ mod tests {
         (back, running.join().unwrap())
     }
 
-    /// More than leave at a time, and less than the smallest buffer holds.
+    /// More datagrams than leave at a time, but fewer than the smallest buffer holds.
     const BURST_SENT: usize = 96;
 
     #[test]
@@ -608,7 +608,7 @@ mod tests {
         );
     }
 
-    /// A later link does not mend a datagram.
+    /// A later link does not repair a datagram.
     #[test]
     fn datagrams_damaged_on_the_way_arrive_nowhere() {
         let link = |from: &str, to: &str, channel: &str| {

@@ -7,10 +7,10 @@
 //! | `link`, `from`, `to` | the link; the hosts at the ends of the packet's route |
 //! | `protocol`, `source`, `destination`, `source_port`, `destination_port`, `sequence`, `ip_id` | fields of the packet's headers, as sent |
 //! | `bytes` | the size of the IP packet in bytes |
-//! | `enqueued` | the time at which the packet reached the link, in nanoseconds since the run began, as all times |
+//! | `enqueued` | when the packet reached the link, in nanoseconds since the run began, like all times |
 //! | `waiting` | the number of packets that waited at the link then |
-//! | `scheduled` | the time at which the packet should leave the link's far end, or is lost |
-//! | `departed` | the time at which the packet left; at the last link, the time at which the kernel took it |
+//! | `scheduled` | when the packet should leave the link's far end, or is lost |
+//! | `departed` | when the packet left; at the last link, when the kernel took it |
 //! | `fate` | `delivered`, `damaged`, `overflow`, `aqm`, `channel`, `fault`, `unfinished` |
 //! | `bits` | the positions of damaged bits, counted from the packet's first bit |
 //! | `state` | `good` or `bad`: the state of a channel with two states that the packet met |
@@ -40,17 +40,15 @@ pub struct Record<N = String> {
     pub headers: Headers,
     /// The size of the IP packet, in bytes.
     pub bytes: u32,
-    /// The time at which the packet reached the link, in nanoseconds since the run began.
+    /// When the packet reached the link, in nanoseconds since the run began.
     pub enqueued: u64,
     /// The number of packets that waited at the link when this one arrived.
     pub waiting: u32,
-    /// The time at which the packet should leave the far end or is lost, in nanoseconds since the
-    /// run began.
+    /// When the packet should leave the far end or is lost, in nanoseconds since the run began.
     pub scheduled: u64,
-    /// The time at which the packet left the far end, in nanoseconds since the run began; `None` if
-    /// it did not.
+    /// When the packet left the far end, in nanoseconds since the run began; `None` if it did not.
     pub departed: Option<u64>,
-    /// The fate of the packet: delivered, or lost in a certain way.
+    /// The fate of the packet: delivered, or lost for a certain reason.
     pub fate: Fate,
     /// The positions of the damaged bits, counted from the packet's first bit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -146,8 +144,7 @@ pub enum LogError {
     },
 }
 
-/// Reads a log record by record. An incomplete last line, which a killed emulator may leave, is
-/// left out.
+/// Reads a log record by record. Omits an incomplete last line, which a killed emulator may leave.
 pub fn read(log: impl BufRead) -> impl Iterator<Item = Result<Record, LogError>> {
     let mut lines = log.split(b'\n').enumerate().peekable();
     std::iter::from_fn(move || {
@@ -161,7 +158,7 @@ pub fn read(log: impl BufRead) -> impl Iterator<Item = Result<Record, LogError>>
         }
         match serde_json::from_slice(&line) {
             Ok(record) => Some(Ok(record)),
-            // Cut short: nothing follows, and the text is not wrong but incomplete.
+            // The last line is incomplete rather than wrong.
             Err(error) if lines.peek().is_none() && error.is_eof() => None,
             Err(source) => Some(Err(LogError::Line {
                 line: index + 1,

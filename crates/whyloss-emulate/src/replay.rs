@@ -1,7 +1,7 @@
-//! Replays a log: asks the links again in virtual time, and compares every fate.
+//! Replays a log: runs the links again in virtual time, and compares every fate.
 //!
-//! Makes every link of a run anew from its specification and seed, and offers it the packets at the
-//! times in the log. Each answer must equal the answer in the log.
+//! Creates every link of a run anew from its specification and seed, and offers it the packets at
+//! the times in the log. Each answer must equal the answer in the log.
 
 use whyloss::Time;
 
@@ -28,7 +28,7 @@ pub fn replay(plans: &[LinkPlan], seed: u64, mut records: Vec<Record>) -> Replay
         offers: records.len() as u64,
         ..Replayed::default()
     };
-    // The number of waiting packets for those whose fate is reported later.
+    // The number of waiting packets, for packets whose fate comes later.
     let mut waited = vec![0; records.len()];
     for (index, record) in records.iter().enumerate() {
         let Some(link) = plans.iter().position(|plan| plan.name == record.link) else {
@@ -121,7 +121,7 @@ mod tests {
     use crate::network::{Hop, Network, Sent, Transit, Watch};
     use crate::spec::{HostPlan, Links};
 
-    /// Links in a row, each of a kind that answers later, and one that answers at once.
+    /// Links in a row: each kind that answers later, and one that answers immediately.
     const LINKS: &[&str] = &[
         r#"queue = { packets = 4, aqm = { kind = "codel", target = "2 ms", interval = "10 ms" } }"#,
         r#"queue = { packets = 5, aqm = { kind = "fq-codel", target = "2 ms", interval = "10 ms" } }"#,
@@ -227,8 +227,8 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
         }
     }
 
-    /// Offers packets after these gaps, in microseconds. The caller looks at the network only then,
-    /// as late as it may be, and ends with some packets in flight.
+    /// Offers packets after these gaps, in microseconds, and returns the log. The network is polled
+    /// only then, as late as possible, and some packets are in flight at the end.
     fn log(links: &Links, offers: &[(u64, u32, u16)]) -> Vec<Record> {
         let hosts = [0, links.scenario.nodes.len() - 1].map(|node| HostPlan {
             name: String::new(),
@@ -303,7 +303,7 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
     }
 
     /// Packets of 1000 bytes take 2 ms each and arrive every millisecond, with unlimited room.
-    /// CoDel's target is 2 ms, its interval 10 ms.
+    /// CoDel's target is 2 ms, and its interval 10 ms.
     #[test]
     fn codel_drops_as_packets_leave() {
         let codel = LINKS[0].replace("packets = 4", "packets = 100");
@@ -318,8 +318,8 @@ channel = { kind = "bernoulli", loss = 0.1, before_queue = true }"#,
             .collect();
         dropped.sort_by_key(|record| record.scheduled);
         // Packet k leaves the queue at 1 + 2k ms, after k ms there. Packet 2 waited for the target
-        // but leaves only one packet behind, which excuses it. So the time above the target counts
-        // from packet 3 on, at 7 ms, and the first departure 10 ms later is a drop.
+        // but leaves only one packet behind, which is an exception. So the time above the target
+        // counts from packet 3, at 7 ms, and the first departure 10 ms later is a drop.
         assert_eq!((dropped[0].packet, dropped[0].scheduled), (8, 17_000_000));
         assert!(records.iter().all(|record| record.fate != Fate::Overflow));
     }

@@ -1,4 +1,4 @@
-//! Rests between turns while these crowd.
+//! Pauses between turns that follow each other closely.
 //!
 //! Sleeping until the next packet and waking up costs many times more than moving a packet.
 //! Therefore a thread with frequent turns rests for a moment between them and then takes all
@@ -11,28 +11,28 @@ use std::time::Duration;
 
 use crate::clock::monotonic;
 
-/// The length of a rest in nanoseconds, by which a packet may leave or be taken later.
+/// The length of a rest in nanoseconds. Packets may leave, or be taken, up to this much later.
 const REST: u64 = 100_000;
 /// The length of a rest after a turn in which many packets left, in nanoseconds.
 const LONG: u64 = 300_000;
-/// The number of packets that are many.
+/// The number of packets from which a turn has many.
 const MANY: usize = 8;
-/// Minimum number of closely spaced turns that count as crowded.
+/// The minimum number of closely spaced turns that count as crowded.
 const CROWD: u32 = 16;
 
-/// The time of the last turn, and the crowding of turns.
+/// The time of the last turn, and how crowded turns are.
 #[derive(Debug, Default)]
 pub(crate) struct Rests {
     last: u64,
-    /// The measure of crowding. It grows with each turn that follows closely, and shrinks faster
-    /// with each that does not.
+    /// The measure of crowding. It grows with each turn that closely follows another, and shrinks
+    /// faster with other turns.
     crowd: u32,
-    /// The number of packets that have left in the turn, as far as the caller counts them.
+    /// The number of packets that have left in the turn, if the caller counts them.
     pub(crate) left: usize,
 }
 
 impl Rests {
-    /// Begins a turn, after a rest if turns crowd.
+    /// Begins a turn, after a rest if turns are crowded.
     pub(crate) fn begin_turn(&mut self) {
         let mut now = monotonic();
         // The shortest sleep of Windows is longer than a rest.
@@ -44,7 +44,7 @@ impl Rests {
         self.left = 0;
     }
 
-    /// Returns whether turns crowd.
+    /// Returns whether turns are crowded.
     pub(crate) fn crowd(&self) -> bool {
         self.crowd >= CROWD
     }
@@ -92,7 +92,7 @@ mod tests {
     fn only_turns_that_crowd_have_rests() {
         let mut turns = Rests::default();
         assert_eq!(rests(&mut turns, 1_000_000, 100), 0);
-        // A few packets in a row do not crowd.
+        // A few packets in a row do not count as crowded turns, so they cause no rest.
         assert_eq!(rests(&mut turns, 10_000, CROWD - 1), 0);
         assert_eq!(rests(&mut turns, 10_000, 1_000), 1_000);
         assert_eq!(rests(&mut turns, 2 * REST, 4), 0);

@@ -39,12 +39,12 @@ pub struct Options {
     pub seed: u64,
     /// The smallest lateness that counts as the emulator's fault.
     pub late_bound: Duration,
-    /// The size of the largest packet, in bytes. Hosts fragment larger packets, or refuse them with
+    /// The size of the largest packet, in bytes. Hosts fragment larger packets, or reject them with
     /// the MTU.
     pub mtu: u16,
     /// Whether the hosts reach the networks of this machine, and its name servers.
     pub internet: bool,
-    /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
+    /// Whether the forwarder requests real-time priority, and keeps cores awake.
     pub real_time: bool,
     /// The longest time of the run, after which commands are ended; `None` for no limit.
     pub most_time: Option<Duration>,
@@ -87,12 +87,12 @@ pub struct Done {
 /// Explains why a run could not start or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The kernel refused what a run needs.
+    /// The kernel rejected a request of the run.
     #[error(
         "cannot make {what}: {source}; this needs root (or a user namespace and access to /dev/net/tun)"
     )]
     Setup {
-        /// The part that could not be made.
+        /// The part that could not be created.
         what: &'static str,
         /// The error of the kernel.
         source: io::Error,
@@ -154,11 +154,11 @@ pub enum RunError {
     Poll(#[source] io::Error),
 }
 
-/// The number of packets that may leave at once while turns crowd.
+/// The number of packets that may leave together while turns are crowded.
 const AT_ONCE: usize = 64;
-/// The number of segments taken from a device before others have their turn.
+/// The number of segments taken from one device per turn.
 const BURST: usize = 32;
-/// The longest sleep, after which commands and signals are checked.
+/// The longest sleep between two checks of commands and signals.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 /// The number of attempts to find free addresses.
 const TRIES: usize = 20;
@@ -168,7 +168,8 @@ const LIVE: Duration = Duration::from_millis(500);
 /// Runs a plan until its leading commands have ended.
 ///
 /// # Errors
-/// Returns an error if a part of the run cannot be made or fails. All parts are removed then.
+/// Returns an error if a part of the run cannot be created or fails. All parts are removed in this
+/// case.
 pub fn run(
     plan: &Plan,
     options: &Options,
@@ -206,9 +207,9 @@ pub fn run(
         rests: Rests::default(),
     };
     start(&ground, plan, options, &mut places)?;
-    // The commands have the usual priority: they were started before.
+    // The commands, which were started before, keep the usual priority.
     let real_time = options.real_time.then(RealTime::ask);
-    // Fails only for numbers that are none.
+    // This number is valid, so the call cannot fail.
     let _ = set_timerslack(1);
     let mut room = vec![0; LARGEST];
     let mut next_live = Time::ZERO + LIVE;
@@ -262,7 +263,7 @@ pub fn run(
     let now = clock.now();
     let mut counter = forwarder.finish()?;
     for place in &mut places {
-        // A device that cannot be asked has dropped nothing.
+        // A device whose counter cannot be read counts as one without drops.
         counter.faults.device += place.tun.dropped().unwrap_or(0);
     }
     let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
@@ -273,7 +274,8 @@ pub fn run(
     })
 }
 
-/// Creates the hosts. If another run takes the same addresses at the same time, uses others.
+/// Creates the hosts. If another run takes the same addresses at the same time, uses other
+/// addresses.
 fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
         let ground = Ground::find(count, mtu)?;
@@ -287,7 +289,7 @@ fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place
     Err(RunError::NoAddresses)
 }
 
-/// Starts the commands. Those that do not lead start first; the leading ones start once these
+/// Starts the commands. Those that do not lead start first. The leading ones start when these
 /// listen on a port.
 fn start(
     ground: &Ground,
@@ -410,7 +412,8 @@ fn take(
         }
         let address = destination(&data);
         if address.is_some_and(|address| !is_forwarded(address)) {
-            // The kernel's announcements to its neighbours (MLD): no router forwards them.
+            // The kernel announces itself to its neighbours (MLD). No router forwards such a
+            // packet.
             forwarder.buffers.push(data);
             continue;
         }
@@ -427,8 +430,8 @@ fn take(
     }
 }
 
-/// Delivers all packets that are due, and returns the present time. Packets leave one by one unless
-/// turns crowd, so that slow flows arrive as on a wire.
+/// Delivers all due packets, and returns the present time. Packets leave one by one unless turns
+/// are crowded, so that slow flows arrive as on a wire.
 fn deliver(forwarder: &mut Forwarder, places: &[Place]) -> Time {
     let at_once = if forwarder.rests.crowd() { AT_ONCE } else { 1 };
     forwarder.deliver(at_once, &mut write(places))

@@ -1,9 +1,9 @@
-//! Segments of several packets, which a host sends and receives at once (TSO, USO, GRO).
+//! Segments of several packets, which a host sends and receives as one (TSO, USO, GRO).
 //!
 //! Each read from a TUN device, and each write, begins with a description of the segment (`struct
 //! virtio_net_hdr`; Virtio 1.2, section 5.1.6). [`Segments`] splits a segment into the packets of
-//! the wire, as a network card does. [`Joined`] is the reverse, for packets that leave at the same
-//! time.
+//! the wire, as a network card does. [`Joined`] does the reverse, for packets that leave at the
+//! same time.
 
 use std::iter::Peekable;
 use std::slice::Chunks;
@@ -27,10 +27,11 @@ const IPV4: usize = 20;
 const IPV6: usize = 40;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
-/// The most bytes of headers in a packet that can be joined: IPv6 and TCP with all options.
+/// The maximum size of the headers of a packet that can be joined: IPv6 and TCP with all options.
 const MOST_HEADERS: usize = 100;
 
-// Flags of TCP: those of a segment's last packet, the one of all packets, and that of the first.
+// TCP flags: FIN and PSH, which only the last packet of a segment may have, ACK for all, and CWR
+// for the first.
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
@@ -40,12 +41,12 @@ const CWR: u8 = 0x80;
 #[derive(Debug)]
 pub(crate) struct Segments<'a> {
     kind: u8,
-    /// The headers of each packet; none for a single packet, which is all payload.
+    /// The headers of each packet; empty for a single packet, which is all payload.
     headers: &'a [u8],
     payloads: Peekable<Chunks<'a, u8>>,
-    /// The places of the header of TCP or UDP and of its checksum, if the checksum is missing.
+    /// The positions of the header of TCP or UDP and of its checksum, if the checksum is missing.
     checksum: Option<(usize, usize)>,
-    /// The size of the whole segment, in bytes.
+    /// The size of the complete segment, in bytes.
     whole: usize,
     /// The number of packets and of payload bytes before the next packet.
     before: (u16, u32),
@@ -144,8 +145,8 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    /// Joins as many of the first packets as one segment of their sender could have had. In each,
-    /// the header of TCP or UDP begins at `start`, and its checksum is right.
+    /// Joins as many of the first packets as one segment of their sender could have. In each
+    /// packet, the header of TCP or UDP begins at `start`, and its checksum is right.
     pub(crate) fn of<'a>(
         packets: impl IntoIterator<Item = &'a [u8]>,
         start: usize,
@@ -164,7 +165,7 @@ impl Joined {
         let (mut count, mut whole, mut last) = (1, first.len(), first);
         for next in packets {
             let payload = next.len().saturating_sub(headers);
-            // Only the last packet may be shorter, or push.
+            // Only the last packet may be shorter, or have PSH.
             let is_full = last.len() == first.len() && (kind == UDP || last[start + 13] == ACK);
             if kind != UDP {
                 add(&mut expected, start + 4, size as u32);
@@ -216,8 +217,8 @@ impl Joined {
     }
 }
 
-/// Returns the size of a packet's headers, if that of TCP or UDP begins at `start`; `None` if it
-/// cannot.
+/// Returns the size of a packet's headers, if the header of TCP or UDP can begin at `start`; `None`
+/// if it cannot.
 fn headers(packet: &[u8], start: usize, kind: u8) -> Option<usize> {
     let ip = match packet.first()? >> 4 {
         4 => usize::from(packet[0] & 15) * 4,
@@ -231,14 +232,14 @@ fn headers(packet: &[u8], start: usize, kind: u8) -> Option<usize> {
     is_possible.then_some(start + size)
 }
 
-/// Returns the headers of a packet, without fields that may differ in a segment; `None` if it can
-/// be in none.
+/// Returns the headers of a packet, without fields that may differ in a segment; `None` if the
+/// packet cannot be part of a segment.
 fn shared(packet: &[u8], start: usize, kind: u8) -> Option<[u8; MOST_HEADERS]> {
     let mut shared = [0; MOST_HEADERS];
     let headers = packet.get(..headers(packet, start, kind)?)?;
     shared.get_mut(..headers.len())?.copy_from_slice(headers);
     if start == IPV4 {
-        // Without DF, the number of each packet matters.
+        // Without DF, the identification of each packet matters.
         if packet[0] != 0x45 || packet[6..8] != [0x40, 0] {
             return None;
         }
@@ -383,7 +384,7 @@ mod tests {
         assert!(Joined::of(packets.iter().map(Vec::as_slice), 0).is_none());
     }
 
-    /// Cut or damaged segments split into something or nothing, without a panic.
+    /// Truncated or damaged segments cause no panic.
     #[test]
     fn hostile_segments() {
         let packets: Vec<_> = (0..3)

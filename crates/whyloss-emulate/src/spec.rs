@@ -99,7 +99,7 @@ pub enum SpecError {
     Option {
         /// The kind of value that was expected.
         what: &'static str,
-        /// The value given.
+        /// The given value.
         value: String,
         /// The valid forms, in words.
         expected: &'static str,
@@ -107,7 +107,7 @@ pub enum SpecError {
     /// The network has no node with this name.
     #[error("no node is called `{name}`; the nodes are {nodes}")]
     Node {
-        /// The name of the node asked for.
+        /// The requested node name.
         name: String,
         /// The names of all nodes of the network, as one text.
         nodes: String,
@@ -194,8 +194,9 @@ impl Links {
             })
     }
 
-    /// Returns the indices of the nodes for a single server and a single client: the near end of
-    /// the first link and the far end of the last one. Links back do not count.
+    /// Returns the indices of the nodes for a single server and a single client. They are the near
+    /// end of the first link and the far end of the last one. Links in the reverse direction do not
+    /// count.
     pub fn ends(&self) -> (usize, usize) {
         let links = &self.scenario.links;
         if links.len() == 2 {
@@ -248,7 +249,7 @@ fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut traces = Vec::new();
     let mut renamed = |rate: &str| {
-        // The scenario's reader could read this file.
+        // The scenario's reader has already read this file.
         let text = fs::read_to_string(directory.join(rate.strip_prefix("trace:")?)).ok()?;
         let name = format!("{}.trace", traces.len() + 1);
         let rate = format!("trace:{name}");
@@ -275,7 +276,7 @@ fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
 /// ends.
 fn whole(text: &str) -> String {
     let Ok(table) = text.parse::<toml::Table>() else {
-        // The scenario parser says what is wrong with it.
+        // The scenario parser then reports the fault.
         return text.to_owned();
     };
     let mut whole = String::new();
@@ -303,7 +304,7 @@ fn whole(text: &str) -> String {
     whole
 }
 
-/// The units of rates, as tc and as scenarios write them.
+/// The units of rates, in the notations of tc and of scenarios.
 const RATES: &[(&str, &str)] = &[
     ("gbit", "Gbit/s"),
     ("mbit", "Mbit/s"),
@@ -389,11 +390,11 @@ pub fn bytes(text: &str) -> Result<u64, SpecError> {
         "kB" => 1e3,
         _ => 1.0,
     };
-    // Saturates: a file cannot be as large.
+    // A number that is too large becomes the maximum: no file is as large.
     Ok((number.parse::<f64>().unwrap_or(0.0) * unit) as u64)
 }
 
-/// Returns a number with its unit, as scenarios write it.
+/// Returns a number with its unit, in the syntax of scenarios.
 fn quantity(
     text: &str,
     what: &'static str,
@@ -421,7 +422,7 @@ fn quantity(
         .ok_or_else(wrong)
 }
 
-/// Returns a link's rate, as scenarios write it.
+/// Returns a link's rate, in the syntax of scenarios.
 fn link_rate(text: &str) -> Result<String, SpecError> {
     if text.starts_with('{') {
         return Ok(text.to_owned());
@@ -504,7 +505,7 @@ fn channel(text: &str) -> Result<String, SpecError> {
         text
     };
     let number = |text: &str| {
-        // Rust writes what is no number otherwise than TOML.
+        // Rust writes NaN and infinity differently from TOML.
         let value = text.parse().ok().filter(|value: &f64| value.is_finite());
         let value = value.map(|value| format!("{value:?}"));
         value.ok_or_else(wrong)

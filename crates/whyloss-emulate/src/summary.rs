@@ -34,7 +34,7 @@ pub struct LinkCounts {
     pub most_waiting: u32,
 }
 
-/// The numbers of packets that the emulator itself treated wrongly, by kind.
+/// The number of packets that the emulator itself mistreated, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
     /// The number of packets that left later than the bound.
@@ -113,7 +113,8 @@ impl Counter {
             links: links.collect(),
             faults: Faults::default(),
             strays: 0,
-            // Up to a minute, to a percent; the arguments are in range.
+            // The histogram covers up to a minute with a precision of a percent. Its arguments are
+            // in range.
             lateness: Histogram::new_with_bounds(1, 60_000_000_000, 2)
                 .unwrap_or_else(|_| unreachable!("the bounds of the histogram are constants")),
         }

@@ -1,5 +1,5 @@
-//! The log of a receiver, with each arrival and verdict as a line of JSON, and its replay through
-//! a classifier.
+//! The log of a receiver, with each arrival and verdict as a line of JSON, and its replay through a
+//! classifier.
 //!
 //! | key | value |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `sequence` | the packet's number, counted from 0 without wrapping |
 //! | `sent`, `received` | times of sending and arrival in nanoseconds, each by its end's clock |
 //! | `size` | bytes of the packet |
-//! | `missing` | the number of packets missing between this one and the highest number before |
+//! | `missing` | the number of packets missing between this one and the highest earlier number |
 //! | `verdict` | `congestion` or `wireless`: the classifier's verdict on the missing packets |
 //! | `damaged` | damaged bits that the payload reveals, counted from the IP header's first bit |
 
@@ -30,7 +30,7 @@ pub struct Line {
     pub received: u64,
     /// The size of the packet, in bytes.
     pub size: u32,
-    /// The number of packets missing between this one and the highest number before.
+    /// The number of packets missing between this one and the highest earlier number.
     pub missing: u64,
     /// The classifier's verdict on the missing packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ impl From<Cause> for Called {
     }
 }
 
-/// Reads a log of arrivals. An incomplete last line is left out.
+/// Reads a log of arrivals. Omits an incomplete last line.
 ///
 /// # Errors
 /// Returns an error if the log cannot be read, or a line is not an arrival.
@@ -87,7 +87,7 @@ pub struct Skew {
 }
 
 impl Skew {
-    /// Returns the time that the clock shows when the other shows `at`.
+    /// Returns the time that the clock shows when the other clock shows `at`.
     pub fn apply(self, at: Time) -> Time {
         at + self.offset + Duration::from_nanos((at.as_nanos() as f64 * self.drift) as i64)
     }

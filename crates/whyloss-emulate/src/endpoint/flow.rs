@@ -104,8 +104,8 @@ impl Flow {
     }
 }
 
-/// Returns the decider's classifier. A reference is an error, because an endpoint does not know the
-/// truth.
+/// Returns the decider's classifier. A reference, such as the oracle, is an error, because an
+/// endpoint does not know the truth.
 fn real<C: Unaware, O, X>(decider: Decider<C, O, X>) -> Result<C, EndpointError> {
     match decider {
         Decider::Unaware => Ok(C::unaware()),

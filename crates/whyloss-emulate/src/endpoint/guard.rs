@@ -1,14 +1,15 @@
 //! Limits the reports that a sender accepts from a receiver, and its sending rate.
 //!
 //! A receiver chooses every number in its feedback, and profits from too high a rate (RFC 5348,
-//! 10.1 to 10.3). The sender knows its own packets and their times, and checks each report
-//! against them:
+//! 10.1 to 10.3). The sender knows its own packets and their times, and checks each report against
+//! them:
 //!
 //! ```text
 //! impossible  X_recv or p that is NaN or out of range, an echo that is not the packet's stamp, a
 //!             hold longer than the time since, losses before a packet carried an R         ignored
-//! surplus     a second report within R/2 that does not raise p                                 ignored
-//! R_sample    at least half of the shortest time from a packet to its report; holds are cut to this
+//! surplus     a second report within R/2 that does not raise p                             ignored
+//! R_sample    at least half of the shortest time from a packet to its report; holds are cut to
+//!             fit
 //! X_recv      at most the highest rate sent in the last four round trips
 //! rate        at most max(2 · highest X_recv so far, 4 · W_init/R), and --max-rate, always
 //! ```
@@ -23,9 +24,9 @@ const LEAST_WINDOW: Duration = Duration::from_millis(10);
 /// The number of remembered sending rates, because X_recv lags by the travel time of packets and
 /// reports.
 const WINDOWS: usize = 4;
-/// The unused sending time that a sender may catch up on at once, in seconds.
+/// The unused sending time, in seconds, that a sender may make up for in one burst.
 const DEPTH: f64 = 0.02;
-/// The number of packets that may leave at once at any rate: W_init (RFC 5348, 4.2).
+/// The number of packets that may leave in one burst at any rate: W_init (RFC 5348, 4.2).
 const LEAST_DEPTH: f64 = 4.0;
 
 /// The fate of a report.
@@ -61,9 +62,9 @@ pub(super) struct Guard {
     began: Time,
     /// The bytes sent in the current window.
     bytes: f64,
-    /// The number of bytes that may leave at once.
+    /// The number of bytes that may leave back to back.
     tokens: f64,
-    /// The time at which `tokens` was counted.
+    /// When `tokens` was counted.
     counted: Time,
 }
 
@@ -161,12 +162,11 @@ impl Guard {
         self.justified = (2.0 * self.peak).max(4.0 * first / rtt);
     }
 
-    /// Returns the highest rate of the last windows and this one, which ends if it is as long as a
-    /// round trip.
+    /// Returns the highest rate of the last windows and this one. A window ends after a round trip.
     fn sent_rate(&mut self, now: Time, rtt: Duration) -> f64 {
         let least = rtt.max(LEAST_WINDOW);
         let span = now - self.began;
-        // One packet more, because a window begins and ends at random between packets.
+        // Adds one packet, because a window begins and ends at random between packets.
         let rate = (self.bytes + self.packet) / span.max(least).as_secs_f64();
         let highest = self.rates.iter().fold(rate, |most, &rate| most.max(rate));
         if span >= least {
@@ -215,7 +215,7 @@ mod tests {
             judge(at(0), zero, -1.0, 0.0, None),
             judge(at(0), zero, 0.0, f64::NAN, Some(RTT)),
             judge(at(0), zero, 0.0, 1.5, Some(RTT)),
-            // Losses are counted once a packet has carried an R.
+            // Losses are counted after a packet has carried an R.
             judge(at(0), zero, 0.0, 1e-300, None),
         ] {
             assert_eq!(report, Report::Impossible);
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(judge(149, 5, 0.1), Report::Surplus);
         assert!(matches!(judge(149, 5, 0.2), Report::Useful(_)));
         assert!(matches!(judge(200, 6, 0.1), Report::Useful(_)));
-        // Older news than the last.
+        // This report is older than the last.
         assert_eq!(judge(400, 5, 0.1), Report::Surplus);
     }
 
@@ -252,7 +252,8 @@ mod tests {
         let Report::Useful(judged) = judged else {
             panic!("{judged:?}");
         };
-        // Nine packets and one in 100 ms; and half of the time that the report took.
+        // The limit is nine packets and one in 100 ms, and R is half of the time that the report
+        // took.
         assert!((judged.receive_rate - 1e5).abs() < 1e-6);
         assert_eq!(judged.hold, RTT / 2);
         guard.on_used(Some(RTT));

@@ -1,4 +1,4 @@
-//! Both ends against peers that say anything, legal or not, in any order.
+//! Tests both ends against peers that send anything, legal or not, in any order.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -62,7 +62,7 @@ fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
 
-/// An end whose session was accepted, with a round trip of 1 ms for the opening.
+/// Returns an end whose session was accepted, with a round trip of 1 ms for the opening.
 fn accepted(options: &SendOptions) -> (SendingEnd, Time) {
     let mut end = SendingEnd::new(options, SESSION, at(0)).unwrap();
     end.poll(at(0)).unwrap().unwrap();
@@ -79,13 +79,13 @@ fn accepted(options: &SendOptions) -> (SendingEnd, Time) {
     (end, at(1))
 }
 
-/// The answers of a hostile receiver to a data packet of TFRC: their number and their contents.
+/// The answers of a hostile receiver to a data packet of TFRC: their numbers and contents.
 #[derive(Clone, Copy, Debug)]
 struct Evil {
     times: usize,
     p: f64,
     x: f64,
-    /// The share of the time since the packet left that is called a hold.
+    /// The share of the time since the packet left that is reported as a hold.
     held: f64,
     /// The time from the packet to its report.
     wait: Duration,
@@ -93,8 +93,8 @@ struct Evil {
     every: u64,
 }
 
-/// Runs a session against such a receiver to its end: when that was, and the bytes of each second
-/// of data.
+/// Runs a session against such a receiver. Returns when it ended, the bytes of each second of data,
+/// and the result.
 fn run(options: &SendOptions, evil: Evil) -> (Time, Vec<u64>, Result<(), EndpointError>) {
     let (mut end, mut now) = accepted(options);
     let began = now;
@@ -198,8 +198,8 @@ fn no_feedback_makes_a_sender_exceed_its_limits() {
         ] {
             let options = sending(transport, rate);
             let (ended, seconds, outcome) = run(&options, evil);
-            // The end gets no answer, so it is repeated for `patience`. An impossible report is no
-            // sign of life.
+            // The end gets no answer, so it is repeated for `patience`. An impossible report does
+            // not count as a sign of life.
             assert!(
                 matches!(outcome, Err(EndpointError::Silent { .. })),
                 "{evil:?}"
@@ -225,7 +225,7 @@ fn lies_double_a_rate_no_faster_than_the_truth() {
     let slow = Evil { x: 0.0, ..HONEST };
     let (honest, cheat) = (sent(slow), sent(Evil { held: 1.0, ..slow }));
     assert!(cheat <= 4 * honest, "{cheat} bytes, {honest} without lies");
-    // One report of a loss event rate that nothing explains moves nothing: it is ignored.
+    // One report of an inexplicable loss event rate changes nothing: it is ignored.
     let once = Evil {
         every: u64::MAX,
         ..HONEST
@@ -254,12 +254,12 @@ fn a_stop_ends_a_session_in_60_ms() {
             let next = end.next_timeout(now).max(now);
             now = if now < from { next.min(from) } else { next };
         };
-        // A receiver that never spoke is given up after 2 s.
+        // The sender gives up a silent receiver after 2 s.
         let stopped = matches!(ended, Err(EndpointError::Interrupted));
         assert!(stopped || now < from, "{ended:?}");
         assert!(now <= from + Duration::from_millis(60), "{stopped_at}");
     }
-    // A sender without an answer stops at once.
+    // Without an answer from the receiver, `stop` ends a sender immediately.
     let mut end = SendingEnd::new(&sending("tfrc", 1e6), SESSION, at(0)).unwrap();
     end.stop(at(0));
     assert!(matches!(
@@ -307,13 +307,13 @@ fn a_session_that_fails_ends_alone() {
         open(&mut end, at(1_000), from(2), 2),
         Some(Message::Reset(Refusal::Busy))
     );
-    // Silence of 2 s ends the first; another may begin.
+    // Silence of 2 s ends the first session; another may begin.
     assert!(end.advance(at(2_000)).unwrap().is_none());
     assert_eq!(open(&mut end, at(2_000), from(2), 2), Some(Message::Accept));
     // A restarted sender replaces its session.
     assert_eq!(open(&mut end, at(4_001), from(3), 3), Some(Message::Accept));
     assert!(end.advance(at(4_001)).unwrap().is_none());
-    // One that has said its end may ask again, although another took its place.
+    // A sender that announced its end may repeat it, although another took its place.
     let said = Message::End {
         packets: 0,
         bytes: 0,
@@ -330,7 +330,7 @@ fn a_session_that_fails_ends_alone() {
             assert_eq!(accepted, Some(Message::Accept));
         }
     }
-    // Without `keep`, either ends all.
+    // With `once`, the end of the session is the outcome of the receiver.
     let mut end = ReceivingEnd::new(&receiving("tfrc", true)).unwrap();
     assert_eq!(open(&mut end, at(0), from(1), 1), Some(Message::Accept));
     let outcome = end.advance(at(2_000)).unwrap();
@@ -399,7 +399,7 @@ fn a_session_has_one_last_line_of_statistics() {
     let mut end = ReceivingEnd::new(&options).unwrap();
     end.finish(at(0), false, 5_000).unwrap();
     assert_eq!(lines(), 0, "there was no session");
-    // One that ends before the end does, and one with it.
+    // One session ends before the receiving end does, and one with it.
     for silence in [2_000, 0] {
         let mut end = ReceivingEnd::new(&options).unwrap();
         open(&mut end, at(0), from(1), 1).unwrap();
@@ -481,8 +481,8 @@ fn a_log_of_arrivals_ends_at_its_limit() {
 }
 
 proptest! {
-    /// Noise in the shape of each message, at any time: no panic, one session, and no more answers
-    /// than datagrams.
+    /// Noise in the shape of each message comes at any time: no panic, one session, and no more
+    /// answers than datagrams.
     #[test]
     fn receivers_bear_anything(iftp: bool, once: bool, packets in prop::collection::vec(
         (0_u64..3_000, 0_u16..4, 0_u8..12, any::<u32>(), prop::collection::vec(any::<u8>(), 0..80)), 1..60)) {
@@ -508,8 +508,7 @@ proptest! {
         }
     }
 
-    /// A receiver reports any numbers at any time: the sender ends when its time and patience are
-    /// over.
+    /// A receiver reports any numbers at any time. The sender ends after its time and patience.
     #[test]
     fn senders_bear_anything(p in any::<f64>(), x in any::<f64>(), held in 0.0..1.0_f64, times in 1_usize..4,
         every in 1_u64..20, micros in 0_i64..300_000) {
@@ -523,8 +522,8 @@ proptest! {
     }
 }
 
-/// Both ends over a path of 2 Mbit/s with 20 ms each way and room for 20 packets, and what the
-/// sender counts after 10 s.
+/// Runs both ends over a path of 2 Mbit/s with 20 ms each way and a queue of 20 packets. Returns
+/// what the sender counts after 10 s.
 fn honest(transport: &str) -> (super::send::Sent, u64) {
     let options = SendOptions {
         time: Some(SECOND * 10),
@@ -533,7 +532,7 @@ fn honest(transport: &str) -> (super::send::Sent, u64) {
     let mut sender = SendingEnd::new(&options, SESSION, at(0)).unwrap();
     let mut receiver = ReceivingEnd::new(&receiving(transport, true)).unwrap();
     let (delay, one) = (Duration::from_millis(20), Duration::from_nanos(4_800_000));
-    // When datagrams arrive at either end.
+    // The arrival times of datagrams at each end.
     let mut there = VecDeque::<(Time, Vec<u8>)>::new();
     let mut back = there.clone();
     let (mut now, mut free) = (at(0), at(0));

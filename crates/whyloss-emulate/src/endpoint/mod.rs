@@ -81,7 +81,7 @@ pub enum EndpointError {
     /// The peer does not know the session.
     #[error("{0} does not know this session: it was restarted, or has given up this end")]
     Unknown(String),
-    /// The peer has another session.
+    /// The peer is busy with another session.
     #[error("{0} is busy with another session")]
     Busy(String),
     /// The peer expects another transport.
@@ -113,7 +113,7 @@ pub enum EndpointError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The peer sent more than the file may hold.
+    /// The peer sent more than fits in the file.
     #[error(
         "{packets} packets lie beyond the first {limit} bytes of the data, and are not in the file; --out-limit allows more"
     )]
@@ -123,7 +123,7 @@ pub enum EndpointError {
         /// The limit on the size of the file, in bytes.
         limit: u64,
     },
-    /// The log of arrivals is longer than it may be.
+    /// The log of arrivals exceeds its size limit.
     #[error(
         "{arrivals} arrivals are not in the log, which ends at {limit} bytes; --out-limit allows more"
     )]
@@ -144,7 +144,7 @@ pub enum EndpointError {
     /// This many packets arrived with a payload that differs from what was sent.
     #[error("{0} packets arrived with another payload than was sent")]
     Wrong(u64),
-    /// The session was ended from outside.
+    /// A signal, or the caller, ended the session.
     #[error("interrupted")]
     Interrupted,
 }

@@ -21,7 +21,7 @@ pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
     }
 }
 
-/// Makes cookies: keyed hashes (SipHash) of the sender's address and request, valid for a short
+/// Creates cookies: keyed hashes (SipHash) of the sender's address and request, valid for a short
 /// time. The key lives as long as the process.
 #[derive(Debug, Default)]
 pub(super) struct Cookies(RandomState);

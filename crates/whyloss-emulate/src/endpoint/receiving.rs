@@ -1,8 +1,9 @@
 //! The receiving end without its socket: datagrams and the time in, datagrams out.
 //!
 //! A host calls [`advance`](ReceivingEnd::advance) when
-//! [`next_timeout`](ReceivingEnd::next_timeout) has come, [`take`](ReceivingEnd::take) for each
-//! datagram, and after each of these [`poll`](ReceivingEnd::poll) until it returns `None`.
+//! [`next_timeout`](ReceivingEnd::next_timeout) is due, and [`take`](ReceivingEnd::take) for each
+//! datagram. After each of these calls it calls [`poll`](ReceivingEnd::poll) until it returns
+//! `None`.
 //!
 //! Peers choose every byte, the order and the source of datagrams. These bounds limit them:
 //!
@@ -10,7 +11,7 @@
 //! |---|---|
 //! | sessions | one at a time; no state before an address has sent a cookie back |
 //! | memory | a window of 65,536 numbers, 4,096 damaged bits of a packet, and with `--truth` a million verdicts |
-//! | answers | one per datagram and no longer than it, only to addresses that a host can have; 100 refusals per second |
+//! | answers | at most one per datagram and not longer than it, only to addresses that a host can have; 100 refusals per second |
 //! | files | `out_limit` for the data, and the same for the log of arrivals |
 //! | time | silence of `patience` ends the session, and with `once` also the receiver |
 
@@ -32,7 +33,7 @@ use super::sink::{Lines, Sink};
 use super::truth::{Fates, Scores};
 use super::wire::{BELOW, Carrier, DATA_HEADER, Message, Refusal, Terms, TfrcData, iftp_format};
 
-/// Maximum number of verdicts kept for the truth.
+/// The maximum number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
 /// The time between two lines of statistics.
 const EVERY: Duration = Duration::from_secs(1);
@@ -40,11 +41,11 @@ const EVERY: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_millis(500);
 /// The silence after which a sender may have been restarted.
 const REPLACEABLE: Duration = Duration::from_secs(2);
-/// Maximum number of answers to unknown sessions per second.
+/// The maximum number of answers to unknown sessions per second.
 const MOST_RESETS: u32 = 100;
-/// Maximum number of damaged bits of a packet that the log of arrivals names.
+/// The maximum number of damaged bits of a packet that the log of arrivals names.
 const MOST_DAMAGED: usize = 4_096;
-/// Maximum number of answers that wait for the host. A host that takes them after each datagram
+/// The maximum number of answers that wait for the host. A host that polls after each datagram
 /// never reaches it.
 const MOST_ANSWERS: usize = 64;
 /// The receiver's clock at its start. A positive value allows clock offsets down to minus one day.
@@ -88,8 +89,8 @@ pub struct ReceivingEnd {
     stats: Lines,
     arrivals: Lines,
     answers: VecDeque<(Vec<u8>, SocketAddr)>,
-    /// The sender, number and last message of the previous session, because the message may have
-    /// been lost.
+    /// The sender, number and last message of the previous session, which is kept because the
+    /// message may have been lost.
     before: Option<(SocketAddr, u32, Message)>,
     /// The outcome of the session, if the end serves only one (`once`).
     outcome: Option<Result<(), EndpointError>>,
@@ -184,7 +185,7 @@ impl ReceivingEnd {
         Ok(None)
     }
 
-    /// Returns the latest time at which to call [`advance`](Self::advance).
+    /// Returns the latest time for the next call of [`advance`](Self::advance).
     pub fn next_timeout(&self, now: Time) -> Time {
         let Some(session) = &self.session else {
             return Time::MAX;
@@ -226,7 +227,7 @@ impl ReceivingEnd {
         self.received.unanswered += 1;
     }
 
-    /// Ends the session, if there is one, and scores its verdicts if it went well. `port` is the
+    /// Ends the session, if there is one, and scores its verdicts if it succeeded. `port` is the
     /// port at which this end listened.
     ///
     /// # Errors
@@ -264,7 +265,7 @@ impl ReceivingEnd {
         }
     }
 
-    /// Ends the session with this error, and the receiver too with `once`.
+    /// Ends the session with this error, and with `once` also the receiver.
     fn fail(&mut self, error: EndpointError, now: Time) -> Result<(), EndpointError> {
         if self.options.once {
             self.outcome = Some(Err(error));
@@ -298,7 +299,7 @@ impl ReceivingEnd {
         self.options.skew.apply(at + EPOCH)
     }
 
-    /// Returns the machine's time at which this end's clock shows `own`, rather a little too early
+    /// Returns the machine's time when this end's clock shows `own`. The result is rather too early
     /// than too late.
     fn machine(&self, own: Time, now: Time) -> Time {
         if own == Time::MAX {
@@ -333,7 +334,7 @@ impl ReceivingEnd {
             if let Some((session, ..)) = TfrcData::decode(packet) {
                 self.reset(session, Refusal::Unknown, from, now);
             } else if packet.len() >= 16 && self.session.is_none() {
-                // It may be IFTP's.
+                // The packet may be IFTP's.
                 let number = u32::from_be_bytes([packet[0], packet[1], packet[2], packet[3]]);
                 self.reset(number, Refusal::Unknown, from, now);
             }
@@ -455,7 +456,7 @@ impl ReceivingEnd {
         Ok(())
     }
 
-    /// Queues a refusal of an unknown session, at a limited rate and with fewer bytes than were
+    /// Queues the refusal of an unknown session, at a limited rate and with fewer bytes than were
     /// received.
     fn reset(&mut self, session: u32, refusal: Refusal, to: SocketAddr, now: Time) {
         if now - self.resets.0 > Duration::from_secs(1) {

@@ -100,14 +100,14 @@ pub struct Received {
     pub truth: Option<Scores>,
 }
 
-/// The longest sleep, after which signals are checked.
+/// The longest sleep between two checks for signals.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 /// The number of datagrams taken before timers and signals are checked.
 const BURST: usize = 256;
 /// The time between two reports to a live view.
 const LIVE: Duration = Duration::from_millis(500);
 
-/// Receives until the session has ended (with `once`) or an error occurs here.
+/// Receives until the session has ended (with `once`) or an error occurs at this end.
 ///
 /// # Errors
 /// Returns an error if a socket or a file fails, or the session ends with a fault.
@@ -115,7 +115,7 @@ pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
     receive_watched(options, &mut |_, _| ())
 }
 
-/// Receives as [`receive`] does, and passes the statistics so far and the time since the start to
+/// Receives like [`receive`], and passes the statistics so far and the time since the start to
 /// `live`, at most twice a second.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ pub fn receive_watched(
     live: &mut dyn FnMut(Time, &Received),
 ) -> Result<Received, EndpointError> {
     let clock = Clock::start();
-    // Acknowledgements are covered whole.
+    // Acknowledgements are completely covered.
     let wire = Wire::bind(options.at, options.lite, None, clock)?;
     let mut end = ReceivingEnd::new(options)?;
     let ran = run(&mut end, &wire, clock, options, live);
@@ -178,7 +178,7 @@ fn run(
     }
 }
 
-/// Sends the queued answers. A peer chooses the address that is answered, so an error of the kernel
+/// Sends the queued answers. A peer chooses the address of its answers, so an error of the kernel
 /// concerns that peer alone. If the peer stays silent, the session times out.
 fn answer(end: &mut ReceivingEnd, wire: &Wire) {
     while let Some((packet, peer)) = end.poll() {

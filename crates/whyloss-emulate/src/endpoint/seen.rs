@@ -1,6 +1,6 @@
 //! The packets of a session that have arrived.
 
-/// The distance ahead beyond which a number cannot come from the sender.
+/// The largest distance above the highest number at which a number can be the sender's.
 const MOST_AHEAD: u64 = 1 << 20;
 /// The number of remembered sequence numbers below the highest.
 const WINDOW: u64 = 1 << 16;
@@ -28,7 +28,7 @@ impl Seen {
         self.expected
     }
 
-    /// Returns how many numbers are missing before this one, which would be the highest; `None` if
+    /// Returns how many numbers are missing before this one, if it is the highest so far; `None` if
     /// it cannot be the sender's.
     pub(super) fn missing(&self, number: u64) -> Option<u64> {
         let missing = number.saturating_sub(self.expected);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any arrivals: the answers equal those of a set of all arrived numbers.
+        /// For any arrivals, the answers are those of a set of all arrived numbers.
         #[test]
         fn as_a_set_has_it(steps in prop::collection::vec(-300_i64..3_000, 1..400)) {
             let (mut seen, mut all, mut highest) = (Seen::new(), BTreeSet::new(), 0_i64);

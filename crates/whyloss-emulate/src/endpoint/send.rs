@@ -30,7 +30,7 @@ pub struct SendOptions {
     /// The file to send instead of the flow's application, or `-` for standard input; `None` to
     /// send the application's data.
     pub file: Option<PathBuf>,
-    /// Maximum number of packets; `None` for as many as the source has.
+    /// The maximum number of packets; `None` for as many as the source has.
     pub packets: Option<u64>,
     /// The longest time to send; `None` to send until the source ends or `stop` is set.
     pub time: Option<Duration>,
@@ -44,8 +44,8 @@ pub struct SendOptions {
     pub patience: Duration,
     /// The sequence number of the first packet.
     pub first: u32,
-    /// The directory of an emulator's log, against which verdicts of a classifier at the sender are
-    /// scored at the end; `None` to score none.
+    /// The directory of an emulator's log, against which verdicts of a sender classifier are scored
+    /// at the end; `None` to score none.
     pub truth: Option<PathBuf>,
     /// The flag that ends the session from outside.
     pub stop: Arc<AtomicBool>,
@@ -71,8 +71,8 @@ pub struct Sent {
     pub loss_event_rate: Option<f64>,
     /// The number of feedback packets or acknowledgements taken.
     pub answers: u64,
-    /// The number of ignored datagrams: of another session, about a packet never sent, with an
-    /// impossible stamp, or invalid.
+    /// The number of ignored datagrams: of another session, about a packet that was never sent,
+    /// with an impossible stamp, or invalid.
     pub ignored: u64,
     /// The number of ignored feedback packets that came less than half a round trip after the last
     /// one.
@@ -95,7 +95,7 @@ pub struct Sent {
 
 /// The time between two lines of statistics.
 const EVERY: Duration = Duration::from_secs(1);
-/// The longest sleep, after which signals are checked.
+/// The longest sleep between two checks for signals.
 const LONGEST_SLEEP: Duration = Duration::from_millis(30);
 // A signal that arrives just before a sleep still ends the session within 100 ms.
 const _: () = assert!(LONGEST_SLEEP.as_nanos() + STOP.as_nanos() < 100_000_000);
@@ -115,7 +115,7 @@ pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     let mut wire = Wire::bind(any, options.lite, end.section(), clock)?;
     wire.connect(SocketAddr::V4(options.peer))?;
-    // Stamps need not agree with any other clock.
+    // A fine timer slack ends sleeps on time.
     let _ = nix::sys::prctl::set_timerslack(1);
     let ran = run(&mut end, &mut wire, clock, options, &mut lines);
     let verdicts = end.verdicts();
@@ -184,8 +184,8 @@ fn run(
     }
 }
 
-/// Tolerates a missing receiver at first, because a receiver that starts at the same time may be
-/// slower.
+/// Ignores errors of a missing receiver at first, because a receiver that starts at the same time
+/// may be slower.
 fn bear<T>(
     done: io::Result<T>,
     end: &SendingEnd,

@@ -1,13 +1,14 @@
 //! The sending end without its socket: datagrams and the time in, datagrams out.
 //!
-//! As long as [`SendingEnd::outcome`] is `None`, a host calls in this order:
-//! [`poll`](SendingEnd::poll) until it returns nothing or a burst has left,
+//! As long as [`SendingEnd::outcome`] is `None`, a host repeats these calls in order. It calls
+//! [`poll`](SendingEnd::poll) until it returns nothing or a burst has left. It calls
 //! [`next_timeout`](SendingEnd::next_timeout) for the time to wait, and [`take`](SendingEnd::take)
 //! for each datagram that arrived. [`stop`](SendingEnd::stop) ends a session early.
 //!
 //! ```text
 //! asking ── accepted ──→ sending ── source or time at its end ──→ closing ─ answer ─→ ended
-//! 10 s at most           silence of `patience` ends it            `patience` at most, 60 ms after a stop
+//! 10 s at most           silence of `patience` ends it            `patience` at most, 60 ms
+//!                                                                 after a stop
 //! ```
 
 use std::collections::BTreeMap;
@@ -29,8 +30,8 @@ use super::send::{SendOptions, Sent};
 use super::source::Source;
 use super::wire::{self, BELOW, Carrier, Message, Terms, TfrcData, TfrcFeedback, iftp_format};
 
-/// The time to wait for the first answer before asking again. It doubles each time, up to a
-/// second.
+/// The time to wait for the first answer before the request is repeated. It doubles each time, up
+/// to a second.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// The total time to wait for an answer to the opening.
@@ -41,9 +42,9 @@ const SAY_END: Duration = Duration::from_millis(200);
 const SAY_STOP: Duration = Duration::from_millis(20);
 /// The time to wait for an answer after a stop.
 pub(super) const STOP: Duration = Duration::from_millis(60);
-/// The number of packets whose stamps are remembered; older ones are no longer answered.
+/// The number of packets whose stamps are remembered. Answers to older packets are ignored.
 const REMEMBERED: usize = 1 << 16;
-/// Maximum number of verdicts kept for the truth.
+/// The maximum number of verdicts kept for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
 
 /// The sending end of a session.
@@ -97,7 +98,7 @@ enum Engine {
     Iftp(iftp::Sender, Asked),
 }
 
-/// Passes the classifier's answers to the IFTP sender.
+/// Passes the classifier's verdicts to the IFTP sender.
 struct Asked {
     classifier: Box<Classifier>,
     /// The packet and the verdict of each loss event.
@@ -106,7 +107,7 @@ struct Asked {
 }
 
 impl SendingEnd {
-    /// Returns an end that asks for a session with this number.
+    /// Returns an end that requests a session with this number.
     ///
     /// # Errors
     /// Returns an error if the file of the options cannot be opened.
@@ -210,7 +211,7 @@ impl SendingEnd {
         }
     }
 
-    /// Returns the latest time at which to call [`poll`](Self::poll) again.
+    /// Returns the latest time for the next call of [`poll`](Self::poll).
     pub fn next_timeout(&self, now: Time) -> Time {
         match &self.stage {
             Stage::Asking { ask, .. } => *ask,
@@ -464,7 +465,7 @@ impl SendingEnd {
     /// Handles an answer; `None` if it belongs to another session, is impossible, or comes
     /// too soon.
     fn answer(&mut self, at: Time, packet: &[u8]) -> Option<()> {
-        // The kernel's stamp may lie a little before the packet left.
+        // The kernel's stamp may be a little earlier than the packet's departure.
         let newest = self.next.checked_sub(1)?;
         let first = self.terms.first;
         let sent = |stamps: &[Option<(u64, Time)>], sequence: u64| {

@@ -89,7 +89,7 @@ pub(super) struct Lines {
     what: &'static str,
     path: PathBuf,
     to: Option<Box<dyn Write>>,
-    /// The number of bytes that the file may still take.
+    /// The number of bytes that the file still has room for.
     room: u64,
 }
 
@@ -121,8 +121,8 @@ impl Lines {
         })
     }
 
-    /// Writes a line if the file stays within its limit, and returns whether it did. After the
-    /// first line beyond the limit, writes nothing more.
+    /// Writes a line if the file stays within its limit. Returns whether it did. After the first
+    /// line beyond the limit, writes nothing more.
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<bool, EndpointError> {
         let Some(to) = &mut self.to else {
             return Ok(true);

@@ -47,7 +47,7 @@ pub(super) struct Wire {
 pub(super) struct Datagram {
     pub(super) length: usize,
     pub(super) from: SocketAddr,
-    /// The time of arrival, which the kernel gives, on the socket's clock.
+    /// The time of arrival by the kernel's stamp, on the socket's clock.
     pub(super) at: Time,
 }
 
@@ -78,8 +78,8 @@ impl Wire {
         })?;
         let ready = (|| {
             socket.set_nonblocking(true)?;
-            // As much as the kernel allows, so that a burst is not lost while this process waits to
-            // run.
+            // Requests as much as the kernel allows, so that no burst is lost while this process
+            // waits to run.
             let _ = socket.set_recv_buffer_size(1 << 20);
             socket.bind(&SocketAddr::V4(at).into())?;
             setsockopt(&socket, ReceiveTimestampns, &true)?;
@@ -95,7 +95,7 @@ impl Wire {
             clock,
         };
         if lite {
-            // A datagram must at least have a covered header.
+            // A datagram's header must at least be covered.
             wire.option(libc::IPPROTO_UDPLITE, RECEIVE_COVERAGE, HEADER)
                 .map_err(failed)?;
         }
@@ -114,7 +114,7 @@ impl Wire {
         self.at
     }
 
-    /// Returns the error of a session whose socket fails.
+    /// Wraps an I/O error of the session's socket.
     pub(super) fn failed(&self, source: io::Error) -> EndpointError {
         EndpointError::Socket {
             at: self.at,
@@ -150,8 +150,8 @@ impl Wire {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Sends to the peer that it is connected to. Datagrams for which the kernel has no room are
-    /// lost, as on the path.
+    /// Sends to the connected peer. Datagrams for which the kernel has no room are lost, as on the
+    /// path.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
         lossy(self.socket.send(packet))
     }
@@ -201,7 +201,7 @@ impl Wire {
         }))
     }
 
-    /// Waits until something has arrived, or this time.
+    /// Waits until something has arrived, or until this time.
     pub(super) fn wait(&self, until: Time) -> Result<(), EndpointError> {
         let span = (until - self.clock.now()).max(Duration::ZERO);
         let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
@@ -214,8 +214,8 @@ impl Wire {
 
     fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
         let size = mem::size_of::<i32>() as libc::socklen_t;
-        // SAFETY: the descriptor is open, and the value lives through the call and has the size
-        // that is given.
+        // SAFETY: the descriptor is open, and the value lives through the call and has the given
+        // size.
         let done = unsafe {
             libc::setsockopt(
                 self.socket.as_raw_fd(),

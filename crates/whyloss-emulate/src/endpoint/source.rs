@@ -1,5 +1,5 @@
-//! The sources of data: a pattern, as fast as the rate allows or in frames; a file; or standard
-//! input.
+//! The sources of data: a pattern, sent as fast as the rate allows or in frames; a file; or
+//! standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,9 +24,9 @@ pub(super) struct Source {
     kind: Kind,
     size: usize,
     session: u32,
-    /// The number of packets that may still be handed out.
+    /// The number of packets that may still leave.
     left: u64,
-    /// The number of bytes handed out, and their digest.
+    /// The number of bytes taken so far, and their digest.
     pub(super) bytes: u64,
     pub(super) digest: u64,
 }
@@ -47,13 +47,13 @@ enum Kind {
 #[derive(Debug)]
 struct Frames {
     stream: Stream,
-    /// The time at which the next frame is captured.
+    /// When the next frame is captured.
     due: Time,
     /// The captured frames with packets left: capture time and number of packets.
     waiting: std::collections::VecDeque<(Time, u32)>,
 }
 
-/// Maximum number of frames that wait for the transport; older ones are discarded.
+/// The maximum number of frames that wait for the transport; older ones are discarded.
 const MOST_FRAMES: usize = 100_000;
 
 impl Source {
@@ -64,7 +64,7 @@ impl Source {
         now: Time,
     ) -> Self {
         let kind = match application {
-            // A scenario refuses transfers over the transports that have endpoints.
+            // Scenarios reject transfers over the transports that have endpoints.
             Application::Greedy | Application::Transfers(_) => Kind::Greedy,
             Application::Stream(stream) => Kind::Frames(Frames {
                 stream: stream.clone(),
@@ -257,7 +257,7 @@ mod tests {
         let mut source = Source::application(&Application::Stream(stream), 10, 1, millis(0));
         assert!(source.has_data(millis(0)).unwrap());
         assert_eq!(source.take(0).len(), 10);
-        // The first has begun to leave; the second, captured at 20, is thrown away at 51.
+        // The first frame has begun to leave. The second, captured at 20 ms, is discarded at 51 ms.
         assert!(source.has_data(millis(51)).unwrap());
         source.take(1);
         assert!(source.has_data(millis(51)).unwrap());

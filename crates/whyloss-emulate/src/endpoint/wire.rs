@@ -8,7 +8,8 @@
 //!
 //! sender                               receiver
 //!   Hello: its request      64 bytes ──→
-//!                           ←── 16 bytes   Cookie: a keyed hash of address and request; no state is kept
+//!                           ←── 16 bytes   Cookie: a keyed hash of address and request; no state
+//!                                          is kept
 //!   Start: with the cookie  64 bytes ──→
 //!                            ←── 8 bytes   Accept
 //!   Data …                           ──→
@@ -18,11 +19,11 @@
 //!                                    ←──   Reset: why there is no such session
 //! ```
 //!
-//! Numbers are big-endian, and times are in nanoseconds. Before a sender has returned the cookie,
-//! which proves its address, it receives no more bytes than it sent. A `Reset` is shorter than the
-//! datagram that it answers. Sequence numbers start at the sender's first number and wrap. IFTP's
-//! packets are those of `docs/reference/iftp.md` with a timestamp of 32 bits; their two ports,
-//! which UDP has already, hold the session.
+//! Numbers are big-endian, and times are in nanoseconds. The cookie proves the sender's address.
+//! Before the sender has returned it, the receiver sends no more bytes than it got. A `Reset` is
+//! shorter than the datagram that it answers. Sequence numbers start at the sender's first number
+//! and wrap. IFTP's packets are those of `docs/reference/iftp.md` with a timestamp of 32 bits. The
+//! fields of their two ports, which UDP already has, hold the session.
 
 use etherparse::IpNumber;
 use whyloss::iftp::packet::{Format, Sum};
@@ -70,7 +71,7 @@ pub enum Carrier {
     Iftp,
 }
 
-/// Says why there is no session.
+/// Explains why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// The receiver does not know the session: it was restarted, or has given up the sender.
@@ -84,9 +85,9 @@ pub enum Refusal {
 /// A control message between the two ends of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// The sender asks for a session.
+    /// The sender requests a session.
     Hello(Terms),
-    /// The receiver asks for proof that its datagrams reach the sender.
+    /// The receiver requests proof that its datagrams reach the sender.
     Cookie(u64),
     /// The sender returns the cookie.
     Start(Terms, u64),
@@ -108,7 +109,7 @@ pub enum Message {
         /// The number of packets whose payload differs from what was sent.
         wrong: u64,
     },
-    /// The receiver refuses a datagram, because there is no such session.
+    /// The receiver rejects a datagram, because there is no such session.
     Reset(Refusal),
 }
 
@@ -436,7 +437,7 @@ pub fn sequence_of(payload: &[u8]) -> Option<u32> {
     if let Some((_, data, _)) = TfrcData::decode(payload) {
         return Some(data.number);
     }
-    // Only its length or its zeros, and its checksum, identify it.
+    // Only its length or its zeros, and its checksum, identify an IFTP packet.
     let zeros = payload.get(14..16)? == [0, 0];
     let read = |partial| {
         iftp_format(partial)
@@ -450,20 +451,20 @@ pub fn sequence_of(payload: &[u8]) -> Option<u32> {
 }
 
 /// Expands a number of 32 bits: returns the number nearest to `near` that is `wire` modulo 2³²,
-/// counted from `first`. Returns `None` if it lies before `first`.
+/// counted from `first`. Returns `None` if the result is before `first`.
 pub fn expand(wire: u32, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(ahead))
 }
 
 /// Expands a number of IFTP: returns the number nearest to `near` that is `wire` modulo 2¹⁶,
-/// counted from `first`. Returns `None` if it lies before `first`.
+/// counted from `first`. Returns `None` if the result is before `first`.
 pub fn expand_short(wire: u16, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first as u16).wrapping_sub(near as u16) as i16;
     near.checked_add_signed(i64::from(ahead))
 }
 
-/// The size of an opening message in bytes; a reply to it may not be longer.
+/// The size of an opening message in bytes; the answer to it may not be longer.
 pub const LARGEST_UNPROVEN: usize = COMMON + 8;
 
 #[cfg(test)]

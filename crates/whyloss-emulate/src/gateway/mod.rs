@@ -1,10 +1,10 @@
-//! The way from a link to the networks of this machine: translated addresses, forwarding, and a
+//! Connects a link to the networks of this machine: translated addresses, forwarding, and a
 //! resolver.
 //!
-//! A process of its own, the gateway, holds all of it. The emulator holds the gateway's standard
+//! A separate process, the gateway, holds all of it. The emulator holds the gateway's standard
 //! input and never writes to it. When the emulator ends for any reason, the gateway reads the end
-//! of that input, undoes its changes and ends. A second process, `nft`, owns the table of rules,
-//! and the kernel removes the table with its owner.
+//! of that input, undoes its changes and ends. Another process, `nft`, owns the table of rules, and
+//! the kernel removes the table with its owner.
 
 mod resolver;
 mod settings;
@@ -24,7 +24,7 @@ use signal_hook::iterator::Signals;
 use crate::addresses::{LENGTH6, Prefix, with_ipv4};
 use settings::Settings;
 
-/// The names of devices of runs outside.
+/// The prefix of the names of devices of runs, outside the hosts.
 pub(crate) const DEVICES: &str = "wl";
 
 /// The word that reports a running gateway; any other text is an error.
@@ -71,12 +71,12 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        // Its answer went to the terminal; waiting lets the run end only after all is undone.
+        // The gateway's answer went to the terminal. The run ends only after all is undone.
         let _ = self.process.wait();
     }
 }
 
-/// Returns whether `nft`, which makes the rules, cannot be found.
+/// Returns whether `nft`, which creates the rules, cannot be found.
 pub(crate) fn nft_is_missing() -> bool {
     let mut version = Command::new("nft");
     version
@@ -101,8 +101,8 @@ pub(crate) fn resolv_conf(gateway: Ipv4Addr) -> String {
 }
 
 /// Shows this text as `/etc/resolv.conf` in the mount namespace of the calling process, which must
-/// be its own. Nothing is written to a disk: the file system of the text has no other name, and
-/// goes with the namespace.
+/// not share that namespace. Nothing is written to a disk: the file system of the text has no other
+/// name, and goes with the namespace.
 pub(crate) fn show_resolv_conf(text: &str) -> io::Result<()> {
     const NONE: Option<&str> = None;
     let shelf = std::env::temp_dir();
@@ -118,7 +118,7 @@ pub(crate) fn show_resolv_conf(text: &str) -> io::Result<()> {
 
 /// Runs as the gateway until standard input ends. `arguments` are those of [`Gateway::start`].
 pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
-    // Ends with its input alone.
+    // The gateway ends only with its input, not by a signal.
     let _signals = Signals::new([SIGINT, SIGHUP, SIGTERM])?;
     let up = parse(arguments).and_then(|(device, slot)| Up::new(&device, slot));
     let mut output = io::stdout();
@@ -129,7 +129,7 @@ pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
             ended
         }
         Err(error) => {
-            // One line: the emulator reads no more.
+            // The emulator reads one line only.
             writeln!(output, "{}", error.to_string().replace('\n', " "))?;
             Ok(())
         }
@@ -183,7 +183,7 @@ impl Up {
     }
 
     fn undo(self) -> io::Result<()> {
-        // Rules first: while the machine forwards, they say for whom.
+        // Remove the rules first: they restrict forwarding to packets of runs.
         let dropped = self.rules.drop();
         self.settings.end().and(dropped)
     }
@@ -214,7 +214,7 @@ impl Rules {
         for line in lines.by_ref() {
             let line = line?;
             if line.contains(&format!("chain {LAST}")) {
-                // Reads on, so that nft never waits.
+                // The output is read to its end, so that nft never waits.
                 thread::spawn(move || lines.for_each(drop));
                 return Ok(held);
             }

@@ -1,8 +1,8 @@
 //! Answers names for hosts behind a link: relays each query to a name server of the machine, and
 //! its answer back.
 //!
-//! The machine's name server may listen at a loopback address, which no other network namespace
-//! reaches.
+//! The machine's name server may listen at a loopback address, which no other network namespace can
+//! reach.
 
 use std::fs;
 use std::io;
@@ -16,15 +16,15 @@ use std::time::Duration;
 use super::RESOLV_CONF;
 
 const PORT: u16 = 53;
-/// The time that a name server may take; most resolvers wait as long.
+/// The time limit of a name server; most resolvers wait as long.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum number of unanswered queries. Further ones are dropped, and their hosts ask again.
+/// The maximum number of unanswered queries. More queries are dropped, and their hosts repeat them.
 const MOST: usize = 64;
 
-/// Relays queries to this address, on threads of its own.
+/// Relays queries to this address, on separate threads.
 pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
     let datagrams = match UdpSocket::bind((address, PORT)) {
-        // A name server that listens at every address answers itself.
+        // A name server that listens at every address answers these queries itself.
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Ok(()),
         socket => Arc::new(socket?),
     };
@@ -38,7 +38,7 @@ pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
             let socket = datagrams.clone();
             spawn(&permits, move || {
                 if let Some(answer) = servers().find_map(|server| ask(server, &query).ok()) {
-                    // The host has gone, or asks again.
+                    // If this fails, the host has gone or repeats its query.
                     let _ = socket.send_to(&answer, from);
                 }
             });
@@ -50,7 +50,7 @@ pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
                 let connected =
                     servers().find_map(|server| TcpStream::connect_timeout(&server, PATIENCE).ok());
                 if let Some(server) = connected {
-                    // Either end closed: so does the relay.
+                    // If either end closes, the relay ends.
                     let _ = relay(&stream, &server);
                 }
             });
@@ -59,8 +59,8 @@ pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a task on a thread, unless the maximum number of tasks runs. Each holds a reference of
-/// `permits`.
+/// Runs a task on a thread, unless the maximum number of tasks is running. Each holds a reference
+/// of `permits`.
 fn spawn(permits: &Arc<()>, task: impl FnOnce() + Send + 'static) {
     if Arc::strong_count(permits) <= MOST {
         let permit = permits.clone();
@@ -71,7 +71,8 @@ fn spawn(permits: &Arc<()>, task: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Returns the name servers of the machine now (resolv.conf(5): without any, the machine itself).
+/// Returns the machine's current name servers. If none is configured, it is the machine itself
+/// (resolv.conf(5)).
 fn servers() -> impl Iterator<Item = SocketAddr> {
     let text = fs::read_to_string(RESOLV_CONF).unwrap_or_default();
     let servers = text.lines().filter_map(|line| {
@@ -102,7 +103,7 @@ fn ask(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Copies both ways until both ends have closed, or either is silent for too long.
+/// Copies in both directions until both ends have closed, or either is silent for too long.
 fn relay(host: &TcpStream, server: &TcpStream) -> io::Result<()> {
     for stream in [host, server] {
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,10 +1,10 @@
-//! The kernel's settings that a gateway changes, and the values that come back when the last
-//! gateway ends.
+//! The kernel's settings that a gateway changes, and the values to restore when the last gateway
+//! ends.
 //!
 //! Gateways of one network namespace share a file in `/run`. Each holds a shared lock on it, and
-//! each change adds a line with the old value. The gateway that gets the file for itself is the
-//! last: it restores the values and removes the file. A file without locks remains only when
-//! gateways are killed themselves; the next gateway adopts it.
+//! each change adds a line with the old value. A gateway that gets an exclusive lock is the last:
+//! it restores the values and removes the file. A file without locks remains only when gateways are
+//! killed themselves; the next gateway adopts it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -43,18 +43,18 @@ impl Settings {
         Ok(Self { file, path })
     }
 
-    /// Turns on forwarding of packets of runs. Returns the devices that forward because of this or
+    /// Enables forwarding of packets of runs. Returns the devices that forward because of this or
     /// another gateway.
     pub(super) fn forward(&mut self, device: &str) -> io::Result<Vec<String>> {
         let _alone = alone()?;
-        // Goes with the device.
+        // This setting disappears with the device.
         fs::write(format!("{NET}/ipv4/conf/{device}/forwarding"), "1")?;
         for name in devices("ipv4")? {
             self.set(&format!("ipv4/conf/{name}/forwarding"), "0", "1")?;
         }
         // Without IPv6 in the kernel, IPv4 alone is forwarded.
         for name in devices("ipv6").unwrap_or_default() {
-            // A device that forwards would forget the routers that announced themselves.
+            // Without this setting, a forwarding device would ignore announced routers.
             self.set(&format!("ipv6/conf/{name}/accept_ra"), "1", "2")?;
         }
         if fs::exists(format!("{NET}/ipv6/conf/all/forwarding"))? {
@@ -80,7 +80,7 @@ impl Settings {
             Ok(()) => {}
         }
         for (key, value) in self.changes()?.iter().rev() {
-            // A device may have gone, and its settings with it.
+            // A device, and its settings, may no longer exist.
             let _ = fs::write(format!("{NET}/{key}"), value);
         }
         fs::remove_file(&self.path)
@@ -90,7 +90,7 @@ impl Settings {
     fn set(&mut self, key: &str, from: &str, to: &str) -> io::Result<()> {
         let path = format!("{NET}/{key}");
         if fs::read_to_string(&path)?.trim() == from {
-            // First the record: what follows may be cut short.
+            // Record the old value first, because the process may be killed before the next line.
             writeln!(self.file, "{key} {from}")?;
             fs::write(path, to)?;
         }
@@ -118,7 +118,7 @@ fn alone() -> io::Result<File> {
     Ok(directory)
 }
 
-/// Returns the devices of this namespace, without loopback and the devices of runs.
+/// Returns the devices of this namespace, except loopback and the devices of runs.
 fn devices(family: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(format!("{NET}/{family}/conf"))? {

@@ -1,4 +1,4 @@
-//! The readers of the proxy: a thread for each socket takes datagrams in batches and puts them into
+//! The readers of the proxy. A thread for each socket takes datagrams in batches and puts them into
 //! one inbox, whose budget of bytes all readers share.
 
 use std::io;
@@ -14,14 +14,15 @@ use crate::rests::Rests;
 
 /// The bytes of datagrams that may wait for the forwarder, besides one more batch of each reader.
 const MOST_BYTES: usize = 16 << 20;
-/// The time for which a reader waits when the budget is used up.
+/// The pause of a reader when the budget is used up.
 const FULL: time::Duration = time::Duration::from_micros(200);
-/// The number of datagrams that a reader takes at once, where the system supports it.
+/// The maximum number of datagrams per read, where the system supports several.
 const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 
-/// A datagram that a reader has read.
+/// A datagram from a reader.
 pub(super) struct Heard {
-    /// The client, if it sent the datagram; else the number of the client that it is for.
+    /// The client's address if a client sent the datagram, else the number of the client to which
+    /// it goes.
     pub(super) from: Result<SocketAddr, u32>,
     /// The IP packet that carries the datagram.
     pub(super) packet: Vec<u8>,
@@ -36,11 +37,11 @@ pub(super) struct Inbox {
     pub(super) sender: SyncSender<Batch>,
     /// The bytes that wait.
     pub(super) bytes: Arc<AtomicUsize>,
-    /// Room that the clients' readers use in turn.
+    /// Buffers that the clients' readers use in turn.
     pub(super) buffers: Arc<Mutex<Buffers>>,
 }
 
-/// Room for the datagrams that are read at once.
+/// Buffers for the datagrams of one read.
 pub(crate) type Buffers = Vec<Vec<u8>>;
 
 impl Inbox {
@@ -58,7 +59,7 @@ impl Inbox {
     }
 }
 
-/// Returns room for a batch of the largest datagrams.
+/// Returns buffers for a batch of the largest datagrams.
 pub(crate) fn buffers() -> Buffers {
     vec![vec![0; u16::MAX.into()]; AT_ONCE]
 }
@@ -80,7 +81,7 @@ pub(crate) fn read(
         match receive(socket, buffers, &mut take) {
             Ok(true) => {}
             Ok(false) => return Ok(()),
-            // A timeout, a signal, or an ICMP error about an earlier datagram.
+            // The error is a timeout, a signal, or an ICMP error about an earlier datagram.
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::TimedOut
@@ -104,9 +105,9 @@ fn receive(
 ) -> io::Result<bool> {
     use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg};
 
-    // Those that wait for a datagram keep no buffers from others.
+    // Readers that wait for a datagram keep no buffers from others.
     socket.peek(&mut [0])?;
-    // A panic of another reader leaves whole buffers.
+    // If another reader panicked, the buffers are still valid.
     let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
     let mut slices: Vec<_> = buffers
@@ -141,8 +142,8 @@ fn receive(
     Ok(take(&datagrams))
 }
 
-/// Waits for a datagram. Where a datagram cannot be peeked at first, each reader has a buffer of
-/// its own.
+/// Waits for a datagram. Where a datagram cannot be peeked at first, each reader has a separate
+/// buffer.
 #[cfg(not(target_os = "linux"))]
 fn receive(
     socket: &UdpSocket,

@@ -1,12 +1,12 @@
-//! The writer of the proxy: on Linux, datagrams of one size that go one way leave in one system
-//! call (`UDP_SEGMENT`, udp(7)). The kernel parts them again before anyone receives them.
+//! The writer of the proxy. On Linux, datagrams of one size in one direction leave in one system
+//! call (`UDP_SEGMENT`, udp(7)). The kernel splits them before they are received.
 
 use std::net::{SocketAddr, UdpSocket};
 
-/// The number of packets that may leave at once.
+/// The maximum number of packets per system call.
 pub(super) const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 
-/// The way out: a socket, and the destination unless the socket is connected.
+/// The output: a socket, and the destination unless the socket is connected.
 #[derive(Clone, Copy)]
 pub(super) struct Way<'a> {
     pub(super) socket: &'a UdpSocket,
@@ -14,8 +14,8 @@ pub(super) struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Sends datagrams of one size at once. Returns whether the kernel took them. If not, they may
-    /// be sent one by one: one is too large for the path, or the device computes no checksums.
+    /// Sends datagrams of one size in one call. Returns whether the kernel took them. If not, send
+    /// them one by one: one may be too large for the path, or the device computes no checksums.
     #[cfg(target_os = "linux")]
     pub(super) fn send_together<'a>(self, datagrams: impl Iterator<Item = &'a [u8]>) -> bool {
         use std::io::IoSlice;
@@ -51,7 +51,7 @@ impl Way<'_> {
             None => self.socket.send(data),
             Some(to) => self.socket.send_to(data, to),
         };
-        // An error that an earlier datagram left behind goes with the first try.
+        // The first try removes an error that an earlier datagram caused.
         send()
             .or_else(|_| send())
             .is_ok_and(|sent| sent == data.len())
@@ -66,7 +66,7 @@ const MOST_BYTES: usize = 65_507;
 mod tests {
     use super::*;
 
-    /// Datagrams that leave together arrive apart, whole and in order.
+    /// Datagrams that leave together arrive separately, whole and in order.
     #[cfg(target_os = "linux")]
     #[test]
     fn together_and_apart() {
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(receiver.recv(&mut buffer).unwrap(), 1_200);
             assert_eq!(buffer[..1_200], sent);
         }
-        // Two that are one message too long.
+        // Together, these two datagrams are too long for one message.
         let long = vec![0; 40_000];
         assert!(!way.send_together([&long[..], &long[..]].into_iter()));
         assert!(way.send(&long));

@@ -95,8 +95,8 @@ pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
         finished.succeeded(&job)?;
         let records = crate::archive::records(&log)
             .map_err(|error| RealityError::Result(error.to_string()))?;
-        // Numbers of IFTP wrap after 65536 packets, more than there are. A first packet that is
-        // answered late is sent again under its number; the link keeps the order.
+        // IFTP's numbers wrap after 65536 packets, but there are fewer. A first packet whose answer
+        // is late is sent again under its number; the link keeps the order.
         let mut arrived: HashMap<u32, VecDeque<Vec<u32>>> = HashMap::new();
         for line in arrivals_of(&directory.join("arrivals.jsonl"))? {
             let number = line.number & 0xFFFF;
@@ -116,7 +116,7 @@ pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
                 within += 1;
                 continue;
             }
-            // One that left late is the emulator's fault, and arrives all the same.
+            // A packet that left late is the emulator's fault, and still arrives.
             if !record.arrived() {
                 continue;
             }
@@ -129,7 +129,7 @@ pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
                 None => missed += u64::from(damaged),
             }
         }
-        // The unexpected arrivals: only packets damaged in the section remain.
+        // The remaining arrivals are unexpected: packets damaged in the covered section.
         let taken: usize = arrived.values().map(VecDeque::len).sum();
         let replayed = crate::archive::replay_run(&log)
             .map_err(|error| RealityError::Result(error.to_string()))?;

@@ -1,4 +1,5 @@
-//! Faults of the outside world: killed processes, a full disk, forged packets, a link that stops.
+//! Faults of the outside world: killed processes, a full disk, forged packets, and a link that
+//! stalls.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,7 +38,7 @@ pub(super) fn outage(bench: &Bench) -> Result<Table, RealityError> {
     );
     let directory = bench.directory("outage")?;
     let trace = directory.join("pause.trace");
-    // A packet every 2 ms, three seconds, the pause, and on.
+    // The trace has an opportunity every 2 ms for three seconds, pauses, and continues.
     let times = (1..=1_500)
         .map(|i| i * 2)
         .chain((0..=10_000).map(|i| 3_000 + gap * 1_000 + i * 2));
@@ -86,7 +87,7 @@ pub(super) fn outage(bench: &Bench) -> Result<Table, RealityError> {
     let records =
         crate::archive::records(&log).map_err(|error| RealityError::Result(error.to_string()))?;
     let millis = |nanos: u64| nanos / 1_000_000;
-    // They arrive 10 ms after they left.
+    // Packets arrive 10 ms after they left.
     let (from, to) = (3_010, 3_010 + gap * 1_000);
     let up = || {
         records
@@ -227,8 +228,9 @@ fn signal(pid: u32, signal: Signal) -> Result<(), RealityError> {
 /// Starts a run whose commands start processes that ignore SIGTERM or leave the session.
 fn stubborn(bench: &Bench, name: &str) -> Result<(Job, Child, BTreeSet<u32>), RealityError> {
     let directory = bench.directory(name)?;
-    // setsid: in a session of its own, out of reach of a terminal's signals.
-    // Each asks the machine for a connection again and again, so that there is something to log.
+    // With setsid, a process is in a separate session, out of reach of a terminal's signals. Each
+    // process requests a connection to the machine again and again, so that there is something to
+    // log.
     let command = "setsid sleep 1000 & trap '' TERM; while :; do curl -s -m 1 $WHYLOSS_SERVER:9; sleep 0.02; done";
     let job = Job::new(
         &directory,
@@ -470,7 +472,7 @@ fn killed_receiver(bench: &Bench) -> Result<(String, bool), RealityError> {
 
 fn restarted_receiver(bench: &Bench) -> Result<(String, bool), RealityError> {
     let (happened, held) = without_receiver(bench, "restarted-receiver", "exec PROGRAM recv 5000")?;
-    // The new one may be there before the next packet, or a moment later.
+    // The new session may begin before the next packet, or a moment later.
     let held = held
         && (happened.contains("does not know this session")
             || happened.contains("no receiver listens"));

@@ -21,7 +21,7 @@ pub fn flood(peer: SocketAddr, packets: u32) -> io::Result<(u64, u64, u64)> {
     let mut buffer = [0; 2048];
     for number in 0..packets {
         let packet = forged(number);
-        // A packet for which there is no room counts as sent.
+        // A packet that finds no room counts as sent.
         if let Ok(length) = socket.send_to(&packet, peer) {
             sent_bytes += length as u64;
         }

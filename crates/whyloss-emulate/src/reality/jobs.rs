@@ -103,8 +103,8 @@ pub(super) fn run_all(
 }
 
 impl Finished {
-    /// Returns an error if the job failed. A fault of the emulator is no error here, because the
-    /// tables count such faults.
+    /// Returns an error if the job failed. A fault of the emulator is not an error here, because
+    /// the tables count such faults.
     pub(super) fn succeeded(self, job: &Job) -> Result<Self, RealityError> {
         if self.code == 0 || self.err.contains("EMULATOR'S FAULTS") {
             return Ok(self);

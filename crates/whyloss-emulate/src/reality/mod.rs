@@ -1,8 +1,8 @@
-//! Simulation against reality: one command that makes every table of
+//! Compares simulations with reality: one command makes every table of
 //! `docs/evidence/data/reality.txt`.
 //!
-//! Each table runs this program again, with emulated links in namespaces of their own and commands
-//! at their ends. No packet leaves the namespaces. A table has checks with limits that were fixed
+//! Each table runs this program again, with emulated links in separate namespaces and commands at
+//! their ends. No packet leaves the namespaces. A table has checks with limits that were fixed
 //! before the first run.
 
 #![expect(clippy::too_many_lines, reason = "a table is made from top to bottom")]

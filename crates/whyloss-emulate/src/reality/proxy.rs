@@ -85,7 +85,7 @@ pub(super) fn proxy(bench: &Bench) -> Result<Table, RealityError> {
                 faults == 0.0 && sent >= rate * seconds * 99 / 100,
             );
         }
-        // Large, and of no more use.
+        // The log is large and no longer needed.
         let _ = std::fs::remove_dir_all(&directory);
     }
     Ok(table)

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::jobs::Job;
 use super::{Bench, RealityError, Table, failed, json, number};
 
-/// The rate in Mbit/s of full packets that the emulator must sustain, and the lateness in ms that
-/// 99 % of them must not exceed.
+/// The rate of full packets that the emulator must sustain, in Mbit/s, and the lateness that 99 %
+/// of them must not exceed, in ms.
 const PROMISE: (u32, f64) = (1_000, 1.0);
 
 /// A rate in Mbit/s, and the number of cores that must stay idle at this rate.
@@ -49,7 +49,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
             let name = format!("timing-{traffic}-{rate}");
             let directory = bench.directory(&name)?;
             let log = directory.join("log");
-            // A little more than the link carries.
+            // The load is a little more than the link carries.
             let load = if traffic == "UDP" {
                 format!("-b {}M", rate + rate / 100)
             } else {
@@ -124,7 +124,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
             if rate == PROMISE.0 {
                 promised.push((traffic, p99, faults));
             }
-            // The log is large.
+            // The log is large, and no longer needed.
             let _ = std::fs::remove_dir_all(&directory);
         }
     }
@@ -137,7 +137,8 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
 /// Returns the number of cores that were idle between two readings of `/proc/stat`.
 fn idle_cores(looks: &Path) -> Result<f64, RealityError> {
     let text = std::fs::read_to_string(looks).map_err(failed(looks))?;
-    // user nice system idle iowait irq softirq steal; guests are part of the first two.
+    // The fields are user nice system idle iowait irq softirq steal; guests are part of the first
+    // two.
     let times = |line: &str| -> Vec<f64> {
         let words = line.split_ascii_whitespace().skip(1).take(8);
         words.filter_map(|word| word.parse().ok()).collect()

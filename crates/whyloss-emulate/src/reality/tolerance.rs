@@ -1,5 +1,5 @@
-//! The lateness of arrivals that each classifier tolerates: simulations whose receivers stamp
-//! arrivals as late as sockets did, and times as late.
+//! The lateness of arrivals that each classifier tolerates. In these simulations, receivers stamp
+//! arrivals as late as sockets did, or a multiple of that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ const MEANS: [u64; 7] = [
 ];
 /// The classifier that must stay within the limits under the measured lateness.
 const OURS: &str = "trees";
-/// The distance between the positions in the distribution at which two flows of a run begin.
+/// The distance between the positions in the distribution at which the flows of a run begin.
 const STRIDE: usize = 7_919;
 
 /// The measured lateness in ns, in the order of arrivals, so that stalls keep their length.
@@ -93,8 +93,8 @@ fn delay(scenario: &mut Scenario, law: &Law) {
 struct Tolerance {
     /// Whether the classifier is within the limits under the measured distribution.
     as_measured: bool,
-    /// The highest tested mean lateness in ns at which the classifier is within the limits; `None`
-    /// if there is none.
+    /// The highest tested mean lateness, in ns, that the classifier tolerates; `None` if it
+    /// tolerates none of them.
     most: Option<u64>,
 }
 
@@ -231,8 +231,8 @@ mod tests {
         assert_eq!(scaled.0[..], [0, 10_000, 0, 30_000]);
     }
 
-    /// Lateness of zero changes nothing. With lateness of milliseconds, classifiers that use the
-    /// least gap between arrivals call wireless losses congestion.
+    /// Lateness of zero changes nothing. If packets are milliseconds late, classifiers that use the
+    /// shortest gap between arrivals take wireless losses for congestion.
     #[test]
     fn the_least_gap_is_spoilt() {
         let run = |law: Option<Law>| {

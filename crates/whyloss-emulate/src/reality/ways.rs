@@ -1,4 +1,4 @@
-//! Ways to run an emulated link: without root, with several clients, one behind another, on a
+//! Modes of an emulated link: without root, with several clients, one behind another, on a
 //! terminal.
 
 use std::collections::BTreeSet;
@@ -73,8 +73,8 @@ fn bounded(bench: &Bench, before: &[&str]) -> Command {
     command
 }
 
-/// Runs a link as root of a user namespace, who has no rights on the machine, so that the link must
-/// make namespaces of its own.
+/// Runs a link as root of a user namespace. This root has no rights on the machine, so the link
+/// must create its namespaces.
 fn unprivileged(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("unprivileged")?;
     let (server, client) = server_and_client(&directory)?;
@@ -139,7 +139,7 @@ fn nested(bench: &Bench) -> Result<(String, bool), RealityError> {
         "exit code {code}; a connection is refused after {:.1} ms",
         1e3 * seconds
     );
-    // Never sooner than the links' delays; later by what the machine was busy with.
+    // The time is never less than the links' delays, and more on a busy machine.
     Ok((happened, code == 0 && (0.060..5.0).contains(&seconds)))
 }
 
@@ -155,7 +155,7 @@ fn live(bench: &Bench) -> Result<(String, bool), RealityError> {
     );
     let mut command = Command::new("script");
     let (code, said) = run(command.args(["-qec", &line, "/dev/null"]))?;
-    // A redraw begins its line again after it has gone back over the last ones.
+    // A redraw moves back over the last lines and writes them again.
     let views = said.matches("lateness p50").count();
     let rates = said.matches("Mbit/s").count();
     let happened = format!("exit code {code}; drawn {views} times");

@@ -75,7 +75,7 @@ pub(super) fn web(bench: &Bench) -> Result<Table, RealityError> {
         .collect();
     let count = |fate| down.iter().filter(|record| record.fate == fate).count();
     let (queue, channel) = (count(Fate::Overflow), count(Fate::Channel));
-    // A lost segment with data left again, or the file would not be whole.
+    // A lost segment with data must leave again, or the file would be incomplete.
     let mut again = 0;
     let mut lost_data = 0;
     for lost in down
@@ -130,7 +130,7 @@ pub(super) fn web(bench: &Bench) -> Result<Table, RealityError> {
 fn covers(later: &crate::record::Record, lost: &crate::record::Record) -> bool {
     match (later.headers.sequence, lost.headers.sequence) {
         (Some(later_from), Some(from)) => {
-            // Headers of IPv4 and of TCP with timestamps.
+            // The headers of IPv4 and of TCP with timestamps have 52 bytes.
             from.wrapping_sub(later_from) < later.bytes.saturating_sub(52).max(1)
         }
         _ => false,

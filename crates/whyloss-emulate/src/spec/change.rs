@@ -1,4 +1,4 @@
-//! Changes of a link at a time: the option `--at-time`, which makes handovers of a scenario.
+//! Changes of a link at a given time: the option `--at-time`, which makes handovers of a scenario.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use whyloss::Duration;
 
 use super::{DOWN, Direction, RATES, SpecError, TIMES, UP, channel, duration, quantity, queue};
 
-/// A change of a link at a time, written as `10s: loss=0.05 rate=1mbit`.
+/// A change of a link at a given time, written as `10s: loss=0.05 rate=1mbit`.
 ///
 /// The texts have the forms of [`Direction`]; an empty string leaves that part unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,8 +101,8 @@ impl Change {
     }
 }
 
-/// Splits `key=value key=value`. A value ends before the next word that starts with a key outside
-/// braces. Returns `None` if there is text before the first key.
+/// Splits `key=value key=value`. Outside braces, a value ends before the next word that starts with
+/// a key. Returns `None` if there is text before the first key.
 fn assignments(text: &str) -> Option<Vec<(&str, String)>> {
     let mut found: Vec<(&str, String)> = Vec::new();
     let mut depth = 0;
@@ -147,7 +147,7 @@ pub(super) fn handovers(direction: &Direction) -> Result<String, SpecError> {
         });
     }
     let mut changes: Vec<_> = direction.changes.iter().collect();
-    // Those of one time in the order in which they were given.
+    // Changes of one time stay in the given order.
     changes.sort_by_key(|change| duration(&change.at).unwrap_or(Duration::MAX));
     let changes: Result<Vec<_>, _> = changes.into_iter().map(Change::handover).collect();
     Ok(format!("handovers = [{}]\n", changes?.join(", ")))

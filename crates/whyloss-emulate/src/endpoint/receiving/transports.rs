@@ -75,7 +75,7 @@ impl ReceivingEnd {
         };
         let terms = session.terms;
         let format = iftp_format(terms.coverage < terms.packet);
-        // UDP's length is damaged as any other field where nothing checks it.
+        // Where no checksum covers UDP's length, it may be damaged like any other field.
         let cut = terms.pattern && packet.len() as u32 + BELOW != u32::from(terms.packet);
         let Some((header, covered)) = format
             .decode_data(packet, Sum::default())
