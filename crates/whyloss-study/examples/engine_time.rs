@@ -1,8 +1,8 @@
 //! Runs a plan's scenarios and seeds without a sweep, to compare the time of the engine alone with
 //! that of a sweep.
 //!
-//! `time cargo run --release -p whyloss-study --features sweep --example engine_time --
-//! docs/plans/wlh.toml [THREADS]` next to `time whyloss sweep docs/plans/wlh.toml --out DIR`; the
+//! Compare `time cargo run --release -p whyloss-study --features sweep --example engine_time --
+//! docs/plans/wlh.toml [THREADS]` with `time whyloss sweep docs/plans/wlh.toml --out DIR`. The
 //! scenarios are read before the clock starts.
 
 use std::error::Error;

@@ -14,7 +14,7 @@ pub struct Axis {
     /// Whether the axis is logarithmic.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub log: bool,
-    /// The format of the points in evidence; with intervals if `None`.
+    /// The format of the points in evidence; `None` for means with intervals.
     #[serde(skip)]
     pub notation: Option<Notation>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct Axis {
     pub(crate) choices: Option<Vec<Choice>>,
 }
 
-/// Names a point of an axis and sets any keys.
+/// A named point of an axis, with the keys that it sets.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choice {
@@ -37,14 +37,14 @@ pub(crate) struct Choice {
     /// The scenario file, if it differs from that of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scenario: Option<String>,
-    /// The index of that file among the plan's networks.
+    /// The index of this file among the plan's networks.
     #[serde(skip)]
     pub(crate) network: Option<usize>,
     #[serde(default)]
     pub(crate) set: Table,
 }
 
-/// Describes a distribution that values are drawn from.
+/// A distribution from which values are drawn.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Draw {
@@ -60,7 +60,7 @@ pub(crate) struct Draw {
     unit: Option<String>,
 }
 
-/// Holds the value of an axis at one place, as a column shows it.
+/// The value of an axis at one place, as a column shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     /// The value is a text.
@@ -81,7 +81,7 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Formats the points of a line in evidence where `0.1: 4.31 ± 0.02` does not fit.
+/// The format of a line's points in evidence, where `0.1: 4.31 ± 0.02` does not fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Notation {
     /// Formats a place, with the separator that follows it (`N=4 `).
@@ -244,7 +244,7 @@ impl Draw {
         let setting = if self.whole {
             Setting::Whole(libm::floor(drawn) as i64)
         } else {
-            // Rounded to six digits, so that a row shows exactly the value that ran.
+            // The value is rounded to six digits, so that a row shows exactly the value that ran.
             Setting::Real(format!("{drawn:.5e}").parse().unwrap_or(drawn))
         };
         let text = match &self.unit {

@@ -61,7 +61,7 @@ impl Line {
     /// Checks that the mean exceeds that of `other` at each x. The evidence has the gain per seed.
     pub fn above(&self, other: &Self) -> Check {
         let not = |&(x, mean): &(f64, crate::Mean)| {
-            // Not `<=`: a missing mean (NaN) is not above.
+            // `>` rather than `<=`: a missing mean (NaN) is not above.
             let above = mean.value > other.at(x).value;
             !above
         };

@@ -3,11 +3,12 @@
 //! # Contract
 //!
 //! [`Experiment::run`] runs [`Context::seeds`] replications in parallel on the caller's rayon pool.
-//! A paper's rule of precision may add more unless [`Context::seeds_are_exact`]. It announces the
-//! replications to [`Context::progress`] and reports each that finishes. Once [`Context::stopped`]
-//! is true, it starts no further replication and lets running ones finish. [`Outcome::seeds`]
-//! counts the finished replications; with none, `run` returns [`ExperimentError::Stopped`]. The
-//! outcome depends only on the seeds, never on the number of threads.
+//! A paper's rule of precision may add more unless [`Context::seeds_are_exact`]. The experiment
+//! announces the replications to [`Context::progress`] and reports each finished one. Once
+//! [`Context::stopped`] is true, it starts no more replications and lets running ones finish.
+//! [`Outcome::seeds`] counts the finished replications; if there are none, `run` returns
+//! [`ExperimentError::Stopped`]. The outcome depends only on the seeds, never on the number of
+//! threads.
 
 use core::error::Error;
 use core::fmt;
@@ -89,7 +90,7 @@ impl<'a> Context<'a> {
         self.seeds
     }
 
-    /// Returns whether the user chose the number of seeds. Then no rule of precision overrides it.
+    /// Returns whether the user chose the number of seeds, which no rule of precision overrides.
     pub fn seeds_are_exact(&self) -> bool {
         self.exact
     }
@@ -104,7 +105,7 @@ impl<'a> Context<'a> {
         &self.memo
     }
 
-    /// Returns whether no further replication may start.
+    /// Returns whether no more replications may start.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -112,7 +113,7 @@ impl<'a> Context<'a> {
 
 /// Observes the progress of an experiment, from many threads.
 pub trait Progress: Sync {
-    /// Announces this many further replications.
+    /// Announces this many more replications.
     fn expect(&self, replications: u64);
     /// Reports one finished replication.
     fn finish(&self);

@@ -152,7 +152,7 @@ impl<N> Expr<N> {
     }
 }
 
-/// The deepest nesting. Deeper nesting is surely unintended, and could exhaust the stack.
+/// The deepest nesting. Deeper nesting could exhaust the stack.
 const DEEPEST: usize = 64;
 
 struct Parser<'a> {
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         Err(self.expected(&format!("`{token}`")))
     }
 
-    /// Consumes the first of these operators that comes next.
+    /// Consumes an operator if the next one is among `ops`.
     fn op(&mut self, ops: &[(&str, Op)]) -> Option<Op> {
         ops.iter()
             .find(|(token, _)| self.take(token))

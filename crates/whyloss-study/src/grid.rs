@@ -49,7 +49,8 @@ impl<T> Grid<T> {
         }
     }
 
-    /// Adds a line with an item for each x. Code refers to it by `id`; figures show `name`.
+    /// Adds a line with the item that `item` returns for each x. Code refers to the line by `id`;
+    /// figures show `name`.
     #[must_use]
     pub fn line(self, id: &str, name: &str, item: impl FnMut(f64) -> T) -> Self {
         let points = self.xs.iter().copied().map(item).collect();
@@ -88,7 +89,7 @@ impl<T> Grid<T> {
         }
     }
 
-    /// Returns a grid of the same lines and places, with no runs yet.
+    /// Returns a grid of the same lines and places, without runs.
     pub fn unrun<R>(&self) -> Runs<R> {
         self.with(core::iter::repeat_with(Vec::new))
     }
@@ -137,7 +138,7 @@ impl<I: Sync> Grid<I> {
         Ok(grids.iter().map(|grid| grid.with(done.by_ref())).collect())
     }
 
-    /// Works like [`Self::run_all`], but replicates each place until `metric` is precise in every
+    /// Runs like [`Self::run_all`], but replicates each place until `metric` is precise in every
     /// line. All lines at a place have the same seeds.
     ///
     /// # Errors
@@ -183,7 +184,7 @@ impl<R> Runs<R> {
         points.min().unwrap_or(0) as u64
     }
 
-    /// Returns the runs of a line at a place, empty if it did not run.
+    /// Returns the runs of a line at a place; empty if it did not run.
     pub fn at(&self, id: &str, x: f64) -> &[Arc<R>] {
         let mut items = self.items();
         let found = items.find(|&(line, place, _)| line == id && crate::line::same(place, x));
@@ -265,12 +266,12 @@ mod tests {
             },
         )
         .expect("not stopped");
-        // 1, 2 and 4, each under three seeds.
+        // The three items 1, 2 and 4 run with three seeds each.
         assert_eq!(count.load(Ordering::Relaxed), 9);
         assert_eq!((runs.len(), runs[1].seeds()), (2, 3));
         let lines = |runs: &Runs<u64>| runs.lines(("value", ""), |run| Some(*run as f64));
         let b = lines(&runs[1]).line("b");
-        // 40 + 1, 2, 3.
+        // The values are 40 + 1, 2, 3.
         assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
         assert!(lines(&runs[0]).line("c").at(2.0).value.is_nan());
         assert_eq!(lines(&runs[0]).cells("row").len(), 4);

@@ -1,11 +1,11 @@
-//! Holds one value per seed along an axis and derives what claims compare.
+//! Holds one value per seed along an axis and derives the values that claims compare.
 //!
 //! ```text
 //! a.over(b)    quotient          a.gain(b)  100·(a/b − 1) %         a.less(b)  difference
 //! ```
 //!
-//! Each pairs the seeds where both lines have a value, then takes the mean. A missing mean is NaN,
-//! so that every comparison with it fails, and the claim with it.
+//! Each operation pairs the seeds for which both lines have a value, then takes the mean. A missing
+//! mean is NaN, so that every comparison with it fails, and so does the claim.
 
 use core::fmt::{self, Write};
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ pub struct Line {
     points: Vec<Point>,
 }
 
-/// The values of all seeds at one place. A derived `mean` replaces their own.
+/// The values of all seeds at one place. A derived `mean` replaces their mean.
 #[derive(Clone, Debug)]
 struct Point {
     x: f64,
@@ -69,7 +69,7 @@ impl Line {
         }
     }
 
-    /// Creates a line of one mean without an axis.
+    /// Creates a line that holds one mean and has no axis.
     pub fn one(name: &str, unit: &'static str, mean: Mean) -> Self {
         let mut line = Self::of(name, name, unit, [(f64::NAN, Vec::new())]);
         line.points[0].mean = Some(mean);
@@ -203,8 +203,8 @@ impl Line {
         self.of_values(|values| values.len() as f64)
     }
 
-    /// Bins the seeds' values at the first place by those of `by`. Each bin stands at its upper
-    /// bound, which it excludes; the first starts at 0.
+    /// Bins the seeds' values at the first place by those of `by`. The place of a bin is its upper
+    /// bound, which it excludes. The first bin starts at 0.
     #[must_use]
     pub fn binned(&self, by: &Self, bounds: &[f64]) -> Self {
         let first = |line: &Self| {
@@ -365,7 +365,7 @@ impl Line {
         points.flat_map(|point| point.values.iter().copied().flatten())
     }
 
-    /// Returns the seeds' values at a place, empty if the line lacks it.
+    /// Returns the seeds' values at a place; empty if the line does not have it.
     fn values_at(&self, x: f64) -> &[Option<f64>] {
         let found = self.points.iter().find(|point| same(point.x, x));
         found.map_or(&[], |point| point.values.as_slice())
@@ -380,7 +380,7 @@ impl Line {
         self.means().map(cell).collect()
     }
 
-    /// Returns the series that a figure draws.
+    /// Returns the line as a series of a figure. Missing means interrupt it.
     pub fn series(&self) -> Series {
         // A missing measurement breaks the line.
         let finite = |half: f64| Some(half).filter(|half| half.is_finite());
@@ -451,7 +451,7 @@ impl Lines {
         }
     }
 
-    /// Makes the y axis logarithmic if `log_y`.
+    /// Sets whether the y axis is logarithmic.
     #[must_use]
     pub fn log_y(self, log_y: bool) -> Self {
         Self { log_y, ..self }
@@ -516,7 +516,8 @@ impl Lines {
     }
 }
 
-/// Returns whether two places coincide; NaN marks a table's only place.
+/// Returns whether two places are equal up to rounding. NaN, the place of a table without an axis,
+/// equals NaN.
 pub(crate) fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) || (a.is_nan() && b.is_nan())
 }
@@ -535,7 +536,7 @@ mod tests {
     fn gains_are_paired() {
         let reno = line("reno", &[(0.1, &[1.0, 2.0]), (1.0, &[1.0, 1.0])]);
         let balde = line("balde", &[(0.1, &[1.5, 3.0]), (1.0, &[])]);
-        // Both seeds lie 50 % above, although the seeds differ.
+        // Both seeds are 50 % above, although the seeds differ.
         let gain = balde.gain(&reno);
         assert_eq!(gain.at(0.1).to_string(), "50.0 ± 0.0");
         // A missing measurement satisfies no comparison.

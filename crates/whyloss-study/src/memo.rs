@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shares results between the experiments of one invocation: for CEN, Table 2 is the first point of
+/// Shares results between the experiments of one invocation. For CEN, Table 2 is the first point of
 /// Fig. 9, and Fig. 12 repeats half of it.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {

@@ -33,7 +33,7 @@ use crate::expr::{Expr, ExprError, Op};
 use crate::results::{CALL, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value, total};
 use crate::statistics;
 
-/// Collects the results of a run that metrics read.
+/// The results of a run that metrics read.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
     /// Counts of all flows and links.
@@ -59,7 +59,7 @@ impl<'a> From<&'a Run> for Observed<'a> {
 
 type Of<T> = fn(&T, Duration) -> Value;
 
-/// Flows that a leaf names after `@`; `None` means the selected ones.
+/// The flows that a leaf names after `@`; `None` for the selected ones.
 type Flows = Option<String>;
 
 /// The resolved meaning of a name.
@@ -219,8 +219,8 @@ impl Metric {
         }
     }
 
-    /// Evaluates the metric on a run. `flows` replaces the selected flows, unless an `@` names
-    /// them. Of one value per flow, returns the first that exists.
+    /// Evaluates the metric on a run. `flows` replaces the selected flows, except those named with
+    /// `@`. If flows have separate values, returns the first that exists.
     pub fn of(&self, run: &Observed<'_>, flows: Option<&str>) -> Option<f64> {
         match run.value(&self.of, flows.or(self.flows.as_deref())) {
             Values::One(value) => value,
@@ -250,8 +250,8 @@ impl Metric {
         probe
     }
 
-    /// Returns whether a scenario has the flow or link that a bare key names. Expressions always
-    /// pass; they have no value where something is missing.
+    /// Returns whether a scenario has the flow or link that a bare key names. Returns true for
+    /// expressions, which have no value where something is missing.
     pub fn is_about(&self, scenario: &Scenario) -> bool {
         let Expr::Name(leaf) = &self.of else {
             return true;
@@ -309,7 +309,7 @@ impl Metric {
     }
 }
 
-/// Visits every leaf.
+/// Calls `tell` with every leaf of an expression.
 fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
     match expr {
         Expr::Number(_) => {}
@@ -362,7 +362,7 @@ fn unknown(expr: &Expr<Leaf>) -> Option<&str> {
     }
 }
 
-/// Lists the keys that a misspelt name is compared with.
+/// Returns the keys that a misspelt name is compared with.
 fn keys() -> impl Iterator<Item = &'static str> + Clone {
     let flow = FLOW.iter().chain(GAPS).map(|of| of.0);
     flow.chain(DELAY.iter().map(|of| of.0))
@@ -438,7 +438,7 @@ impl Leaf {
         })
     }
 
-    /// Returns whether its values are counts or real numbers.
+    /// Returns whether the values are counts or real numbers.
     fn kind(&self) -> Kind {
         let window = Duration::from_secs_f64(1.0);
         let value = match self {
@@ -460,7 +460,7 @@ impl Leaf {
     }
 }
 
-/// Looks up a key in several lists.
+/// Returns the entry of a key from the first list that has it.
 fn known<T: 'static>(lists: &[Metrics<T>], key: &str) -> Result<Of<T>, String> {
     let found = lists.iter().find_map(|list| find(list, key));
     found.ok_or_else(|| {
@@ -469,7 +469,7 @@ fn known<T: 'static>(lists: &[Metrics<T>], key: &str) -> Result<Of<T>, String> {
     })
 }
 
-/// One value, or one per selected flow.
+/// The value of an expression: a single one, or one per selected flow.
 enum Values {
     One(Option<f64>),
     Each(Vec<Option<f64>>),

@@ -4,7 +4,7 @@ use whyloss::Cause;
 
 use crate::Check;
 
-/// The confidence level of intervals, as a share, where a paper states no other.
+/// The confidence level of intervals, as a share, unless a paper states another.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The result of one experiment.
@@ -161,12 +161,12 @@ impl Cell {
         }
     }
 
-    /// Returns whether the mean lies within tolerance; `None` if there is no value to compare with.
+    /// Returns whether the mean is within tolerance; `None` if there is no value to compare with.
     pub fn within(&self) -> Option<bool> {
         self.would_be_within(self.mean)
     }
 
-    /// Returns whether `value` would lie within tolerance; `None` if the paper states no value or
+    /// Returns whether `value` would be within tolerance; `None` if the paper states no value or
     /// the cell has no tolerance.
     pub fn would_be_within(&self, value: Option<f64>) -> Option<bool> {
         let (paper, tolerance) = (self.paper?, self.tolerance?);
@@ -226,8 +226,8 @@ impl Claim {
         self.weighing(Weight::Foregone)
     }
 
-    /// Returns whether the claim counts towards the score: as a statement, or as a failed claim
-    /// that should hold for any result.
+    /// Returns whether the claim counts towards the score. A claim that holds for any result counts
+    /// only if it fails.
     pub fn counts(&self) -> bool {
         match self.weight {
             Weight::Counted => true,

@@ -1,4 +1,4 @@
-//! Opens untrusted Parquet files safely; every reader goes through here.
+//! Opens untrusted Parquet files safely; all readers use this module.
 //!
 //! The decoding crate trusts the counts, offsets and sizes in a file, and panics on some invalid
 //! ones. [`open`] checks them before anything is decoded. [`guard`] turns remaining panics into
@@ -6,7 +6,7 @@
 //!
 //! | checked | why |
 //! |---|---|
-//! | a column lies within the file | offsets may be negative, or far beyond its end |
+//! | a column is within the file | offsets may be negative, or far beyond its end |
 //! | rows per byte (`ROWS`) | a few bytes may claim any number of rows |
 //! | a page's unpacked size (`PACKED`, `PAGE`) | memory is allocated before unpacking |
 
@@ -18,9 +18,9 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFileReader};
 
-/// Maximum number of rows per byte of a file: each row has its own time or number.
+/// The maximum number of rows per byte of a file: each row has its own time or number.
 const ROWS: u64 = 8;
-/// Maximum number of bytes that Snappy unpacks from one byte: a copy of 64 bytes takes three.
+/// The maximum number of bytes that Snappy unpacks from one byte: a copy of 64 bytes takes three.
 const PACKED: u64 = 22;
 /// The largest size of an unpacked page, in bytes.
 const PAGE: u64 = 64 << 20;
@@ -46,7 +46,7 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
             }
         }));
     });
-    // Guards may nest.
+    // Guards may nest, so the old value is restored.
     let before = QUIET.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(read));
     QUIET.set(before);
@@ -58,7 +58,7 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Opens a file and checks its metadata. Run all further reading under [`guard`].
+/// Opens a file and checks its metadata. Run all later reads inside [`guard`].
 ///
 /// # Errors
 /// Returns an error if it is not a Parquet file or its metadata contradict its size.
@@ -151,7 +151,7 @@ fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
         head = rest;
         let bits = number.iter().rev().take(8);
         let bits = bits.fold(0_u64, |bits, &byte| bits << 7 | u64::from(byte & 0x7f));
-        // Other code rejects negative sizes.
+        // The sign is ignored here; other code rejects negative sizes.
         Some(bits >> 1)
     };
     let _kind = field()?;
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_page_says_how_large_it_is() {
-        // A data page (0): 300 bytes unpacked, 5 packed.
+        // This is a data page (0) with 300 bytes unpacked and 5 packed.
         let head = [0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x0a, 0x2c];
         assert_eq!(sizes(&head), Some((300, 5)));
         assert_eq!(sizes(&head[..6]), None);

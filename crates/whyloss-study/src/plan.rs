@@ -24,7 +24,7 @@ use crate::axis::{Axis, Setting};
 #[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
-/// Maximum number of runs that a plan may have.
+/// The maximum number of runs of a plan.
 const MOST: u64 = 100_000_000;
 
 /// A scenario file that a plan runs.
@@ -36,7 +36,7 @@ pub struct Network {
     pub text: String,
 }
 
-/// Maximum number of scenarios in a plan; all stay in memory.
+/// The maximum number of scenarios in a plan; all stay in memory.
 const MOST_NETWORKS: usize = 30_000;
 
 /// The names of columns that no axis or metric can have.
@@ -93,7 +93,7 @@ pub enum PlanError {
     },
 }
 
-/// A plan as TOML states it.
+/// A plan as written in TOML.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
@@ -247,7 +247,7 @@ impl Plan {
             axes: Vec::new(),
             ..self.document.clone()
         };
-        // Checked settings always serialise.
+        // Settings that were checked always serialise.
         let mut text = toml::to_string(&head).unwrap_or_default();
         for axis in &self.document.axes {
             let rest = Axis {
@@ -267,7 +267,7 @@ impl Plan {
         text
     }
 
-    /// Returns the first fault.
+    /// Returns the first fault, in words.
     fn complaint(&self) -> Option<String> {
         let Document {
             axes,

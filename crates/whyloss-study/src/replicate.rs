@@ -1,4 +1,4 @@
-//! Runs every scenario under every seed on all cores, and each pair once per invocation.
+//! Runs every scenario with every seed on all cores, and each pair once per invocation.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::statistics;
 
 /// The rule that decides when the mean of a metric is precise enough (sequential stopping).
 ///
-/// A scenario that misses it gets further seeds, as many as its spread suggests but at most as many
-/// as it had. The number of runs depends on the values in seed order, not on the order of
+/// A scenario whose mean is not precise gets more seeds, as many as its spread suggests but at most
+/// as many as it had. The number of runs depends on the values in seed order, not on the order of
 /// completion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
@@ -20,7 +20,7 @@ pub struct Precision {
     pub half_width: f64,
     /// The confidence level of that interval, as a share.
     pub confidence: f64,
-    /// Maximum number of replications of a scenario.
+    /// The maximum number of replications of a scenario.
     pub at_most: u64,
 }
 
@@ -30,7 +30,7 @@ impl Precision {
         self.excess(values).is_some_and(|excess| excess <= 1.0)
     }
 
-    /// Estimates the number of values that precision takes, at most `at_most`.
+    /// Estimates the number of values that the precision requires, up to `at_most`.
     pub(crate) fn needed(&self, values: &[f64]) -> u64 {
         let count = values.len() as u64;
         let (least, most) = (count + 1, 2 * count.max(1));
@@ -59,7 +59,7 @@ impl Precision {
 }
 
 impl Context<'_> {
-    /// Runs every scenario under the seeds `1..=seeds` and returns one list of replications per
+    /// Runs every scenario with the seeds `1..=seeds` and returns one list of replications per
     /// scenario.
     ///
     /// # Errors
@@ -83,8 +83,7 @@ impl Context<'_> {
     /// Runs `work` for every item and each seed in `1..=seeds`, in parallel, and returns one list
     /// per item. Items reuse results that this invocation has for the same `key`.
     ///
-    /// Seeds form the outer loop, so that work stopped half-way covers the first seeds of every
-    /// item.
+    /// Seeds form the outer loop, so that interrupted work covers the first seeds of every item.
     ///
     /// # Errors
     /// Returns [`ExperimentError::Stopped`] if an item has no finished replication, or an error of
@@ -114,7 +113,7 @@ impl Context<'_> {
     /// Replicates groups of compared items until `metric` is precise in every item of a group. All
     /// items of a group have the same seeds and lists of equal length.
     ///
-    /// A number of seeds that the user chose ([`Context::with_seeds`]) is exact; the experiment's
+    /// A number of seeds chosen by the user ([`Context::with_seeds`]) is exact; the experiment's
     /// own is a minimum.
     ///
     /// # Errors
@@ -170,7 +169,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns the runs under the seeds `1..=seeds` that exist for all of these keys.
+    /// Returns the runs with the seeds `1..=seeds` that exist for all of these keys.
     fn common<T: Send + Sync + 'static>(
         &self,
         keys: &[&Arc<str>],
@@ -234,14 +233,14 @@ mod tests {
         run: &|_| Err(ExperimentError::Stopped),
     };
 
-    /// Mean 4, half width 4.9683 (see `statistics`): 24.8 times the 5 % allowed.
+    /// A mean of 4 with half width 4.9683 (see `statistics`) is 24.8 times the 5 % allowed.
     #[test]
     fn needs_by_hand() {
         assert_eq!(FIVE_PERCENT.needed(&[2.0, 4.0, 6.0]), 6);
         let twenty: Vec<f64> = (0..20).map(|i| 99.0 + f64::from(i % 2) * 2.0).collect();
         assert!(FIVE_PERCENT.reached(&twenty) && FIVE_PERCENT.needed(&twenty) == 20);
-        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, h = 7.20 = 1.44 · 5: 20 · 1.44² = 41.5, of
-        // which 40 are allowed.
+        // s = 100·√(20/19)·0.15 = 15.39, t₁₉ = 2.093, and h = 7.20 = 1.44 · 5. So 20 · 1.44² = 41.5
+        // values are needed, of which 40 are allowed.
         let wide: Vec<f64> = (0..20).map(|i| 85.0 + f64::from(i % 2) * 30.0).collect();
         assert_eq!(FIVE_PERCENT.needed(&wide), 40);
         assert_eq!(FIVE_PERCENT.needed(&[3.0]), 2);
@@ -249,7 +248,7 @@ mod tests {
         assert!(!FIVE_PERCENT.reached(&[3.0]));
     }
 
-    /// Returns values whose spread, in percent, is the item.
+    /// Returns a value; the spread over seeds is `item` percent.
     fn spread(item: u32, seed: u64) -> f64 {
         let sign = if seed.is_multiple_of(2) { 1.0 } else { -1.0 };
         100.0 + sign * f64::from(item)
@@ -274,8 +273,8 @@ mod tests {
     fn groups_run_until_each_of_them_is_precise() {
         let stop = AtomicBool::new(false);
         let own = Context::new(&Unwatched, &stop).for_experiment(&EXPERIMENT);
-        // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than
-        // 40 at 30.
+        // With s ≈ item·√(n/(n − 1)), 5 % takes (2.1·10/5)² ≈ 18 values at a spread of 10, and more
+        // than 40 at 30.
         let lengths_of = |groups: &[Vec<u32>]| lengths(&own, groups);
         let found = lengths_of(&[vec![0, 1], vec![1, 10], vec![30]]);
         assert_eq!(found[0], [10, 10]);

@@ -22,8 +22,8 @@ impl Line {
         ends.map_or(f64::NAN, |(high, low)| high.1.value - low.1.value)
     }
 
-    /// Fits a least-squares line through the means. Returns its slope, in the unit per unit of the
-    /// axis, and R², the share of the variance that it explains.
+    /// Fits a least-squares line to the means. Returns its slope, in the unit per unit of the axis,
+    /// and R², the share of the variance that it explains.
     pub fn trend(&self) -> (f64, f64) {
         let points: Vec<(f64, f64)> = self.means().map(|(x, mean)| (x, mean.value)).collect();
         let (sxx, sxy, syy) = moments(&points);
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// Returns Pearson's correlation of its means with the other's at its places.
+    /// Returns Pearson's correlation of the means with those of `other` at the same places.
     pub fn correlation(&self, other: &Self) -> f64 {
         let pairs = self
             .means()
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // 1, 3, 2 over 4, 5, 6: slope 1/2, sxy = 1, sxx = syy = 2.
+        // 1, 3, 2 over 4, 5, 6: the slope is 1/2, sxy = 1, and sxx = syy = 2.
         let hill = line(&[(4.0, 1.0), (5.0, 3.0), (6.0, 2.0)]);
         let (slope, r2) = hill.trend();
         assert!((slope - 0.5).abs() < 1e-12 && (r2 - 0.25).abs() < 1e-12);
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!((hole.peak(), hole.trough()), (None, None));
         assert!(hole.trend().1.is_nan() && hole.spread().is_nan());
         assert!((hill.spread() - 2.0).abs() < 1e-12);
-        // Means of 10 and 12: a gain of 20 %.
+        // Means of 10 and 12 are a gain of 20 %.
         let both = [10.0, 12.0].map(|mean| line(&[(1.0, mean)]));
         assert!((both[1].improvement(&both[0]).at(1.0).value - 20.0).abs() < 1e-12);
     }

@@ -62,15 +62,15 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some(libm::sqrt(squares / degrees as f64))
 }
 
-/// Returns Jain's fairness index (Jain, Chiu and Hawe, 1984), (Σx)² / (n·Σx²): 1 if all are equal,
-/// 1/n if one value takes all. Returns `None` if no value is above zero.
+/// Returns Jain's fairness index (Jain, Chiu and Hawe, 1984), (Σx)² / (n·Σx²): 1 if all values are
+/// equal, 1/n if only one is not zero. Returns `None` if no value is above zero.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|x| x * x).sum();
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// Returns the two-sided quantile of Student's t: the t with P(|T| ≤ t) = `confidence` under
+/// Returns the two-sided quantile of Student's t: the t with P(|T| ≤ t) = `confidence` for
 /// `degrees` degrees of freedom.
 ///
 /// Returns `None` if there is no degree of freedom, or if `confidence` is outside (0, 1).
@@ -78,7 +78,7 @@ pub fn two_sided_quantile(confidence: f64, degrees: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
-    // Neighbouring means mostly have equal counts, and the inverse dominates the cost.
+    // Successive means mostly have equal counts, and the inverse dominates the cost.
     let (of, known) = LAST.get();
     if of == (confidence.to_bits(), degrees) {
         return Some(known);

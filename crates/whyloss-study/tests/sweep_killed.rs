@@ -100,8 +100,8 @@ fn killed_a_hundred_times() {
     let (mut kills, mut finished, mut halfway, mut before) = (0, 0, 0, 0);
     while kills < 100 {
         let mut child = sweep(&out, 2).spawn().expect("starts");
-        // Most processes are killed after their first write, however slow the machine is; some at
-        // any time.
+        // Most processes are killed after their first write, however slow the machine is; some are
+        // killed at any time.
         let written = count(&out);
         let mut ended = None;
         while kills % 4 > 0 && ended.is_none() && count(&out) == written {

@@ -1,9 +1,9 @@
 //! Compares classifiers with the oracle on networks drawn at random.
 //!
 //! [`Setting`] describes the networks, and a list of [`Contender`]s names the competitors. [`run`]
-//! simulates every contender in every network under the same seeds; [`Found`] holds the [`Score`]
-//! of each. [`report`] turns scores into tables and figures. [`replay`] gives all classifiers the
-//! same arrivals, while in [`run`] each one shapes its own traffic.
+//! simulates every contender in every network with the same seeds; [`Found`] holds the [`Score`] of
+//! each. [`report`] turns scores into tables and figures. [`replay`] gives all classifiers the same
+//! arrivals, while in [`run`] each one shapes its own traffic.
 
 mod network;
 mod plan;
@@ -74,8 +74,8 @@ impl Transport {
     }
 }
 
-/// The controllers that run without a classifier, because they follow rates and delays rather than
-/// losses.
+/// The controllers that compete without a classifier, because they follow rates and delays rather
+/// than losses.
 pub const RIVALS: [&str; 2] = ["bbr", "copa"];
 
 /// Wraps a transport in a TOML table, with `ecn = true` if `ecn`.
@@ -117,18 +117,18 @@ pub enum Radios {
     Given(&'static [String]),
 }
 
-/// Names the trials of a recording that links replay.
+/// The trials of a recording that links replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Trials {
-    /// A file or directory that scenarios can name.
+    /// The path of the recording in scenarios.
     pub path: &'static str,
     /// The numbers of the trials, counted from 1 and ordered by their losses.
     pub numbers: &'static [usize],
 }
 
 impl Trials {
-    /// Returns the trials of this recording that lose 0.3 to 30 % of their packets, or `None`
-    /// without any. They live as long as the process.
+    /// Returns the trials of this recording that lose 0.3 to 30 % of their packets, or `None` if
+    /// there are none. They live as long as the process.
     pub fn new(path: &str, recording: &Recording) -> Option<Self> {
         let trials = recording.trials.iter().map(Trial::loss);
         let mut losses: Vec<(f64, usize)> = trials.zip(1..).collect();
@@ -182,7 +182,7 @@ pub struct Setting {
     pub laws: Laws,
     /// The channels that replace the drawn ones.
     pub radios: Radios,
-    /// Whether to measure harm to a plain flow, which triples the number of runs.
+    /// Whether to measure harm to a flow without a classifier, which triples the number of runs.
     pub harm: bool,
 }
 
@@ -212,7 +212,7 @@ impl Setting {
     }
 }
 
-/// Names a competitor as a scenario file does: a classifier's name, or a table with its parameters.
+/// A competitor, named as in a scenario file: a classifier's name, or a table with its parameters.
 /// Under TCP it may name a controller if no classifier has that name; judged flows then run that
 /// controller with SACK and without a classifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -292,7 +292,7 @@ pub struct Found {
     pub contenders: Vec<(Contender, Vec<Score>)>,
 }
 
-/// Simulates the oracle, `unaware` and `contenders` in every network, under the seeds of `context`.
+/// Simulates the oracle, `unaware` and `contenders` in every network, with the seeds of `context`.
 ///
 /// # Errors
 /// Returns [`ExperimentError::Stopped`] if stopped before the last run, or the error of a failed
@@ -331,7 +331,7 @@ pub fn run(
             score.forget_verdicts();
         }
         if setting.harm {
-            // Under `unaware`, which is contender 1, all flows are plain.
+            // The reference is contender 1, `unaware`, with which no flow has a classifier.
             let harm = |variant| {
                 Score::harm(
                     tally(network, contender, variant),
@@ -396,7 +396,7 @@ mod tests {
         assert!(!Contender("veno".into()).is_controller(Transport::Cubic, &ours));
     }
 
-    /// A sweep refuses a count of flows that no network has.
+    /// A sweep rejects a count of flows that no network has.
     #[test]
     fn a_plan_without_harm_counts_no_plain_flows() {
         for harm in [false, true] {

@@ -37,7 +37,7 @@ use super::{Laws, Queue, Radios, Setting, Transport, Trials};
 
 /// The size of a packet, in bytes.
 pub(super) const PACKET: u32 = 1_000;
-/// Seconds at which measurement begins, and at which the run ends.
+/// The times in seconds at which measurement begins, and at which the run ends.
 pub(super) const WARM_UP: u32 = 10;
 pub(super) const END: u32 = 130;
 
@@ -80,7 +80,7 @@ impl Family {
 pub struct Network {
     /// The number of the network, counted from 0.
     pub index: u64,
-    /// The shape of the network.
+    /// The topology family of the network.
     pub family: Family,
     /// The number of judged flows.
     pub flows: u64,
@@ -193,7 +193,8 @@ impl Network {
             buffer,
             loss,
             queue: queue(setting, buffer, red[0]),
-            // A core that is not the bottleneck hardly queues, so its discipline does not matter.
+            // A core that is not the bottleneck hardly has a queue, so its discipline does not
+            // matter.
             core_queue: queue(setting, core_buffer, red[1] && family == Family::TwoQueues),
             channels,
             arq: setting.arq,
@@ -226,7 +227,7 @@ impl Network {
         let local = 10.0 * self.rate;
         let [core_delay, last_delay] = self.delays;
         let (arq, varying) = (self.arq, self.varying);
-        // Noisy links are the wireless ones, even when their channels are off.
+        // A link with a channel counts as noisy, even if the channel loses nothing.
         let mut link = |name: &str,
                         (from, to): (&str, &str),
                         rate: f64,
@@ -434,8 +435,8 @@ fn channel(random: &mut Random, loss: f64) -> String {
 }
 
 /// Returns recorded channels that replace the drawn one. A separate random stream leaves all other
-/// draws unchanged. Fitted channels and recorded trials are listed by their losses. Where a network
-/// replays a trial, the same network with fitted channels has the band of that trial.
+/// draws unchanged. Fitted channels and recorded trials are listed by their losses. The trial that
+/// a network replays therefore has about the losses of its fitted channel.
 fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
     let mut random = Streams::new(seed).stream("radio", index);
     let mut channel = |_| match radios {
@@ -456,7 +457,7 @@ fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Optio
         }
         Radios::Replayed(Trials { path, numbers }) => {
             let trial = numbers.get(random.below(numbers.len() as u64) as usize)?;
-            // A literal TOML string: the command rejects paths that hold `'''`.
+            // A literal TOML string is safe, because the command rejects paths that contain `'''`.
             Some(format!(
                 "{{ kind = \"pattern\", file = '''{path}''', trial = {trial} }}"
             ))
@@ -506,7 +507,7 @@ mod tests {
         }
     }
 
-    /// A link that has a fitted channel replays a trial of that channel's band.
+    /// A trial that a link replays belongs to the band of its fitted channel.
     #[test]
     fn fitted_and_replayed_networks_are_paired() {
         let trials: u64 = recorded::channels().map(|entry| entry.trials).sum();
@@ -534,8 +535,8 @@ mod tests {
         assert_eq!(seen.len(), recorded::channels().count());
     }
 
-    /// Checks the laws of the table above: ranges, and medians of log-uniform values, which are the
-    /// roots of the products of the ends.
+    /// Checks the distributions of the table above: ranges, and medians of log-uniform values,
+    /// which are the roots of the products of the ends.
     #[test]
     fn drawn_by_the_stated_laws() {
         let drawn: Vec<Network> = (0..3_000)
@@ -562,7 +563,7 @@ mod tests {
                 .all(|n| (1..=16).contains(&n.flows) && n.buffer >= 3)
         );
         let red = drawn.iter().filter(|n| n.queue.contains("red")).count();
-        // 750 are expected, ±24.
+        // The expected number is 750, ±24.
         assert!((660..840).contains(&red), "{red}");
     }
 }

@@ -24,7 +24,7 @@ const COUNTS: [&str; 9] = [
     "plain = flow.plain.delivered",
 ];
 
-/// Returns the variants that a setting runs; those alongside a plain flow measure harm.
+/// Returns the variants that a setting runs. Those with an additional flow measure harm.
 pub(super) fn variants(setting: &Setting) -> &'static [Variant] {
     if setting.harm {
         &[Variant::Drawn, Variant::Beside, Variant::BesideClean]
@@ -63,7 +63,7 @@ pub fn plan(
         ..Axis::named(name.to_owned())
     };
     let first = networks.first().and_then(|first| first.scenario.clone());
-    // Without plain flows alongside the judged ones, the last count has nothing to sum.
+    // Without an additional flow, the last count has nothing to sum.
     let counts = &COUNTS[..COUNTS.len() - usize::from(!setting.harm)];
     let document = Document {
         scenario: first.clone(),
@@ -92,7 +92,7 @@ fn choice(name: String, scenario: Option<String>, set: Table) -> Choice {
     }
 }
 
-/// Runs one point of an arena's plan under one seed.
+/// Runs one point of an arena's plan with one seed.
 pub(super) fn run(
     plan: &Plan,
     point: u64,

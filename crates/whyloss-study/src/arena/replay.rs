@@ -1,5 +1,5 @@
-//! Runs all classifiers on the same arrivals, once from the oracle's traffic and once from plain
-//! flows.
+//! Runs all classifiers on the same arrivals, once from the oracle's traffic and once from that of
+//! `unaware`.
 //!
 //! In closed loop, a classifier shapes its own traffic: if it mistakes congestion for errors, it
 //! fills queues and causes losses that others never see. El Khayat, Geurts and Leduc point this out
@@ -49,12 +49,13 @@ const THRESHOLDS: &[(&str, &str, &[f64])] = &[
     ),
 ];
 
-/// Returns every receiver classifier at its defaults, and those with a threshold at each value.
+/// Returns every receiver classifier at its defaults, and classifiers with a threshold at each
+/// value.
 fn candidates(registry: &Registry) -> Vec<Candidate> {
     let known = registry.receivers();
     let build = |id: &'static str, threshold: Option<(&str, f64)>| {
         let value = threshold.map(|(_, value)| value);
-        // The end of a spike keeps the defaults' ratio to its start: 1/3 to 1/2, and 5 ms to 20 ms.
+        // The end of a spike keeps its default ratio to the start: 1/3 to 1/2, and 5 ms to 20 ms.
         let end = match (id, value) {
             ("spike", Some(value)) => Some(("beta", value * 2.0 / 3.0)),
             ("tobe", Some(value)) => Some(("end_ms", value / 4.0)),
@@ -223,7 +224,7 @@ pub fn replay(
         .collect()
 }
 
-/// Runs one network under one seed while every candidate observes.
+/// Runs one network with one seed while every candidate observes.
 fn listen(
     network: &Network,
     driver: &Contender,

@@ -18,7 +18,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
     ))
 }
 
-/// Minimum number of networks for which a mean over them has an interval.
+/// The minimum number of networks for which a mean over them has an interval.
 const ENOUGH: usize = 5;
 
 /// Defines a column of the contenders' table: name, unit, and value in one network.
@@ -203,7 +203,7 @@ fn over_networks(values: &[f64]) -> Mean {
     mean
 }
 
-/// Tabulates separately the networks where the oracle starves; `None` if there are none.
+/// Tabulates the networks in which the oracle starves; `None` if there are none.
 fn starved(found: &Found, id: &str) -> Option<Outcome> {
     let mut cells = Vec::new();
     let (_, oracle) = found.contenders.first()?;
@@ -235,7 +235,7 @@ fn starved(found: &Found, id: &str) -> Option<Outcome> {
     (!starved.is_empty()).then(|| Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
-/// Tabulates differences from one contender per network; `None` if it did not compete.
+/// Tabulates the differences from one contender, network by network; `None` if it did not compete.
 fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     let (_, reference) = found
         .contenders
@@ -258,7 +258,7 @@ fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
     Some(Outcome::new(id, &title, found.seeds).cells(cells))
 }
 
-/// Omits outliers above this cost, so that the other points stay legible.
+/// The cost above which a point is omitted, so that the others stay legible.
 const EDGE: f64 = 3.0;
 
 /// Returns the contenders whose mean cost over all networks exceeds [`EDGE`].
@@ -269,7 +269,7 @@ fn beyond(found: &Found) -> Vec<&str> {
     beyond.map(|(name, _)| name.0.as_str()).collect()
 }
 
-/// Plots received share over cost; up and left is better.
+/// Plots the received share over the cost; up and left is better.
 fn pareto(found: &Found, family: Option<Family>) -> Panel {
     let point = |scores: &[Score]| {
         let mean = |metric| statistics::mean(&values(of_family(found, scores, family), metric));

@@ -4,7 +4,8 @@
 //! received   packets delivered to the judged flows / the same under the oracle
 //! balanced   1 − (Mc + Mw)/2
 //! excess     congestion losses / (received + lost), minus the oracle's, in percentage points
-//! harm       1 − packets delivered to a plain flow alongside the judged ones / the same if all plain
+//! harm       1 − packets delivered to a flow without a classifier alongside the judged ones
+//!            / the same if no flow has a classifier
 //! ```
 //!
 //! Each score uses sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
@@ -15,7 +16,7 @@
 
 use whyloss::{Cause, Confusion};
 
-/// Minimum number of losses of a cause in a network for which Mc (or Mw) is computed.
+/// The minimum number of losses of a cause in a network for which Mc (or Mw) is computed.
 pub const LEAST: u64 = 20;
 
 /// The number of packets that the oracle must deliver in a run; below it, the network counts as
@@ -35,12 +36,13 @@ pub struct Tally {
     pub wireless: u64,
     /// The verdicts on lost packets.
     pub packets: Confusion,
-    /// The number of packets delivered to the plain flow; 0 if there is none.
+    /// The number of packets delivered to the competing flow without a classifier; 0 if there is
+    /// none.
     pub plain: u64,
 }
 
 impl Tally {
-    /// Builds a tally from the counts that the arena's plan measures, in that order.
+    /// Builds a tally from counts in the order of the metrics in the arena's plan.
     pub(super) fn of(counts: [u64; 9]) -> Self {
         let [
             delivered,
@@ -99,9 +101,9 @@ pub struct Score {
     pub balanced: Option<f64>,
     /// The share of packets lost to queues minus the oracle's share, in percentage points.
     pub excess: Option<f64>,
-    /// The harm to a plain flow in the network as drawn, in percent.
+    /// The harm to a flow without a classifier in the network as drawn, in percent.
     pub harm: Option<f64>,
-    /// The harm to a plain flow if no channel loses packets, in percent.
+    /// The harm to a flow without a classifier if no channel loses packets, in percent.
     pub clean_harm: Option<f64>,
 }
 
@@ -141,7 +143,7 @@ impl Score {
         (self.mc, self.mw, self.balanced) = (None, None, None);
     }
 
-    /// Returns the percentage that a plain flow loses when its neighbours have a classifier.
+    /// Returns the percentage that a flow without a classifier loses when its neighbours have one.
     pub(super) fn harm(own: &Tally, plain: &Tally) -> Option<f64> {
         (plain.plain >= LEAST).then(|| 100.0 * (1.0 - own.plain as f64 / plain.plain as f64))
     }
@@ -157,7 +159,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
     let below = libm::floor(place) as usize;
     let rest = place - below as f64;
     let value = sorted[below] + rest * (sorted[(below + 1).min(last)] - sorted[below]);
-    // P(X ≤ k) of k = 0, 1, …, n for X ~ Bin(n, q).
+    // P(X ≤ k) for k = 0, 1, …, n and X ~ Bin(n, q).
     let n = sorted.len();
     let mut term = libm::pow(1.0 - q, n as f64);
     let mut cumulative = Vec::with_capacity(n + 1);
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(score.received, Some(0.8));
         assert_eq!((score.mc, score.mw), (Some(20.0), Some(30.0)));
         assert_eq!(score.balanced, Some(0.75));
-        // 25 of 1000, less 10 of 1000.
+        // The share is 25 of 1000, less 10 of 1000.
         assert!((score.excess.expect("measured") - 1.5).abs() < 1e-9);
         let plain = Tally {
             plain: 120,
@@ -231,15 +233,15 @@ mod tests {
         assert_eq!(Score::new(&few, &oracle).mc, None);
     }
 
-    /// For 1 … 41, the first decile is 5. P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9)
-    /// = 1.8 %, P(≥ 8) = 4.8 %: u = 9.
+    /// For 1 … 41, the first decile is 5. P(Bin(41, 0.1) ≤ 0) = 1.3 % and P(≤ 1) = 7.4 %: l = 1.
+    /// P(≥ 9) = 1.8 % and P(≥ 8) = 4.8 %: u = 9.
     #[test]
     fn quantiles_by_hand() {
         let values: Vec<f64> = (1..=41).rev().map(f64::from).collect();
         let (value, ends) = quantile(&values, 0.1).expect("values");
         assert!((value - 5.0).abs() < 1e-12);
         assert_eq!(ends.map(|end| end as u32), [1, 9]);
-        // The mirror image.
+        // The ninth decile is the mirror image.
         let (value, ends) = quantile(&values, 0.9).expect("values");
         assert!((value - 37.0).abs() < 1e-12);
         assert_eq!(ends.map(|end| end as u32), [33, 41]);

@@ -1,12 +1,13 @@
 //! Searches for the network in which a scheme harms a CUBIC flow alongside it most.
 //!
 //! ```text
-//! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers alongside the scheme, alongside as many CUBIC flows; means over seeds
+//! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers alongside the scheme, and
+//!                    alongside as many CUBIC flows; means over seeds
 //! ```
 //!
 //! Each round has the same number of candidates, whatever the number of threads: fresh draws, or
-//! mutations of the best network since the last restart. Ten rounds without a worse network begin a
-//! new climb. The worst network of each climb is judged again under fresh seeds, because the
+//! mutations of the best network since the last restart. A climb ends after ten rounds without a
+//! worse network. The worst network of each climb is judged again with fresh seeds, because the
 //! largest of many noisy values would be biased.
 
 use std::fmt::Write as _;
@@ -26,22 +27,22 @@ use crate::statistics;
 const ROUND: u64 = 8;
 /// The number of rounds without a worse network, after which a climb ends.
 const PATIENCE: u32 = 10;
-/// The number of seeds that judge a candidate in the search, from 1 on.
+/// The number of seeds that judge a candidate in the search, starting with seed 1.
 const SEEDS: u64 = 3;
-/// The number of seeds that judge the networks found, from 1001 on.
+/// The number of seeds that judge the networks found, starting with seed 1001.
 const FRESH: u64 = 10;
 /// The minimum number of packets that the CUBIC flow receives alongside other CUBIC flows. With
 /// fewer, harm is not measured.
 const LEAST: f64 = 500.0;
 
-/// Limits the effort of a search.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// The seed of the drawn networks.
     pub seed: u64,
-    /// Maximum number of networks to try.
+    /// The maximum number of networks to try.
     pub evaluations: u64,
-    /// The longest time of the search, on the wall clock.
+    /// The longest duration of the search, in wall-clock time.
     pub time: Duration,
 }
 
@@ -60,20 +61,20 @@ pub struct Network {
     flows: u64,
     /// The share of packets that the channel loses; 0 if there is no channel.
     loss: f64,
-    /// The probability that a lost packet is followed by another lost one.
+    /// The probability that the next packet after a lost one is also lost.
     stay: f64,
     /// The start times of the CUBIC flow and of the scheme's flows, in s.
     starts: [f64; 2],
 }
 
-/// A network and the harm there.
+/// A network and the harm in it.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The network in which the harm was measured.
     pub network: Network,
     /// The harm found in the search, in %.
     pub harm: f64,
-    /// The harm under fresh seeds with half its 95 % interval, both in %.
+    /// The harm with fresh seeds and half its 95 % interval, both in %.
     pub again: (f64, f64),
     /// The scenario, whose judged flows have the scheme.
     pub scenario: String,
@@ -136,8 +137,8 @@ impl Network {
         self
     }
 
-    /// Returns the scenario of this network. Its judged flows use plain CUBIC unless overrides give
-    /// them another scheme.
+    /// Returns the scenario of this network. Its judged flows use CUBIC unless overrides give them
+    /// another scheme.
     pub fn scenario(&self) -> String {
         let packets =
             (self.rate * self.round_trip * self.buffer / 12_000.0).clamp(4.0, 5_000.0) as u64;
@@ -207,13 +208,13 @@ impl Network {
             }
         }
         if sets.iter().any(|(key, _)| key.ends_with("scheme")) {
-            // The transport's own keys would take precedence.
+            // The transport's own keys would take precedence over the scheme.
             flow = flow.replace(", controller = \"cubic\"", "");
         }
         format!("{text}{flow}")
     }
 
-    /// Returns the harm for each seed in per cent, relative to the mean of CUBIC in the same place;
+    /// Returns the harm for each seed in percent, relative to the mean of CUBIC in the same place;
     /// `None` where it cannot be measured.
     fn harms(
         &self,
@@ -243,7 +244,7 @@ impl Network {
     }
 }
 
-/// Checks that the scheme can be carried by the flows of the search.
+/// Checks that the flows of the search can carry the scheme.
 ///
 /// # Errors
 /// Returns the scenario's error.
@@ -281,7 +282,7 @@ pub fn search(
     let streams = Streams::new(effort.seed);
     let (mut best, mut idle, mut done, mut climbs): (Option<(f64, Network)>, u32, u64, u64) =
         (None, 0, 0, 0);
-    // The worst of each climb, with and without a channel.
+    // The worst networks of each climb, with and without a lossy channel.
     let mut peaks: [Vec<(f64, Network)>; 2] = [Vec::new(), Vec::new()];
     progress.expect(effort.evaluations);
     while done < effort.evaluations
@@ -398,7 +399,7 @@ mod tests {
         .expect("runs")
     }
 
-    /// Repeats a search: it finds an equal network, which is a scenario.
+    /// A repeated search finds an equal network, which is a valid scenario.
     #[test]
     fn it_is_deterministic_and_writes_a_scenario() {
         let [one, other] = [short("whyloss", 16), short("whyloss", 16)];
@@ -408,7 +409,7 @@ mod tests {
         assert!(scenario.check().is_ok());
     }
 
-    /// A scheme known to harm is found; CUBIC in the scheme's place has no harm.
+    /// A harmful scheme is found. CUBIC in its place does no harm.
     #[test]
     fn it_tells_harm_from_none() {
         let harm = |scheme| short(scheme, 16).worst.expect("a network").again.0;

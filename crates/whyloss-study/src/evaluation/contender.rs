@@ -39,7 +39,7 @@ impl Carrier {
     }
 }
 
-/// A name that no scheme, controller or classifier has.
+/// Reports a name that no scheme, controller or classifier has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown(String);
 
@@ -168,7 +168,7 @@ impl Contender {
                 controller
             }
         };
-        // `vegas` is also a loss recovery: without it, Vegas does not leave slow start as in the
+        // `vegas` is also a loss recovery. Without it, Vegas does not leave slow start as in the
         // paper.
         if carrier == Carrier::Tcp && name.starts_with("vegas") {
             sets.push((key("transport.recovery"), "vegas".to_owned()));

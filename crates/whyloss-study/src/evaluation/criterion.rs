@@ -17,7 +17,7 @@ pub struct Criterion {
     pub title: String,
     /// The name of the axis whose numbers name the cases; empty if the cases have names.
     pub axis: String,
-    /// Whether every contender also runs with a controller that knows the true causes.
+    /// Whether the controller of every contender also runs with the oracle.
     pub(super) truth: bool,
     /// The transport of the judged flows; `None` for that of the setting.
     pub(super) carrier: Option<Carrier>,
@@ -55,7 +55,7 @@ pub(super) struct Measure {
     pub(super) column: Option<Column>,
 }
 
-/// The reference to which a value is compared.
+/// The reference with which a value is compared.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Against {
@@ -100,11 +100,11 @@ impl Measure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uncovered {
-    /// The section; `peer` for a peer.
+    /// The section of the RFC; `peer` for a peer that is left out.
     pub section: String,
     /// The heading of the section.
     pub what: String,
-    /// The reason for leaving the criterion out.
+    /// The reason for the omission.
     pub why: String,
 }
 
@@ -115,7 +115,7 @@ struct Document {
     uncovered: Vec<Uncovered>,
 }
 
-/// A criterion as its file states it.
+/// A criterion as written in its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -155,7 +155,7 @@ impl Criterion {
         self.id.push_str("-quic");
         self.title.push_str(", over QUIC");
         for case in &mut self.cases {
-            // QUIC's smallest packet.
+            // QUIC needs packets of at least this size.
             case.scenario = case.scenario.replace("\"1000 B\"", "\"1228 B\"");
         }
         Some(self)
@@ -179,7 +179,7 @@ pub fn criteria() -> Vec<Criterion> {
     document().criterion.into_iter().map(read).collect()
 }
 
-/// Returns the criteria left out, with reasons.
+/// Returns the omitted parts and peers, with reasons.
 ///
 /// # Panics
 /// Never panics: a test parses the built-in file.

@@ -11,7 +11,7 @@ use crate::report::{self, ReportError};
 
 /// The seed of the drawn networks. It was never used to choose or tune anything.
 const SEED: u64 = 20_261_126;
-/// The number of recorded links that are replayed. They are evenly spread over all.
+/// The number of recorded links that are replayed, evenly spread over all links.
 const LINKS: usize = 204;
 /// The highest loss rate of a recorded link that is used; beyond it, no transport works.
 const MOST_LOSS: f64 = 0.3;
@@ -55,7 +55,7 @@ pub fn drawn(networks: u64) -> Vec<Criterion> {
                 "controller = \"cubic\"",
                 "controller = \"cubic\", recovery = \"rack\"",
             );
-        // Parts that a flow names would override those of the scheme.
+        // Keys of a flow would override those of the scheme.
         let own = "controller = \"cubic\", recovery = \"rack\" }
 classifier = \"unaware\"";
         let text = text.replace(own, "recovery = \"rack\" }");
@@ -75,7 +75,8 @@ classifier = \"unaware\"";
         truth: variant == Variant::Drawn,
         carrier: None,
         many: true,
-        // Chance alone takes a third from a flow that delivers little, in the worst of 40 networks.
+        // In the worst of 40 networks, chance alone takes a third from a flow that delivers little.
+        // The harm therefore needs more than one seed.
         once: variant == Variant::Drawn,
         cases: (0..networks).map(|index| case(index, variant)).collect(),
         measures,
@@ -134,7 +135,7 @@ pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criteri
         let file = format!("link-{}.txt", number + 1);
         let digits = link.lost.iter().map(|lost| if *lost { '1' } else { '0' });
         report::write(patterns, &file, &digits.chain(['\n']).collect::<String>())?;
-        // Round trips of 20, 60 and 200 ms in turn; the buffer is one bandwidth-delay
+        // Round trips alternate between 20, 60 and 200 ms; the buffer is one bandwidth-delay
         // product.
         let one_way = [10, 30, 100][number % 3];
         let mut set = toml::Table::new();

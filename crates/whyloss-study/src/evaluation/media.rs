@@ -109,7 +109,7 @@ pub enum MediaError {
     Run(&'static str, RunError),
 }
 
-/// Runs the cases with each estimator, under seeds from 1 on. Returns `None` once `stop` is set.
+/// Runs the cases with each estimator, with seeds starting at 1. Returns `None` once `stop` is set.
 ///
 /// # Errors
 /// Returns an error if a case cannot be read with an estimator, or a run fails.
@@ -245,7 +245,7 @@ impl Rates {
     }
 
     fn into_mbit(mut self) -> Vec<f64> {
-        // The last bin is the instant of the end.
+        // The last bin contains only the instant of the end.
         self.bits.pop();
         let scale = 1e6 * BIN.as_secs_f64();
         self.bits.iter().map(|bits| bits / scale).collect()

@@ -1,10 +1,13 @@
 //! Runs the evaluation that RFC 9743 requires of a new congestion control.
 //!
 //! ```text
-//! Criterion   a section of the RFC, a network with cases, measures (`evaluation/criteria.toml`, `drawn`)
-//!   ↓ run     one sweep for each network: contenders × cases × seeds, kept in a store, so that it resumes
+//! Criterion   a section of the RFC, a network with cases, measures
+//!   ↓         (`evaluation/criteria.toml`, `drawn`)
+//!   ↓ run     one sweep for each network: contenders × cases × seeds; a store keeps the runs, so
+//!   ↓         that it can resume
 //! Finding     the values of every contender in every case
-//!   ↓         relative ones against CUBIC in the same place, or against the same controller with the true causes
+//!   ↓         relative values: against CUBIC in the same place, or against the same controller
+//!   ↓         with the true causes
 //! Outcome     cells, pictures, notes (`report`): a page, Markdown, CSV, JSON
 //! ```
 //!

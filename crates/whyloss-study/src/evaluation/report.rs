@@ -83,7 +83,8 @@ fn cells(finding: &Finding, index: usize, measure: &Measure) -> Vec<Cell> {
 fn panel(finding: &Finding, index: usize, measure: &Measure) -> Panel {
     let criterion = &finding.criterion;
     let xs: Vec<f64> = criterion.cases.iter().filter_map(|case| case.x).collect();
-    // Eight colours distinguish eight lines; fqRTT's lies on CUBIC's nearly everywhere.
+    // Eight colours distinguish eight lines. The line of fqRTT is omitted, because it nearly
+    // coincides with CUBIC's.
     let series = finding.contenders.iter().zip(&finding.values);
     let series = series.filter(|(contender, _)| contender.name != "CUBIC, fqRTT");
     let series = series.enumerate().map(|(number, (contender, values))| {
@@ -138,7 +139,7 @@ fn overview<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Overview> {
                     None => continue,
                 };
                 let values = known(values.iter().map(|measures| measures[index]));
-                // A gain in one network pays for no harm in another.
+                // A gain in one network does not compensate for harm in another.
                 let harm = measure.column == Some(Column::Harm);
                 into.extend(
                     values

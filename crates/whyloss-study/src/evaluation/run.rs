@@ -46,7 +46,7 @@ pub struct Finding {
     pub criterion: Criterion,
     /// The judged scheme, its controller with the oracle if the criterion needs it, then the peers.
     pub contenders: Vec<Contender>,
-    /// The number of seeds of each case, from 1 on.
+    /// The number of seeds of each case, starting with seed 1.
     pub seeds: u64,
     /// The values by contender, case and measure, each with an interval over the seeds.
     pub(super) values: Vec<Vec<Vec<Mean>>>,
@@ -74,7 +74,7 @@ pub fn run(
     }
     let carrier = criterion.carrier.unwrap_or(setting.carrier);
     let shown = contenders(setting, criterion.truth);
-    // The reference of the others runs as well, but is not shown.
+    // The references of the shown contenders also run, but are not shown.
     let mut all = shown.clone();
     if criterion.truth {
         let told = shown
@@ -87,7 +87,7 @@ pub fn run(
     all.extend(cubic.filter(|cubic| !all.contains(cubic)));
 
     let seeds = if criterion.once { 1 } else { setting.seeds };
-    // By contender, case, measure and seed.
+    // The values by contender, case, measure and seed.
     let measures = criterion.measures.len();
     let mut raw = vec![
         vec![vec![vec![f64::NAN; seeds as usize]; measures]; criterion.cases.len()];
@@ -207,7 +207,7 @@ fn plan(
     Ok(plan?)
 }
 
-/// Converts a setting to a TOML value; a text that is none becomes a string.
+/// Converts a setting to a TOML value. A text that is not valid TOML becomes a string.
 fn toml_value(text: String) -> Value {
     let table = format!("it = {text}");
     let parsed = table
@@ -259,7 +259,7 @@ fn set_against(
         };
         Some(own.iter().map(relative).collect())
     };
-    // A transfer that did not end has no time: the mean of the others would flatter.
+    // An unfinished transfer has no time, so the mean of the finished ones would be too good.
     let mean = |measure: usize, values: Option<Vec<f64>>| {
         let values = values.unwrap_or_default();
         let transfers = criterion.measures[measure].of.starts_with("transfers.");

@@ -59,7 +59,7 @@ fn who_is_told_receives_its_own_share() {
         .map(|one| one.name.as_str())
         .collect();
     assert_eq!(names, ["cubic+trees", "cubic+trees, told", "CUBIC"]);
-    // At 1 % loss.
+    // The second case has a loss of 1 %.
     let share = |at: usize| finding.values[at][1][1].value;
     assert!((share(1) - 1.0).abs() < 1e-12);
     assert!(

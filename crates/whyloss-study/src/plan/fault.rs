@@ -18,7 +18,7 @@ pub struct TomlFault {
 impl TomlFault {
     /// Creates a fault from a TOML error in `text`.
     pub fn of(text: &str, error: &toml::de::Error) -> Self {
-        // ``unknown field `titel`, expected one of `id`, `title` ``
+        // TOML's message is ``unknown field `titel`, expected one of `id`, `title` ``.
         let said = error.message().replace('\n', " ");
         let message = match said.strip_prefix("unknown field ") {
             None => said,
@@ -34,7 +34,7 @@ impl TomlFault {
         Self::at(text, at, message)
     }
 
-    /// Describes a fault at a byte offset.
+    /// Describes a fault at byte `at` of `text`, with the key before it.
     pub fn at(text: &str, at: usize, message: String) -> Self {
         let at = text.floor_char_boundary(at);
         let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);

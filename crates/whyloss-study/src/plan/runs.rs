@@ -8,10 +8,10 @@ use toml::{Table, Value};
 use super::{Document, Network, Plan, PlanError, Until};
 use crate::axis::{Axis, Choice};
 
-/// One run of a plan, under all of its seeds.
+/// One run of a plan, with all of its seeds.
 #[derive(Clone, Debug)]
 pub struct Told {
-    /// The names of the plan's columns, each with the run's value in it.
+    /// The run's value in each column of the plan, with the column's name.
     pub places: Vec<(String, Value)>,
     /// The index of the run's scenario among the plan's networks.
     pub network: usize,
@@ -28,13 +28,13 @@ pub struct Beside {
     pub seeds: u64,
     /// The metrics in the notation of [`crate::Metric::find`].
     pub metrics: Vec<String>,
-    /// The rule of precision: the metric that must be precise, the largest half interval relative
-    /// to the mean, the confidence in (0, 1), and the highest number of seeds. `None` to run
-    /// exactly `seeds`.
+    /// The rule of precision; `None` to run exactly `seeds`. It has the metric that must be
+    /// precise, the largest half interval relative to the mean, the confidence in (0, 1), and the
+    /// highest number of seeds.
     pub until: Option<(String, f64, f64, u64)>,
 }
 
-/// The key that lets the scenario be factored like any other setting.
+/// The key under which the scenario is factored like any other setting.
 const SCENARIO: &str = "\0scenario";
 
 impl Plan {
@@ -177,7 +177,7 @@ fn factors(runs: &[Told]) -> Option<(Table, Vec<Axis>)> {
         .iter()
         .map(|places| vec![Table::new(); places.len()])
         .collect();
-    // Maps each key to its owner: 0 for all runs, else the column's number from 1.
+    // The owner of each key: 0 for all runs, else the column's number from 1.
     let mut owners: BTreeMap<&str, usize> = BTreeMap::new();
     for key in keys {
         let values: Vec<Option<&Value>> = sets.iter().map(|set| set.get(key)).collect();
@@ -287,7 +287,8 @@ mod tests {
                 .contains("{ name = \"b, 2\", scenario = \"b.toml\", set = { loss = 4 } },")
         );
         assert_eq!(told(&listed).len(), 4);
-        // A table that depends on a later column than its key cannot be set after it.
+        // The table depends on a later column than its key. Setting it after the key would discard
+        // the key.
         let table = |(line, x): (&str, i64)| {
             let set = format!("\"c.key\" = \"{line}\"\nc = {{ key = \"of\", x = {x} }}");
             run(line, x, &set)

@@ -1,9 +1,10 @@
 //! Arranges cells as a paper prints them; text and page share this layout.
 //!
-//! Cells without an `x` form one block, a row per [`Cell::row`] and a column per [`Cell::column`].
-//! Cells with an `x` form one block per row (a figure's panel): `x` down, columns across. Rows and
-//! columns appear in order of first use; `x` ascends. A second cell for the same place opens
-//! another row with the same label. Units label rows, or columns if only the rows mix units.
+//! Cells without an `x` form one block, with a row per [`Cell::row`] and a column per
+//! [`Cell::column`]. Cells with an `x` form one block per row (a figure's panel): `x` down, columns
+//! across. Rows and columns appear in order of first use; `x` ascends. A second cell for the same
+//! place opens another row with the same label. Units label rows, or columns if only the rows mix
+//! units.
 
 use crate::Cell;
 
@@ -110,7 +111,7 @@ fn fill<'a>(
     }
 }
 
-/// Formats a place on an axis: 250, 0.001, 3e-5.
+/// Formats the value of an axis at a place: 250, 0.001, 3e-5.
 pub fn place(x: f64) -> String {
     if x != 0.0 && x.abs() < 1e-4 {
         format!("{x:e}")
@@ -155,7 +156,7 @@ pub(super) fn percent(confidence: f64) -> f64 {
 
 pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
     match cell.half_width {
-        // The value is the same under every seed; an interval would suggest randomness.
+        // The value is the same for every seed; an interval would suggest randomness.
         None | Some(0.0) => String::new(),
         Some(half_width) => format!("±{}", fixed(half_width, decimals)),
     }

@@ -1,5 +1,5 @@
 //! Renders outcomes as one page. A summary links to a section per experiment, with tables, figures,
-//! claims with their evidence, and notes. Colour *and* sign show agreement.
+//! claims with their evidence, and notes. Both colour and a sign show agreement.
 
 use core::fmt::Write;
 
@@ -194,7 +194,7 @@ fn push_block(page: &mut String, block: &Block<'_>) {
     page.push_str("</tbody>\n</table></div>\n");
 }
 
-/// Maximum number of columns that fit on a page.
+/// The maximum number of columns that fit on a page.
 const FIT: usize = 10;
 
 /// Returns whether to swap columns and rows so that they fit. Tables with paper values keep the

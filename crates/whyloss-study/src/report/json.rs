@@ -4,9 +4,12 @@
 //! { "id", "title", "seeds", "confidence",
 //!   "cells":  [ { "row", "column", "x" (figures only), "unit", "paper" or null,
 //!                 "mean" or null, "half_width" or null, "within" or null,
-//!                 "unaware", "oracle" (what such an answer would get, if it gets anything), "fitted" (if it is) } ],
-//!   "claims": [ { "id", "text", "holds", "evidence", "weight": "counted", "beside" or "foregone" } ],
-//!   "score":  { "within", "of": cells that count; "zero", "unaware" or null, "oracle" or null: what such answers would score;
+//!                 "unaware", "oracle" (the value of such an answer, if it has one),
+//!                 "fitted" (if it is) } ],
+//!   "claims": [ { "id", "text", "holds", "evidence",
+//!                 "weight": "counted", "beside" or "foregone" } ],
+//!   "score":  { "within", "of": cells that count;
+//!               "zero", "unaware" or null, "oracle" or null: the scores of such answers;
 //!               "metrics": [ { "metric", and the same } ], "claims_held", "claims" } }
 //! ```
 //!

@@ -20,7 +20,7 @@ const LIVE: &str = include_str!("live/live.js");
 pub(super) fn data(figure: &Figure) -> Option<String> {
     let known = |series: &Series| match series.look {
         Look::Line | Look::Dashed | Look::Band | Look::Signs(_) => true,
-        // Charts have no whiskers.
+        // Charts cannot show whiskers.
         Look::Points => series.points.iter().all(|point| point.2.is_none()),
         Look::Bars | Look::Marks => false,
     };

@@ -78,7 +78,7 @@ impl From<OutputError> for ReportError {
     }
 }
 
-/// Creates `dir` and checks that it is writable, so that hours of simulation do not end in
+/// Creates `dir` and checks that it is writable, so that hours of simulation do not end with
 /// "permission denied".
 ///
 /// # Errors
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_no_temporary_file() {
         let scratch = Scratch::new("failed");
-        // A directory where the page belongs makes the rename fail after the temporary file is
+        // A directory in the place of the page makes the rename fail after the temporary file is
         // written.
         fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
         let error = write_page(&scratch.0, &[], |_| None).expect_err("a directory is in the way");

@@ -1,10 +1,11 @@
-//! Counts the cells within tolerance and the claims that hold, and scores trivial answers the same
-//! way.
+//! Counts the cells within tolerance and the claims that hold, and scores trivial answers in the
+//! same way.
 //!
 //! A cell counts if the paper states a value, a tolerance was fixed, and no constant was fitted to
-//! that value. Null scores put one answer into every such cell: zero, the result of calling every
-//! loss congestion (`unaware`), or of knowing every cause (`oracle`). A claim counts once, in the
-//! reading that the paper's words suggest. Claims that hold for any result do not count.
+//! that value. Null scores put one answer into every such cell: zero, the result if every loss is
+//! called congestion (`unaware`), or the result if every cause is known (`oracle`). A claim counts
+//! once, in the reading that the paper's words suggest. Claims that hold for any result do not
+//! count.
 
 use core::fmt::{self, Write as _};
 
@@ -17,7 +18,7 @@ pub(super) struct Cells {
     pub(super) within: usize,
     pub(super) of: usize,
     pub(super) zero: usize,
-    /// `None` if that answer applies to no cell.
+    /// The number for `unaware`; `None` if that answer applies to no cell.
     pub(super) unaware: Option<usize>,
     pub(super) oracle: Option<usize>,
 }
@@ -73,9 +74,9 @@ pub(super) struct Score {
     pub(super) fitted: Cells,
     /// The number of claims that hold, and of all claims that count.
     pub(super) claims: (usize, usize),
-    /// Held and all claims in other readings of the paper's words.
+    /// The number of claims that hold, and of all claims, in other readings of the paper's words.
     pub(super) beside: (usize, usize),
-    /// Claims that hold for any result.
+    /// The number of claims that hold for any result.
     pub(super) foregone: usize,
 }
 
@@ -118,7 +119,7 @@ impl Score {
         score
     }
 
-    /// Returns the uncounted parts, each with its kind.
+    /// Returns the parts that do not count, each with its kind.
     pub(super) fn besides(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if self.fitted.of > 0 {
@@ -176,7 +177,7 @@ mod tests {
                     fitted: true,
                     ..cell("throughput", 1.0, 1.0)
                 },
-                // Shown, but without a tolerance to compare with.
+                // This cell is shown, but has no tolerance.
                 Cell {
                     tolerance: None,
                     ..cell("Mw", 1.0, 1.0)
@@ -187,7 +188,7 @@ mod tests {
                 Claim::new("A-2", "", false, String::new()),
                 Claim::new("A-2", "", true, String::new()).weighing(Weight::Beside),
                 Claim::new("A-3", "", true, String::new()).foregone(),
-                // It should have held for any result, and failed.
+                // This claim should hold for any result, but fails.
                 Claim::new("A-4", "", false, String::new()).foregone(),
             ],
             figures: Vec::new(),

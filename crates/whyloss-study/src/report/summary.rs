@@ -8,7 +8,7 @@ use super::grid;
 use super::score::Score;
 use crate::{Cell, Claim, Outcome};
 
-/// Assigns responsibility for a disagreement.
+/// Tells who is responsible for a disagreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whose {
     /// This project may be responsible: a reading or a mechanism may be wrong.
@@ -23,7 +23,7 @@ pub enum Whose {
 /// Explains why a comparison with a paper fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The party to which the failure is due: ours, the paper's, or open.
+    /// The responsible side: ours, the paper's, or open.
     pub whose: Whose,
     /// The explanation of the failure, in words.
     pub text: &'static str,

@@ -197,7 +197,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Appends `words` after `head` and indents further lines to the first word.
+/// Appends `words` after `head` and indents later lines to the first word.
 fn push_wrapped(text: &mut String, head: &str, words: &str) {
     let indent = width(head);
     let mut line = head.to_owned();

@@ -8,11 +8,11 @@
 //!   "closed": [ { "flow", "seed", "at_s", "reason" } ] }
 //! ```
 //!
-//! A scenario without a media stream has no `frames`, without transfers no `transfers`, without
-//! calls no `calls`, and without connections that closed during a run no `closed`. A metric is a
-//! number, or null if nothing could be measured. With several seeds it is `{ "mean", "ci95",
-//! "values" }`: the mean and interval over the seeds with a value, and one value per seed. Metrics
-//! with the same text before a dot in their keys form one object.
+//! `frames`, `transfers`, `calls` and `closed` are absent if the scenario has none of them.
+//! `closed` lists the connections that closed during a run. A metric is a number, or null if
+//! nothing could be measured. With several seeds it is `{ "mean", "ci95", "values" }`: the mean and
+//! interval over the seeds with a value, and one value per seed. Metrics with the same text before
+//! a dot in their keys form one object.
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ use whyloss_sim::{
 
 pub mod json;
 
-/// The values of every flow and link under every seed.
+/// The values of every flow and link for every seed.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
     /// The scenario's title.
@@ -31,7 +31,7 @@ pub struct Results<'a> {
     pub flows: Vec<Item>,
     /// The frames of each flow with a stream, one item per playout delay.
     pub frames: Vec<Item>,
-    /// The transfers of each flow that has some.
+    /// The transfers of each flow that has any.
     pub transfers: Vec<Item>,
     /// The results of the calls.
     pub calls: Vec<Item>,
@@ -65,16 +65,16 @@ pub struct Item {
     pub metrics: Vec<Metric>,
 }
 
-/// One metric under every seed. A dot in its key separates group and member.
+/// One metric for every seed. A dot in its key separates group and member.
 #[derive(Clone, Debug)]
 pub struct Metric {
     /// The name, which ends with the unit if there is one.
     pub key: &'static str,
-    /// The value under each seed.
+    /// The value for each seed.
     pub values: Vec<Value>,
 }
 
-/// The value of a metric under one seed.
+/// The value of a metric for one seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A count, for example of packets.
@@ -244,7 +244,7 @@ pub struct Seed {
     window: Duration,
     /// Whether delays were measured.
     is_measured: bool,
-    /// The flows with frames, each with each of its playout delays.
+    /// The flows with frames, once for each of their playout delays.
     playouts: Box<[(usize, Duration)]>,
     /// The flows with transfers.
     transfers: Box<[usize]>,
@@ -319,7 +319,8 @@ impl Seed {
     }
 }
 
-/// Drops the verdicts of flows whose controller weighs causes itself: they would all be wrong.
+/// Drops the verdicts of flows whose controller weighs causes itself, because all would count as
+/// wrong.
 fn scored<'m>(scenario: &Scenario, measured: &'m Measurement) -> Cow<'m, Measurement> {
     let mut measured = Cow::Borrowed(measured);
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -348,7 +349,7 @@ struct Columns<'s> {
 }
 
 impl Columns<'_> {
-    /// Returns the metrics that come next, which have these keys.
+    /// Returns the next metrics, which have these keys.
     fn take(&mut self, keys: &[&'static str]) -> Vec<Metric> {
         let mut metrics = Vec::with_capacity(keys.len());
         for &key in keys {
@@ -363,7 +364,7 @@ impl Columns<'_> {
     }
 }
 
-/// The metric of ECN-marked packets, which is printed only if a flow or queue uses ECN.
+/// The metric of ECN-marked packets, printed only if a flow or queue uses ECN.
 const MARKED: &str = "marked";
 
 /// A list of metrics: the key of each, and its value over a measurement window.
@@ -411,7 +412,7 @@ pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("timeouts", |f, _| Value::Count(f.timeouts)),
 ];
 
-/// Figures of a flow's delays.
+/// The metrics of a flow's delays.
 pub(crate) const DELAY: Metrics<DelaySummary> = &[
     ("delay.mean_ms", |d, _| Value::Real(d.mean_ms())),
     ("delay.min_ms", |d, _| Value::Real(d.min_ms())),
@@ -426,7 +427,7 @@ pub(crate) const DELAY: Metrics<DelaySummary> = &[
     }),
 ];
 
-/// Figures of a flow's frames.
+/// The metrics of a flow's frames.
 pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("frames", |f, _| Value::Count(f.frames)),
     ("whole", |f, _| Value::Real(f.share(f.whole))),
@@ -435,7 +436,7 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("never", |f, _| Value::Real(f.share(f.never()))),
 ];
 
-/// Figures of a flow's transfers.
+/// The metrics of a flow's transfers.
 pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
     ("completed", |t, _| Value::Count(t.times.count())),
     ("unfinished", |t, _| Value::Count(t.unfinished)),

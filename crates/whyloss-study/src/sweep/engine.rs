@@ -1,4 +1,4 @@
-//! Tracks the known and missing runs of a sweep and runs what is missing.
+//! Tracks the known and missing runs of a sweep, and runs the missing ones.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -45,7 +45,7 @@ struct Known {
     error: Option<Box<str>>,
 }
 
-/// Reports failed runs; they fail again when repeated.
+/// The failed runs, which fail again when repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The number of failed runs.
@@ -60,7 +60,7 @@ pub type Batch = Vec<(u64, u64)>;
 /// The number of runs in a local batch. It is small, so that no core waits long for the last one.
 const LOCAL: usize = 10;
 
-/// Maximum number of metrics of a run.
+/// The maximum number of metrics of a run.
 const MOST_METRICS: usize = 1_000;
 
 impl Sweep {
@@ -72,7 +72,7 @@ impl Sweep {
         Self::with(plan, Registry::new())
     }
 
-    /// Reads the scenario of every point; algorithms may have the names of `registry`.
+    /// Reads the scenario of every point, which may name the algorithms of `registry`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::new`].
@@ -218,7 +218,7 @@ impl Sweep {
         (known.count(), self.wanted.iter().sum::<u64>() as usize)
     }
 
-    /// Returns the settings of each point that lacks runs, in the form of [`Rows::sets`], and the
+    /// Returns the settings of each point with missing runs, in the form of [`Rows::sets`], and the
     /// number of missing runs.
     pub fn unfinished(&self) -> Vec<(String, usize)> {
         let mut found: Vec<(u64, usize)> = Vec::new();
@@ -235,8 +235,8 @@ impl Sweep {
     }
 
     /// Returns missing runs in batches, each of at most `most` runs of one network. The list is
-    /// empty if all are known. Under a rule of precision, new results may reveal further missing
-    /// runs.
+    /// empty if all are known. With a rule of precision, new results may show that more runs are
+    /// needed.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
         let mut seen = HashSet::new();
@@ -258,7 +258,8 @@ impl Sweep {
         batches
     }
 
-    /// Requests more seeds where all requested ones are known but the mean is not precise.
+    /// Requests more seeds for points whose requested seeds are all known but whose mean is not
+    /// precise.
     fn want_more(&mut self) {
         let Some((metric, precision)) = self.precision else {
             return;
@@ -323,7 +324,7 @@ impl Sweep {
         self.run_watched(store, every, progress, &|_| {}, stop)
     }
 
-    /// Works like [`Self::run`] and passes each part to `watch` as soon as its runs finish.
+    /// Runs like [`Self::run`], and passes each part to `watch` as soon as its runs finish.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
@@ -345,7 +346,7 @@ impl Sweep {
             }
             progress.expect(batches.iter().map(|batch| batch.len() as u64).sum());
             let desk = Desk::new(store, every);
-            // Handed out one by one in order.
+            // Batches are handed out one by one in order.
             let done = batches.iter().par_bridge().try_for_each(|batch| {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(());
@@ -421,7 +422,7 @@ impl Sweep {
     }
 }
 
-/// Collects parts from many threads until they are worth a file.
+/// Collects parts from many threads until they are large enough for a file.
 struct Desk<'a> {
     store: Option<&'a Store>,
     every: Duration,
@@ -433,7 +434,7 @@ struct Desk<'a> {
 struct Waiting {
     part: Option<Part>,
     since: Instant,
-    /// The time that a write may wait. It starts short, so that a sweep that ends early keeps some
+    /// The time until the next write. It starts short, so that a sweep that ends early keeps some
     /// runs, and doubles each time.
     patience: Duration,
 }

@@ -4,10 +4,10 @@
 //! Plan      scenarios, axes, seeds and metrics to run (TOML: `docs/guides/sweeps.md`)
 //!   ↓       each point is a scenario with the settings of its place on the axes
 //! Sweep     known and missing runs; in rounds, if seeds are added until a metric is precise enough
-//!   ↓ task  some runs of one point, on any machine; the answer is a part
+//!   ↓ task  some runs of one network, on any machine; the answer is a part
 //! part      a Parquet file: the key, the description and the metrics of each of its runs
-//!   ↓       written whole or not at all (`Store`), read again when a sweep resumes
-//! rows      the plan's runs in the plan's order: the same bytes on any machine, in any order of running
+//!   ↓       written completely or not at all (`Store`), read again when a sweep resumes
+//! rows      the plan's runs in the plan's order: the same bytes on any machine and in any order
 //! ```
 //!
 //! A run's key is a hash of everything that its row depends on: the version, the scenario with the

@@ -6,7 +6,7 @@
 //! | `seed` | |
 //! | `set` | the settings of the run in the scenario: a JSON list of pairs of a key and a value, in the notation of `--set` |
 //! | `error` | the error message of a failed run, which has no metrics |
-//! | metrics | reals; missing where there was nothing to measure |
+//! | metrics | real numbers; missing if there was nothing to measure |
 //!
 //! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the
 //! metrics and the version.
@@ -211,7 +211,7 @@ pub(super) fn properties(metadata: &[(&str, String)], plain: &[&str]) -> WriterP
 
 type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-/// Writes the next column. `levels` say which rows have a value; `None` if all have one.
+/// Writes the next column. `levels` tell which rows have a value; `None` if all have one.
 pub(super) fn write<T: DataType>(
     group: &mut Group<'_>,
     values: &[T::T],
@@ -224,7 +224,7 @@ pub(super) fn write<T: DataType>(
     Ok(())
 }
 
-/// Writes the next column of texts. Some of them may be missing.
+/// Writes the next column of texts, some of which may be missing.
 pub(super) fn write_texts<'a>(
     group: &mut Group<'_>,
     texts: impl Iterator<Item = Option<&'a str>> + Clone,
@@ -237,7 +237,7 @@ pub(super) fn write_texts<'a>(
     write::<ByteArrayType>(group, &values, Some(&levels))
 }
 
-/// Writes the next column of real numbers, with NaN for a missing one.
+/// Writes the next column of real numbers. NaN marks a missing number.
 pub(super) fn write_reals(
     group: &mut Group<'_>,
     reals: impl Iterator<Item = f64> + Clone,

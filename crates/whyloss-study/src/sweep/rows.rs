@@ -1,18 +1,18 @@
-//! All rows of a plan, in its order.
+//! All rows of a plan, in the plan's order.
 //!
 //! | column | |
 //! |---|---|
 //! | `point` | the point's number, from 0 |
-//! | one for each axis | the value there; if several keys move together, the first one's |
+//! | one for each axis | the value of the axis; if the axis sets several keys, that of the first |
 //! | `seed` | |
-//! | metrics | whole numbers and reals; missing where there was nothing to measure |
+//! | metrics | whole or real numbers; missing if there was nothing to measure |
 //! | `error` | the error message of a failed run, which has no metrics |
 //! | `set` | the settings of the run in the scenario: a JSON list of pairs of a key and a value, in the notation of `--set` |
 //! | `scenario` | the name of the run's scenario, if the plan has several |
 //!
 //! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the text
-//! of each further one (`whyloss.scenario.FILE`), the version, and the unit of each metric that has
-//! one (`NAME.unit`).
+//! of each other scenario (`whyloss.scenario.FILE`), the version, and the unit of each metric that
+//! has one (`NAME.unit`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,9 +54,9 @@ pub struct Rows {
 pub enum AxisColumn {
     /// A column of whole numbers.
     Whole(Vec<i64>),
-    /// Numbers that are not all whole.
+    /// A column of numbers that are not all whole.
     Real(Vec<f64>),
-    /// The values of other types, as text.
+    /// A column of values of other types, as text.
     Text(Vec<String>),
 }
 
@@ -116,7 +116,8 @@ impl Rows {
         Ok(self.write()?)
     }
 
-    /// Returns the scenarios, and the units of the metrics.
+    /// Returns the keys and values of the file's metadata: the scenarios, and the units of the
+    /// metrics.
     fn metadata(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for (index, network) in self.networks.iter().enumerate() {

@@ -87,7 +87,7 @@ impl Store {
         write(&path, &bytes)
     }
 
-    /// Writes all rows of a plan to `rows.parquet`, replacing it, and returns the path.
+    /// Writes all rows of a plan to `rows.parquet`, replaces an earlier file, and returns the path.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

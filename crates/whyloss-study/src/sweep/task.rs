@@ -1,4 +1,4 @@
-//! Tasks: some runs, with everything needed to do them on any machine.
+//! Tasks: some runs, with everything needed to run them on any machine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +11,8 @@ use super::part::{Part, Row};
 use crate::metric::{Metric, Observed};
 use crate::plan::description;
 
-/// Runs to do on any machine, sent as JSON. Files that the scenario names must exist there.
+/// Runs for any machine, sent as JSON. The files that the scenario names must exist on that
+/// machine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Task {
     pub(super) scenario: String,
@@ -35,11 +36,11 @@ impl Task {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Makes the runs one after another, with algorithms registered in `registry`. Omits runs
+    /// Runs the task's runs one after another, with algorithms registered in `registry`. Omits runs
     /// during which `stop` is set. Calls `finished` after each completed run.
     ///
     /// # Errors
-    /// Returns an error if the scenario has changed since the task was made.
+    /// Returns an error if the scenario has changed since the task was created.
     pub fn run(
         &self,
         registry: &Registry,
@@ -59,7 +60,7 @@ impl Task {
                 let run = whyloss_sim::Simulation::new(&scenario, seed)
                     .ask(&mut goes_on)
                     .measure(needs);
-                // A stop may have spoilt this run, such as a classifier that failed.
+                // A stop may have damaged this run, for example by a failed classifier.
                 if stop.load(Ordering::Relaxed) {
                     return Ok(part);
                 }

@@ -201,7 +201,7 @@ fn a_part_is_whole_or_none() {
     for end in [0, 10, bytes.len() / 2, bytes.len() - 1] {
         assert!(Part::from_parquet(bytes[..end].to_vec()).is_err(), "{end}");
     }
-    // Damage of any byte gives at most an error, without a printed panic or excessive memory.
+    // Damage to any byte leads at most to an error, without a printed panic or excessive memory.
     for at in 0..bytes.len() {
         for byte in [0x00, 0x7f, 0xff, bytes[at] ^ 1] {
             let mut damaged = bytes.clone();

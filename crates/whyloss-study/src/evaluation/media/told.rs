@@ -25,8 +25,8 @@ use crate::{Mean, Outcome};
 pub const ID: &str = "told";
 /// The names of the two compared estimators.
 const PAIR: [&str; 2] = ["oracle", "whyloss"];
-/// The targets: the least rate and the most delay relative to the copy that knows the causes, and
-/// the most delay above the copy's, in ms.
+/// The targets, relative to the copy: the lowest ratio of rates, the highest ratio of delays, and
+/// the largest difference of delays in ms.
 const RATE: f64 = 0.93;
 const DELAY: f64 = 1.1;
 const ABOVE: f64 = 5.0;

@@ -1,10 +1,10 @@
-// Brings a page to life: tables that sort, and charts in place of pictures. Without scripts the
+// Makes a page interactive: tables can be sorted, and charts replace pictures. Without scripts, the
 // pictures stay.
 "use strict";
 (() => {
   const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  // Tables: a heading sorts, by number where the column has numbers.
+  // A click on a heading sorts the table, by number if the column has numbers.
   const sortable = (table) => {
     const body = table.tBodies[0];
     if (!body || body.rows.length < 3) return;
@@ -19,7 +19,7 @@
         heading.setAttribute("aria-sort", up ? "ascending" : "descending");
         const key = (row) => row.cells[column]?.firstChild?.textContent.replaceAll(",", "").trim() ?? "";
         const rows = [...body.rows].map((row) => [row, key(row), Number.parseFloat(key(row))]);
-        // What is no number comes last, whichever way.
+        // Text that is not a number comes last in both directions.
         rows.sort(([, a, x], [, b, y]) => {
           if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
           return (up ? 1 : -1) * (Number.isNaN(x) ? a.localeCompare(b) : x - y);
@@ -38,7 +38,7 @@
   sortAll();
   document.addEventListener("renewed", sortAll);
 
-  // Markers as the pictures have them: corners, turn of the first one, radius there and between.
+  // Markers as in the pictures: corners, turn of the first one, outer and inner radius.
   const outline = (context, [corners, turn, outer, inner], x, y, radius) => {
     context.beginPath();
     for (let step = 0; step < 2 * corners; step += 1) {
@@ -49,7 +49,7 @@
     context.closePath();
   };
 
-  // Signs closer than so many pixels to the last one of their kind are left out.
+  // Signs closer than this many pixels to the last one of their kind are omitted.
   const APART = 3;
   const drawSigns = (signs) => (plot) => {
     const ratio = devicePixelRatio || 1;
@@ -85,7 +85,7 @@
     }
   };
 
-  // The moment of a permalink, as a line over every chart of its section.
+  // The time in a permalink, drawn as a line over every chart of its section.
   let moment = null;
   const drawMoment = (group) => (plot) => {
     if (!moment || moment.group !== group || moment.from !== moment.to) return;
@@ -100,7 +100,7 @@
     plot.ctx.stroke();
   };
 
-  // A link holds a moment, or the part of the time that is shown: `#at=flows,20` or
+  // A link holds a time, or the range of time that is shown: `#at=flows,20` or
   // `#at=flows,20,40`.
   const linked = () => {
     const [group, from, to = from] = new URLSearchParams(location.hash.slice(1)).get("at")?.split(",") ?? [];
@@ -132,7 +132,7 @@
         series.push({ label, stroke: paint, value: shown, points: { show: false }, ...options });
       };
       if (look === "band") {
-        // One entry of the legend tells both ends: that of the least stays hidden and follows.
+        // One entry of the legend shows both ends. The entry of the lower end is hidden and follows it.
         const range = (plot, most, at, row) => {
           const least = row === null || row === undefined ? null : plot.data[at + 1][row];
           return most === null || most === undefined ? "–" : `${shown(plot, least)} to ${shown(plot, most)}`;
@@ -160,7 +160,7 @@
       return [low - room, high + room];
     };
     const upright = (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high * 1.05];
-    // Panels of one figure show one span of time, unless a part of it was chosen.
+    // Panels of one figure show the same range of time, unless a part of it was selected.
     const spanned = ({ data: [xs] }, low, high) => {
       const whole = low === null || (low <= xs[0] && high >= xs.at(-1));
       return whole && panel.span ? panel.span : [low, high];
@@ -189,7 +189,7 @@
     if (!scatter && moment?.group === group && moment.to > moment.from) {
       plot.setScale("x", { min: moment.from, max: moment.to });
     }
-    // The first scale is the data's, of which no link is made.
+    // The first scale is that of the data, which needs no link.
     queueMicrotask(() => { ready = true; });
     plot.over.addEventListener("click", () => {
       if (!scatter && plot.select.width === 0 && plot.cursor.left >= 0) link(group, plot.posToVal(plot.cursor.left, "x"));
@@ -210,8 +210,8 @@
     figure.classList.add("live");
     for (const panel of JSON.parse(data.textContent)) plots.push({ figure, group, plot: chart(figure, panel, group, width) });
   };
-  // Draws a chart wherever there is room and none yet; a folded part has no room. Charts within
-  // sight come at once, the others while the page is idle: their pictures stand until then.
+  // Draws the missing charts, except in folded parts. Visible charts are drawn immediately, the
+  // others while the page is idle. Pictures stay until then.
   const waiting = [];
   const later = window.requestIdleCallback ?? ((call) => setTimeout(call, 20));
   const drawNext = () => {
@@ -253,6 +253,6 @@
     draw();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  // A page that follows a command has put a new version in place.
+  // A page that follows a command now shows a new version.
   document.addEventListener("renewed", redraw);
 })();

@@ -43,8 +43,8 @@ impl Axis {
     }
 }
 
-/// Returns the part of an x axis that all panels of a figure share, so that their times agree:
-/// linear axes with one label, over time series.
+/// Returns the range of the x axis that all panels of a figure share, so that their times agree.
+/// They share it if the axes are linear, have one label, and show time series.
 pub(in crate::report) fn shared(figure: &Figure) -> Option<(f64, f64)> {
     let (first, others) = figure.panels.split_first()?;
     let alike = |panel: &Panel| !panel.log_x && panel.x_label == first.x_label;
@@ -63,10 +63,10 @@ pub(in crate::report) fn shared(figure: &Figure) -> Option<(f64, f64)> {
     (low < high).then_some((low, high))
 }
 
-/// Minimum number of points for a line to count as a time series.
+/// The minimum number of points for a line to count as a time series.
 pub(in crate::report) const LONG: usize = 60;
 
-/// Returns the x axis, which holds `shared` as well. Ticks mark the measured places if those are
+/// Returns the x axis, which also contains `shared`. Ticks mark the measured places if those are
 /// few and far apart, else round numbers. Logarithmic axes always have ticks at powers of ten.
 pub(super) fn x(panel: &Panel, shared: Option<(f64, f64)>) -> Axis {
     let places: BTreeSet<Ordered> = points(panel)
@@ -123,15 +123,15 @@ fn apart(pair: &[f64], length: f64) -> bool {
     pair[1] - pair[0] >= length * 0.024 * (widths / 2.0 + 1.0)
 }
 
-/// Returns the y axis, which spans every interval and starts at zero unless all values are far from
-/// it.
+/// Returns the y axis, which contains every interval and starts at zero unless all values are far
+/// from it.
 pub(super) fn y(panel: &Panel) -> Axis {
     let bars = panel.series.iter().any(|series| series.look == Look::Bars);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, half_width) in points(panel) {
         let half = half_width.filter(|half| half.is_finite()).unwrap_or(0.0);
-        // Cut whiskers near zero: on a logarithmic axis they would span many decades. Below zero
-        // they would suggest impossible shares and counts.
+        // Whiskers are cut near zero. On a logarithmic axis they would span many decades, and below
+        // zero they would suggest impossible shares and counts.
         let whisker = match (panel.log_y, y >= 0.0) {
             (true, _) => (y - half).max(y / 10.0),
             (false, true) => (y - half).max(0.0),
@@ -231,7 +231,8 @@ fn logarithmic(low: f64, high: f64) -> Axis {
 /// Returns a logarithmic axis around `first` to `last`. It extends to whole powers of ten if it
 /// would show fewer than two ticks, since one tick shows no scale.
 fn powers(first: f64, last: f64, margin: f64) -> Axis {
-    // Allow half a thousandth: the logarithm of 0.001 need not be exactly −3.
+    // The margin of half a thousandth allows for the logarithm of 0.001, which need not be exactly
+    // −3.
     let whole = logarithmic(libm::pow(10.0, first + 5e-4), libm::pow(10.0, last - 5e-4));
     let (start, end) = (first - margin, last + margin);
     let within = |&&tick: &&f64| (start..=end).contains(&tick);

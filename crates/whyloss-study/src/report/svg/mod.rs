@@ -74,7 +74,7 @@ pub fn render(figure: &Figure) -> String {
         inherited.join(" ")
     );
     let svg = tighten::tighten(&svg, &inherited).replacen(&old, &new, 1);
-    // Insert the title and description behind the opening tag.
+    // Insert the title and description after the opening tag.
     let Some(opened) = svg.find('>') else {
         return svg;
     };
@@ -127,7 +127,7 @@ struct Layout {
 
 impl Layout {
     /// Arranges panels in two columns. The legend fills the cell that an odd number of panels
-    /// leaves free, else a strip below.
+    /// leaves free, or else a strip below.
     fn new(panels: usize, legend: &Legend<'_>) -> Self {
         let panel = if panels > 1 { PANEL } else { LONE_PANEL };
         let columns = if panels > 1 { 2 } else { 1 };
@@ -217,7 +217,7 @@ impl<'a> Legend<'a> {
         entry.map(|(_, style)| *style)
     }
 
-    /// A lone series needs no legend: the axis names it.
+    /// Returns the entries. A lone series has none, because the axis names it.
     fn entries(&self) -> &[(&'a Series, Style)] {
         if self.entries.len() > 1 {
             &self.entries
@@ -308,7 +308,7 @@ impl Frame<'_> {
         self.bottom - libm::round(part.clamp(0.0, 1.0) * f64::from(self.bottom - self.top)) as i32
     }
 
-    /// Maps the end of a whisker; values without a logarithm go to the lower edge.
+    /// Maps the end of a whisker. A value without a logarithm maps to the lower edge.
     fn end(&self, value: f64) -> i32 {
         self.y
             .place(value)
@@ -481,7 +481,7 @@ fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<
     Ok(())
 }
 
-/// Draws a series; its line gets no markers if they could be mistaken for signs.
+/// Draws a series. Its line gets no markers if they could be mistaken for signs.
 fn draw_series(
     root: &Area<'_>,
     series: &Series,
@@ -532,7 +532,7 @@ fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
     Ok(())
 }
 
-/// Draws a tint from each place to a height above it (negative is up).
+/// Draws a tint from each place to the height above it; a negative height goes up.
 fn draw_band(root: &Area<'_>, ends: &[((i32, i32), i32)], style: Style) -> Drawn {
     let low = ends.iter().map(|&(low, _)| low);
     let high = ends.iter().rev().map(|&((x, y), above)| (x, y + above));
@@ -560,7 +560,7 @@ fn draw_markers(root: &Area<'_>, places: &[(i32, i32)], style: Style) -> Drawn {
 /// Draws a tinted bar with a solid outline, so that neighbours also differ in grey.
 fn draw_bar(root: &Area<'_>, corners: [(i32, i32); 2], style: Style) -> Drawn {
     let [(left, top), (right, bottom)] = corners;
-    // Cover the grid.
+    // The bar covers the grid.
     root.draw(&Rectangle::new(corners, PAPER.filled()))?;
     root.draw(&Rectangle::new(
         corners,

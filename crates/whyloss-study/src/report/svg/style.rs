@@ -1,5 +1,5 @@
-//! Defines the colour, marker and dash of series. Any one of the three suffices: in black and
-//! white, for colour-blind readers, or where lines cross.
+//! Defines the colour, marker and dash of series. Any of the three suffices to tell series apart:
+//! in black and white, for colour-blind readers, or where lines cross.
 //!
 //! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with grey instead of
 //! yellow, and with darker orange and sky blue. Each has a contrast of at least 3 : 1 (WCAG 2.2,
@@ -50,7 +50,8 @@ const DASHES: [&[f64]; 4] = [
 const TINTS: [f64; 4] = [0.9, 0.35, 0.65, 0.15];
 
 /// The markers as stars: number of corners, angle of the first corner in turns from the right,
-/// outer and inner radius. A plain polygon has an inner radius of the outer times cos(π/corners).
+/// outer and inner radius. In a plain polygon, the inner radius is the outer one times
+/// cos(π/corners).
 const MARKERS: [(u32, f64, f64, f64); 9] = [
     (24, 0.0, 1.0, 1.0),     // disc
     (4, 0.125, 1.25, 0.884), // square
@@ -68,10 +69,10 @@ const MARKERS: [(u32, f64, f64, f64); 9] = [
 pub(super) struct Style {
     pub(super) colour: RGBColor,
     pub(super) dash: &'static [f64],
-    /// The opacity of its bars, from 0 to 1.
+    /// The opacity of the series' bars, from 0 to 1.
     pub(super) tint: f64,
     pub(super) marker: (u32, f64, f64, f64),
-    /// Whether its markers are outlines, because the colours repeat.
+    /// Whether markers are outlines, because the colours repeat.
     pub(super) hollow: bool,
 }
 

@@ -72,7 +72,8 @@ fn nothing_that_can_be_measured_breaks_it() {
     roxmltree::Document::parse(&render(&empty)).expect("well-formed");
 }
 
-/// 0 … 97 %: step 20 (97/7 = 13.9, the next of 1, 2, 5 times a power of ten), from 0 to 97 + 5 %.
+/// 0 … 97 %: the step is 20, because 97/7 = 13.9 rounds up to 1, 2 or 5 times a power of ten. The
+/// axis ends at 97 + 5 %.
 #[test]
 fn round_ticks_by_hand() {
     let axis = axis::y(&panel(
@@ -84,7 +85,8 @@ fn round_ticks_by_hand() {
     assert_eq!(axis.label(20.0), "20");
 }
 
-/// 91 … 99: far from zero; 8/7 = 1.1, so step 2; margins of 0.4 end at 90.6 and 99.4.
+/// 91 … 99 are far from zero. The step is 2, since 8/7 = 1.1, and margins of 0.4 end at 90.6 and
+/// 99.4.
 #[test]
 fn far_from_zero_the_axis_does_not_begin_there() {
     let axis = axis::y(&panel(false, vec![(1.0, 91.0, None), (2.0, 99.0, None)]));
@@ -107,8 +109,8 @@ fn few_places_are_their_own_ticks() {
     let points = |xs: &[f64]| xs.iter().map(|&x| (x, 1.0, None)).collect();
     let flows = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
     assert_eq!(axis::x(&panel(false, points(&flows)), None).ticks, flows);
-    // Where labels would touch, round numbers replace the places: 40 and 128 do at a length of
-    // 1464.
+    // Where labels would touch, round numbers replace the places. Here 40 and 128 touch at a length
+    // of 1464.
     let coverages = [40.0, 128.0, 512.0, 1024.0, 1464.0];
     let ticks = axis::x(&panel(false, points(&coverages)), None).ticks;
     assert!(!ticks.contains(&128.0), "{ticks:?}");
@@ -145,7 +147,7 @@ fn panels_over_one_time_show_one_span() {
     assert_eq!(axis::shared(&figure), None);
 }
 
-/// 10⁻⁵ … 10⁻¹: four decades, so margins of 0.16; every power of ten is a tick.
+/// 10⁻⁵ … 10⁻¹ are four decades, so margins are 0.16. Every power of ten is a tick.
 #[test]
 fn a_logarithmic_x_axis_by_hand() {
     let axis = log_x(&[1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 1e-1]);
@@ -154,15 +156,15 @@ fn a_logarithmic_x_axis_by_hand() {
     assert_eq!(axis.place(1e-5), Some(-5.0));
     assert_eq!(axis.place(0.0), None);
     assert_eq!(axis.label(-5.0), "10⁻⁵");
-    // 2 … 700: 10 and 100 lie between.
+    // 10 and 100 are between 2 and 700.
     assert_eq!(log_x(&[2.0, 700.0]).ticks, [1.0, 2.0]);
-    // 2 … 50: only 10 does, so from 1 to 100.
+    // Only 10 is between 2 and 50, so the axis spans 1 to 100.
     let axis = log_x(&[2.0, 50.0]);
     assert_eq!((axis.start, axis.end), (0.0, 2.0));
     assert_eq!(axis.ticks, [0.0, 1.0, 2.0]);
 }
 
-/// Equal ratios take equal steps; zero has no place and breaks the line.
+/// Equal ratios take equal steps. Zero has no position and breaks the line.
 #[test]
 fn lines_over_powers_of_ten() {
     let mut lossy = panel(

@@ -1,15 +1,16 @@
 //! Shortens the library's SVG: similar consecutive shapes become one path.
 //!
 //! ```text
-//! consecutive polylines, polygons of the same attributes  →  one path, relative from each first
-//! point on opacity="1", and the font that the document states      →  nothing
+//! consecutive polylines or polygons with the same attributes   →  one path, relative from the
+//!                                                                 second point of each shape
+//! opacity="1", and the font that the document states           →  nothing
 //! ```
 //!
 //! Anything else stays as it is. A figure shrinks to a third, which matters on a page of dozens.
 
 use core::fmt::Write;
 
-/// Rewrites `svg`; `inherited` lists attributes, as written, that the root already states.
+/// Rewrites `svg`. `inherited` lists attributes, as written, that the root already has.
 pub(super) fn tighten(svg: &str, inherited: &[&str]) -> String {
     let mut tight = String::with_capacity(svg.len() / 3);
     let mut path: Option<(String, String)> = None;
