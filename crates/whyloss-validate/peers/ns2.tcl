@@ -1,4 +1,5 @@
-# One run of a network in ns-2, from a description on standard input; whyloss validate writes it and reads the answer.
+# Runs a network once in ns-2, from a description on standard input. whyloss validate writes the
+# description and reads the answer.
 #
 # usage: ns ns2.tcl < DESCRIPTION
 #
@@ -6,18 +7,18 @@
 #   tick SECONDS                                       the clock of TCP's retransmission timers
 #   nodes N
 #   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0 in this order
-#     QUEUE    PACKETS that may wait beside the one in transmission:
+#     QUEUE    PACKETS that may wait in addition to the one in transmission:
 #              droptail PACKETS | red PACKETS MIN MAX LINTERM WEIGHT GENTLE WAIT MEANSIZE MARKS
 #     CHANNEL  none | bernoulli P | chain ENTER STAY | list N...   packets lost after transmission
-#   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, TFRC's header aside
+#   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, without TFRC's header
 #     STACK    Reno | Newreno | Sack1 | Vegas | TFRC | linux-MODULE
 #   ecn                                                TCP is ECN-capable
-#   trace LINK                                         print what is offered to this link
+#   trace LINK                                         print the packets offered to this link
 #   end SECONDS
 #
 # answer, at the end of the run:
-#   link I ARRIVED DROPPED LEFT CORRUPTED MARKED       packets, of both directions of a conversation
-#   flow I ACKNOWLEDGED                                TCP: segments, the SYN aside; TFRC: -1
+#   link I ARRIVED DROPPED LEFT CORRUPTED MARKED       packets, of both directions of a flow
+#   flow I ACKNOWLEDGED                                TCP: segments without the SYN; TFRC: -1
 #   sent TIME SEQUENCE                                 for each packet offered to the traced link
 #   done
 #
@@ -49,12 +50,13 @@ proc link {from to bps seconds args} { global ns node links ends queue lost
   } else {
     $ns simplex-link $node($from) $node($to) $bps $seconds DropTail
   }
-  # ns-2's DropTail refuses the packet that would bring its queue to the limit; its RED admits it.
+  # ns-2's DropTail drops the packet that would fill its queue to the limit; its RED admits it.
   $ns queue-limit $node($from) $node($to) [expr {$queue(limit) + ($queue(kind) == "droptail")}]
   set lost($links) ""
   if {[lindex $rest 0] != "none"} {
     set model [channel $rest]
-    # A LossMonitor counts what it is given. Set last: a link gives a channel the drop target of its queue.
+    # A LossMonitor counts its packets. It is set last, because a link sets the drop target of a channel
+    # to that of its queue.
     set lost($links) [new Agent/LossMonitor]
     $ns link-lossmodel $model $node($from) $node($to)
     $model drop-target $lost($links)
@@ -63,7 +65,7 @@ proc link {from to bps seconds args} { global ns node links ends queue lost
   incr links
 }
 
-# Takes QUEUE off the front of a list into the array queue; gives what is left.
+# Moves QUEUE from the front of a list into the array queue. Returns the rest.
 proc lassign_queue {words} { global queue
   set queue(kind) [lindex $words 0]; set queue(limit) [lindex $words 1]
   if {$queue(kind) == "droptail"} { return [lrange $words 2 end] }
@@ -79,7 +81,7 @@ proc channel {words} {
       return $model }
     chain {
       foreach {enter stay} [lrange $words 1 2] break
-      # A rate above one loses whatever the uniform variable says.
+      # A rate above one loses every packet.
       set good [errors 0.0]; set bad [errors 1.1]
       return [new ErrorModel/MultiState [list $good $bad] {1 1} \
         [list [list [expr 1 - $enter] $enter] [list [expr 1 - $stay] $stay]] pkt pkt 2 $good] } } }

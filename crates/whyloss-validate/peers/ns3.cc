@@ -1,36 +1,37 @@
-// Runs of a network in ns-3, from a description on standard input; whyloss validate and whyloss bench write it and read
-// the answers.
+// Runs a network in ns-3, from a description on standard input. whyloss validate and whyloss bench
+// write the description and read the answers.
 //
-//   seed N...                                          a run of each
+//   seed N...                                          a run for each seed
 //   nodes N
-//   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0; the other must be there as well
+//   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction, numbered from 0; needs the other one
 //     QUEUE    droptail PACKETS | red PACKETS MIN MAX 1/MAXP WEIGHT GENTLE WAIT MEANPACKET MARKS
 //              codel PACKETS TARGET INTERVAL MARKS | fq-codel PACKETS TARGET INTERVAL MARKS QUANTUM
 //              pie PACKETS TARGET MARKS            times in seconds
 //     CHANNEL  none | bernoulli P | chain ENTER STAY   packets lost after transmission
 //   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, WINDOW in such packets
 //     STACK    NewReno | LinuxReno | Cubic | WestwoodPlus | Vegas | Veno | Bbr
-//              Rfc6675                             NewReno that halves FlightSize, at once
-//   tcp INITIAL BUFFER                                 initial window, and what a sender's buffer holds, in packets; if not
-//                                                      said, 10 and twice the window
-//   default NODE NEXT                                  where NODE sends what is for none of its neighbours; without such
-//                                                      lines ns-3 computes the routes
+//              Rfc6675                             NewReno that halves FlightSize immediately
+//   tcp INITIAL BUFFER                                 initial window and size of a sender's buffer, in packets; by
+//                                                      default 10 and twice the window
+//   default NODE NEXT                                  NODE's next hop for packets to nodes that are not neighbours;
+//                                                      without such lines, ns-3 computes the routes
 //   ecn                                                TCP is ECN-capable
-//   uncounted                                          links keep no counts
-//   from SECONDS                                       what is counted begins then; at the start, if not said
+//   uncounted                                          links do not count packets
+//   from SECONDS                                       start of counting; by default the start of the run
 //   end SECONDS
 //
 // answer, at the end of each run:
-//   link I ARRIVED DROPPED LEFT CORRUPTED MARKED WAIT  packets; how long those waited that left, in seconds on average: 0 under
+//   link I ARRIVED DROPPED LEFT CORRUPTED MARKED WAIT  packets; mean waiting time of those that left, in seconds: 0 under
 //                                                      droptail, which keeps no times
-//   flow I DELIVERED                                   segments' worth of data that the receiver has handed on
-//   done DELIVERED CPU_SECONDS PEAK_KIB EVENTS         by all flows; CPU time of the simulation alone, without building the
-//                                                      network; most memory of the process so far; events
+//   flow I DELIVERED                                   data that the receiver has passed on, in segments
+//   done DELIVERED CPU_SECONDS PEAK_KIB EVENTS         by all flows; CPU time of the simulation, without building the
+//                                                      network; peak memory of the process so far; events
 //
-// TCP is ns-3's own with SACK and limited transmit, as is its default; the least timeout is 1 s, and acknowledgements
-// are delayed by up to 200 ms. Timestamps are off: with them ns-3.37's NewReno delivers two thirds of what it does
-// without (1 % loss, 100 ms), and a tenth if the least timeout is 200 ms. Headers of a full packet: 2 (PPP) + 20 (IP) +
-// 20 (TCP). A receiver's window should never limit: with one of 100 to 1,000 packets that did, ns-3.37 crashed.
+// TCP is ns-3's own with SACK and limited transmit, which are its defaults. The minimum timeout is
+// 1 s, and acknowledgements are delayed by up to 200 ms. Timestamps are off: with them, ns-3.37's
+// NewReno delivers two thirds as much as without (1 % loss, 100 ms), and a tenth if the minimum
+// timeout is 200 ms. A full packet has headers of 2 (PPP) + 20 (IP) + 20 (TCP) bytes. The receiver's
+// window should never limit the sender: when one of 100 to 1,000 packets did, ns-3.37 crashed.
 #include <ns3/applications-module.h>
 #include <ns3/core-module.h>
 #include <ns3/internet-module.h>
@@ -150,7 +151,7 @@ Network Read(std::istream& in) {
   return net;
 }
 
-// Steps once per packet; loses those that find it bad.
+// A two-state chain that steps once per packet, and loses packets in the bad state.
 class Chain : public ErrorModel {
  public:
   Chain(double enter, double stay) : m_enter(enter), m_stay(stay), m_random(CreateObject<UniformRandomVariable>()) {}
@@ -174,7 +175,7 @@ void Refused(Count* count, Ptr<const Packet>) { ++count->arrived, ++count->dropp
 void AddItem(uint64_t* counter, Ptr<const QueueDiscItem>) { ++*counter; }
 void AddFor(uint64_t* counter, Ptr<const QueueDiscItem>, const char*) { ++*counter; }
 void Leaves(Count* count, Time waited) { count->waited += waited.GetSeconds(), ++count->waits; }
-// What is dropped as it leaves has been told to Leaves.
+// A packet that is dropped when it leaves was already counted by Leaves.
 void LeavesNot(Count* count, Ptr<const QueueDiscItem> item, const char*) {
   count->waited -= (Simulator::Now() - item->GetTimeStamp()).GetSeconds();
   --count->waits;
@@ -182,7 +183,7 @@ void LeavesNot(Count* count, Ptr<const QueueDiscItem> item, const char*) {
 
 std::string Nanoseconds(double seconds) { return std::to_string(std::llround(seconds * 1e9)) + "ns"; }
 
-// Beside RED's queue one more packet waits in the device's: that one is taken off all that RED counts.
+// One more packet waits in the device's queue, below RED's. All of RED's lengths are less by one.
 TrafficControlHelper Red(const Link& link) {
   TrafficControlHelper helper;
   helper.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize",
@@ -194,8 +195,9 @@ TrafficControlHelper Red(const Link& link) {
   return helper;
 }
 
-// ns-3's CoDel is Linux's: times in units of 1,024 ns, and a square root by one of Newton's steps per drop, which has the second
-// drop due after half an interval in the place of 1/√2.
+// ns-3's CoDel follows Linux: times are in units of 1,024 ns, and each drop takes one of Newton's
+// steps towards the square root. The second drop is therefore due after half an interval instead of
+// 1/√2.
 TrafficControlHelper CoDel(const Link& link) {
   TrafficControlHelper helper;
   helper.SetRootQueueDisc("ns3::CoDelQueueDisc", "MaxSize",
@@ -205,8 +207,8 @@ TrafficControlHelper CoDel(const Link& link) {
   return helper;
 }
 
-// Flows are told apart by a hash of addresses and ports; with a million queues none share one. A full queue drops one packet, not
-// 64 of them.
+// A hash of addresses and ports selects a flow's queue; with a million queues, no flows share one. A
+// full queue drops one packet instead of 64.
 TrafficControlHelper FqCoDel(const Link& link) {
   TrafficControlHelper helper;
   helper.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize",
@@ -217,8 +219,9 @@ TrafficControlHelper FqCoDel(const Link& link) {
   return helper;
 }
 
-// The delay is what the last packet that left had waited (RFC 8033 leaves it to implementations: timestamps, or the rate of departures).
-// With the de-randomization of section 5.4, which ns-3 leaves off. A burst is let in only where packets come after a rest.
+// The delay is the waiting time of the last packet that left. RFC 8033 lets implementations choose
+// between timestamps and the departure rate. The de-randomization of section 5.4, which is off by
+// default in ns-3, is on. A burst is allowed only after a time without packets.
 TrafficControlHelper Pie(const Link& link) {
   TrafficControlHelper helper;
   helper.SetRootQueueDisc("ns3::PieQueueDisc", "MaxSize",
@@ -228,12 +231,13 @@ TrafficControlHelper Pie(const Link& link) {
   return helper;
 }
 
-// A device that sends keeps the layer above from handing it the next packet. Else one waits in the device's own queue, and CoDel and
-// PIE see each packet a transmission early: by 6 ms at 2 Mbit/s, more than CoDel's target. RED is without: its rows are older.
+// A device that sends does not take the next packet from the layer above. Otherwise one would wait in
+// the device's own queue, and CoDel and PIE would see each packet a transmission early: by 6 ms at
+// 2 Mbit/s, more than CoDel's target. RED does not use this, because its results are older.
 void Busy(Ptr<NetDeviceQueue> queue, Ptr<const Packet>) { queue->Stop(); }
 void Free(Ptr<NetDeviceQueue> queue, Ptr<const Packet>) { queue->Wake(); }
 
-// Puts the discipline above the device. Its sizes are without PPP.
+// Installs the discipline above the device. Its sizes do not include PPP.
 void InstallDiscipline(const Link& link, Ptr<NetDevice> device, Count& count) {
   auto disc = (link.discipline == "red"     ? Red(link)
                : link.discipline == "codel" ? CoDel(link)
@@ -254,8 +258,8 @@ void InstallDiscipline(const Link& link, Ptr<NetDevice> device, Count& count) {
   device->TraceConnectWithoutContext("PhyTxEnd", MakeBoundCallback(&Free, queue));
 }
 
-// After a loss RFC 5681's FlightSize has in it what was acknowledged selectively, and not what limited transmit sent: the window.
-// ns-3 halves the pipe, which is smaller.
+// After a loss, RFC 5681's FlightSize is the window: it includes selectively acknowledged data, but not
+// the packets of limited transmit. ns-3 halves the pipe, which is smaller.
 class TcpFlightSize : public TcpNewReno {
  public:
   static TypeId GetTypeId() {
@@ -277,7 +281,7 @@ void Configure(const Network& net) {
   std::string stack = "ns3::Tcp" + flow.stack;
   if (flow.stack == "Rfc6675") {
     stack = TcpFlightSize::GetTypeId().GetName();
-    // In the place of proportional rate reduction, which takes a round trip to halve the window.
+    // Replaces proportional rate reduction, which takes a round trip to halve the window.
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
   }
   if (flow.stack == "WestwoodPlus") {
@@ -300,9 +304,11 @@ void Configure(const Network& net) {
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(true));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1)));
-  // CoDel drops while more than one full packet is left behind; ns-3 counts without PPP, and takes this many bytes for more.
+  // CoDel drops while more than one full packet remains. ns-3 counts bytes without PPP, and drops
+  // from this number of bytes.
   Config::SetDefault("ns3::CoDelQueueDisc::MinBytes", UintegerValue(flow.bytes - PPP + 1));
-  // Else a router compares what it gets with the addresses of all its interfaces: with 1,000 two thirds of the time.
+  // Otherwise a router compares each packet with the addresses of all its interfaces, which takes two
+  // thirds of the time with 1,000 interfaces.
   if (!net.defaults.empty()) Config::SetDefaultFailSafe("ns3::Ipv4::WeakEsModel", BooleanValue(false));
 }
 
@@ -312,7 +318,7 @@ void Default(Ptr<Node> node, Ipv4Address next, Ptr<NetDevice> device) {
   routing.GetStaticRouting(ipv4)->SetDefaultRoute(next, ipv4->GetInterfaceForDevice(device));
 }
 
-// As Linux tells it; 0 elsewhere.
+// Returns the peak memory that Linux reports; 0 on other systems.
 uint64_t PeakKib() {
   std::ifstream status("/proc/self/status");
   uint64_t kib = 0;
@@ -345,8 +351,8 @@ void Run(const Network& net, uint32_t seed) {
     if (j == net.links.size() || net.links[j].delay != there.delay) Refuse("a link without its way back");
     made[j] = true;
     PointToPointHelper helper;
-    // The device's own queue is the only one, unless a discipline is to be above it: else the layer above has another, and
-    // drops what finds this one full.
+    // Without a discipline above it, the device's own queue must be the only one. Otherwise the layer
+    // above has another queue, and drops packets that find this one full.
     const bool above = there.Selective() || net.links[j].Selective();
     if (!above) helper.DisableFlowControl();
     helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(int64_t(there.delay * 1e9 + 0.5))));
@@ -379,7 +385,7 @@ void Run(const Network& net, uint32_t seed) {
       }
     }
     Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
-    // Which gives a device with flow control a queue above it, unless it has one.
+    // Assigning addresses gives a device with flow control a queue above it, unless it has one.
     for (int end = 0; end < 2; ++end)
       if (above && !net.links[of[end]].Selective()) TrafficControlHelper().Uninstall(devices.Get(end));
     addresses.NewNetwork();

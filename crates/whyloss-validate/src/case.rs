@@ -61,8 +61,8 @@ pub(crate) struct Metric {
 /// The results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
-    /// The packets of each flow that arrived. For TCP, these are the acknowledged ones, each once;
-    /// for TFRC, all.
+    /// The number of packets of each flow that arrived. For TCP, each acknowledged packet counts
+    /// once; for TFRC, all packets count.
     pub(crate) packets: Vec<f64>,
     /// The number of packets offered to the bottlenecks.
     pub(crate) offered: f64,
@@ -76,7 +76,7 @@ pub(crate) struct Observed {
 }
 
 impl Case {
-    /// Returns kind and name, the text that `--only` searches.
+    /// Returns the kind and name, which `--only` searches.
     pub(crate) fn label(&self) -> String {
         format!("{}, {}", self.kind, self.name)
     }
@@ -118,7 +118,7 @@ impl Case {
         [goodput].into_iter().chain(also).collect()
     }
 
-    /// Returns each metric's value in a run. Goodput counts packets with their headers, in per cent
+    /// Returns each metric's value in a run. Goodput counts packets with their headers, in percent
     /// of a bottleneck's rate.
     pub(crate) fn values(&self, run: &Observed) -> Vec<f64> {
         let size = self.scenario.flows.first().map_or(0, |f| f.packet_size);
@@ -158,7 +158,8 @@ impl Case {
         let counts = seen.acknowledged.iter().zip(&seen.before);
         let packets = flows.zip(counts).map(|((flow, result), (&all, &before))| {
             match &flow.transport {
-                // The first stands for the SYN, or is left out where there is none.
+                // The first acknowledged segment is the SYN, which does not count; without a
+                // handshake, all count.
                 Transport::Tcp { options, .. } => {
                     (all - before.max(u64::from(options.handshake)).min(all)) as f64
                 }
@@ -251,8 +252,8 @@ mod tests {
         assert!(wait(&case).abs() < 1e-12);
     }
 
-    /// In the last tenth of the time, at most the link's capacity arrives; over all of it, about
-    /// ten times as much.
+    /// In the last tenth of the time, at most the link's capacity arrives; over the whole run,
+    /// about ten times as much.
     #[test]
     fn what_came_before_measuring_does_not_count() {
         let mut case = under_codel();

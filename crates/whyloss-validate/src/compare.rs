@@ -21,7 +21,7 @@ enum CaseError {
     Ours(#[from] RunError),
 }
 
-/// The results of Whyloss and of the peer for some seeds; `None` if they were not run.
+/// The results of Whyloss and of the peer for some seeds; `None` if the runs did not take place.
 type Runs = Option<Result<(Vec<Observed>, Vec<Observed>), CaseError>>;
 
 /// Compares every case with a peer, which runs `together` seeds at a time.

@@ -3,18 +3,18 @@
 //!
 //! ```text
 //! d    x̄ − ȳ
-//! se   √(a + b),  a = s_x²/n_x,  b = s_y²/n_y                b = 0 for a closed form
+//! se   √(a + b),  a = s_x²/n_x,  b = s_y²/n_y            b = 0 for a closed form
 //! ν    (a + b)² / (a²/(n_x − 1) + b²/(n_y − 1))
-//! I    d ± t_{0.95, ν}·se                                    both tests at 5 %, so an interval at 90 %
+//! I    d ± t_{0.95, ν}·se                                both tests at 5 %, so an interval at 90 %
 //!
 //! equivalent   I inside [−margin, margin]
 //! different    I outside [−margin, margin], on one side of it
-//! undecided    I straddles an end: more replications would decide
+//! undecided    I contains an end of the margin: more replications would decide
 //! ```
 //!
 //! Two means that differ significantly are still equivalent if the difference is surely below the
-//! margin. Two that do not differ significantly are only undecided if the difference may be above
-//! it.
+//! margin. Two means that do not differ significantly are undecided if the difference may be above
+//! the margin.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use whyloss_study::statistics;
@@ -73,7 +73,7 @@ impl Estimate {
 pub enum Verdict {
     /// The difference is within the margin, with 95 % confidence on either side.
     Equivalent,
-    /// The difference is beyond the margin: the interval lies outside.
+    /// The difference is beyond the margin: the interval is outside.
     Different,
     /// The interval contains an end of the margin; more replications would decide.
     Undecided,
@@ -134,7 +134,8 @@ impl Difference {
     }
 }
 
-/// t with P(T ≤ t) = 1 − [`LEVEL`] under `degrees` degrees of freedom, rounded to nine decimals.
+/// Returns t with P(T ≤ t) = 1 − [`LEVEL`] for `degrees` degrees of freedom, rounded to nine
+/// decimals.
 fn quantile(degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |student| {
         libm::round(student.inverse_cdf(1.0 - LEVEL) * 1e9) / 1e9
@@ -149,8 +150,9 @@ mod tests {
         assert!((a - b).abs() < 5e-4, "{a} {b}");
     }
 
-    /// 9, 10, 11 and 11, 13, 15: variances of the means 1/3 and 4/3, se = √(5/3) = 1.29099,
-    /// ν = (5/3)²/((1/9 + 16/9)/2) = 2.94118, t_{0.95} between 2.920 (2) and 2.353 (3): 2.3764.
+    /// Compares 9, 10, 11 with 11, 13, 15. The variances of the means are 1/3 and 4/3, so se =
+    /// √(5/3) = 1.29099 and ν = (5/3)²/((1/9 + 16/9)/2) = 2.94118. The value t_{0.95} is 2.920 for
+    /// two degrees of freedom, 2.353 for three, and 2.3764 for ν.
     #[test]
     fn welch_by_hand() {
         let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");
@@ -159,12 +161,12 @@ mod tests {
         close(difference.mean, -3.0);
         let t = difference.half_width / 1.290_994;
         assert!((2.353..2.42).contains(&t), "{t}");
-        // 2.353 at exactly three degrees of freedom.
+        // The table has 2.353 for exactly three degrees of freedom.
         close(quantile(3.0), 2.3534);
     }
 
-    /// A comparison with a closed form has only our own error: 9, 10, 11 has se 0.57735 and
-    /// t_{0.95, 2} = 2.9200.
+    /// A closed form has no error, so only ours counts: 9, 10, 11 has se 0.57735, and t_{0.95, 2} =
+    /// 2.9200.
     #[test]
     fn one_sample_by_hand() {
         let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");

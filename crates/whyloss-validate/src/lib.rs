@@ -113,8 +113,8 @@ impl Report {
     }
 }
 
-/// Runs the plan in parallel on the caller's rayon pool. Calls `progress` after every run; once
-/// `stop` is true, no further run starts.
+/// Runs the plan in parallel on the caller's rayon pool. Calls `progress` after every run. Once
+/// `stop` is true, no more runs start.
 ///
 /// # Errors
 /// Returns [`PeerError::Cache`] if the cache is not writable.

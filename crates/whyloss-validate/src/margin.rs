@@ -3,15 +3,15 @@
 //!
 //! | margin | metric | reason |
 //! |---|---|---|
-//! | 1 % | closed forms that hold exactly | the only difference is noise of our own; a wrong formula would differ by more |
-//! | 2 % | RED's drop rate, RFC 5348's equation under constant loss | they are exact, but take averages that fluctuate |
-//! | 10 % | Mathis et al. under periodic loss | it leaves out the time that a round trip adds to the period |
+//! | 1 % | closed forms that hold exactly | only noise on our side differs; a wrong formula would differ by more |
+//! | 2 % | RED's drop rate, RFC 5348's equation under constant loss | they are exact, but use averages that fluctuate |
+//! | 10 % | Mathis et al. under periodic loss | it omits the time that a round trip adds to the period |
 //! | 20 % | PFTK under independent losses | it assumes that the rest of a round is lost after the first loss; its authors report errors of this order |
-//! | 5 % | goodput against ns-2's own agents | less than the precision of figures in papers, and than the change in ns-2 if its clock starts at another phase |
+//! | 5 % | goodput against ns-2's own agents | less than the precision of figures in papers, and less than the effect of another phase of ns-2's clock |
 //! | 10 % | goodput against Linux's modules in ns-2, and against ns-3 | they choose differently where RFCs leave a choice (rate halving, byte counting, proportional rate reduction) |
 //! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops depend on the square of the throughput, so twice its margin; one packet in a thousand is negligible |
 //! | 10 % | goodput of one flow among others | one flow's loss is the others' gain, so twice the margin for all flows |
-//! | 0.03 | Jain's index | less than ns-2's Vegas deviates between seeds |
+//! | 0.03 | Jain's index | less than the deviation of ns-2's Vegas between seeds |
 //! | 10 %, at least 1 ms | mean waiting time in a queue that controls its delay | drops cause the delay, so their margin applies; 1 ms is less than a packet takes on the compared links |
 
 /// The largest difference between two means that counts as equivalent.

@@ -2,22 +2,24 @@
 //! parking lot.
 //!
 //! ```text
-//! WLH       s ─10 M, 1 ms─ r1 ─260 k, 20 ms─ r2 ~150 k, 10 ms~ d                762-byte packets
-//! WB        s ─10 M, 1 ms─ r1 ~800 k, 20 ms~ r2 ─10 M, 1 ms─ d                  762-byte packets
-//! path      s ─R, 50 ms─ n ~10 M, 10 µs~ d          a queue of one bandwidth-delay product, 1500-byte packets
-//! dumbbell  4 × s ─100 M, 1.3 … 10.9 ms─ r1 ~4 M, 20 ms~ r2 ─100 M, 1 ms─ 4 × d     a queue of 25, RED, CoDel, FQ-CoDel or PIE
-//! parking   r0 ~2 M, 10 ms~ r1 ~2 M, 10 ms~ r2 ~2 M, 10 ms~ r3, a flow over all three and one over each; the same queues
-//! lot
+//! WLH       s ─10 M, 1 ms─ r1 ─260 k, 20 ms─ r2 ~150 k, 10 ms~ d          762-byte packets
+//! WB        s ─10 M, 1 ms─ r1 ~800 k, 20 ms~ r2 ─10 M, 1 ms─ d            762-byte packets
+//! path      s ─R, 50 ms─ n ~10 M, 10 µs~ d                                1500-byte packets;
+//!           a queue of one bandwidth-delay product
+//! dumbbell  4 × s ─100 M, 1.3 … 10.9 ms─ r1 ~4 M, 20 ms~ r2 ─100 M, 1 ms─ 4 × d
+//!           a queue of 25, RED, CoDel, FQ-CoDel or PIE
+//! parking   r0 ~2 M, 10 ms~ r1 ~2 M, 10 ms~ r2 ~2 M, 10 ms~ r3
+//! lot       a flow over all three links and one over each; the queues of the dumbbell
 //! ```
 //!
 //! ~ loses packets. By default, queues hold max(rate/60 kbit/s, 6) − 1 packets in addition to the
 //! one in transmission. Flows start within the first second and are counted from the start of the
 //! run.
 //!
-//! In the dumbbell and the parking lot no two round trips differ by a multiple of the bottleneck's
+//! In the dumbbell and the parking lot, no two round trips differ by a multiple of the bottleneck's
 //! transmission time. Otherwise packets would reach a full queue exactly when a place becomes free.
 //! The order of the two simultaneous events would then decide which flow loses (phase effects;
-//! Floyd and Jacobson 1992). Here the departure comes first, in ns-2 the event scheduled first.
+//! Floyd and Jacobson 1992). Here the departure comes first; in ns-2, the event scheduled first.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
@@ -196,8 +198,8 @@ impl Topology {
             }
             Self::Path(rate) => {
                 let [s, n, d] = ["s", "n", "d"].map(|name| build.node(name));
-                // A bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up, as
-                // ns-2's limit.
+                // This is a bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up
+                // like ns-2's limit.
                 let product = (rate.as_bps() / 10).div_ceil(8 * 1500) as u32;
                 let there = LinkSpec {
                     rate,

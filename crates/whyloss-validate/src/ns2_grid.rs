@@ -22,7 +22,7 @@ const WINDOW: u32 = 1000;
 /// The number of replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// The lowest loss rate at which ns-2's Linux Westwood+ is left out over the path of 2 Mbit/s. Its
+/// The lowest loss rate at which ns-2's Linux Westwood+ is omitted on the path of 2 Mbit/s. Its
 /// window grows there without bound, and some runs do not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
@@ -157,7 +157,7 @@ impl Loss {
     }
 }
 
-/// Stacks that are compared under a queue that marks.
+/// The stacks that are compared under a queue that marks.
 const MARKED: [&str; 2] = ["NewReno", "SACK"];
 
 /// One point of the grid.
@@ -175,8 +175,8 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };
     let cases = STACKS.iter().flat_map(|&stack| {
         let applies = move |point: &&Point| {
-            // TFRC has no acknowledgements to delay. Two stacks whose window a mark halves suffice
-            // to compare marks.
+            // TFRC has no acknowledgements to delay. To compare marks, two stacks suffice whose
+            // window a mark halves.
             (point.delayed_ack || stack.name != "TFRC")
                 && (point.bottleneck != Bottleneck::Marks || MARKED.contains(&stack.name))
                 && !(stack.name == "Westwood+"
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// The grid has every stack over every network, both queues, both kinds of acknowledgement, and
+    /// The grid has every stack on every network, both queues, both kinds of acknowledgement, and
     /// loss from none to 10 %.
     #[test]
     fn nothing_is_left_out() {

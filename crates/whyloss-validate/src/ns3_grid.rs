@@ -3,9 +3,9 @@
 //!
 //! Both sides have an initial window of ten, a minimum timeout of 1 s, and acknowledgements delayed
 //! by up to 200 ms. Both use the same unit of congestion avoidance: ns-3's NewReno and controllers
-//! with its growth count acknowledgements, and its LinuxReno counts bytes. ns-3's RED sits above
-//! the device, where one more packet waits; `peers/ns3.cc` takes that packet off its thresholds and
-//! its limit. Under its CoDel, FQ-CoDel and PIE no packet waits in the device.
+//! with its growth count acknowledgements, and its LinuxReno counts bytes. ns-3's RED is above the
+//! device, where one more packet waits; `peers/ns3.cc` subtracts that packet from its thresholds
+//! and its limit. Under its CoDel, FQ-CoDel and PIE, no packet waits in the device.
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{
@@ -26,7 +26,8 @@ const WINDOW: u32 = 1000;
 /// The number of replications. A run of ns-3 takes about a second.
 const SEEDS: u64 = 12;
 const QUICK_SEEDS: u64 = 6;
-/// Headers of a full packet in bytes: PPP, IP, TCP. The payload is that of ns-2's full packets.
+/// The size of the headers of a full packet in bytes: PPP, IP, TCP. The payload is that of ns-2's
+/// full packets.
 const HEADERS: u32 = 2 + 20 + 20;
 
 /// A stack: its name in Whyloss and in ns-3, our controller, and the unit in which the window grows
@@ -64,13 +65,13 @@ const STACKS: [Stack; 8] = [
     ("BBR", "Bbr", ControllerKind::Bbr, Growth::PerByte),
 ];
 
-/// Stacks that are compared under RED that marks.
+/// The stacks that are compared under RED that marks.
 const MARKED: [&str; 2] = ["NewReno", "CUBIC"];
 
 /// The stack for queues that control their delay: ns-3's NewReno, changed to cut its window as RFC
 /// 6675 says, so that only the queues differ.
 const RFC6675: &str = "NewReno, RFC 6675";
-/// The time at which measurement of such queues begins, after the first slow start, which differs
+/// The time at which measurement of such queues begins: after the first slow start, which differs
 /// (`docs/evidence/validation.md`).
 const SETTLED: Time = Time::from_nanos(10_000_000_000);
 

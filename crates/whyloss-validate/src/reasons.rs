@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::suite::Suite;
 
-/// The cases that a reason covers. An empty word fits everything.
+/// The cases that a reason covers. An empty word matches everything.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reason {
@@ -27,7 +27,7 @@ struct File {
     reason: Vec<Reason>,
 }
 
-/// The parsed file; empty if it is invalid, which a test excludes.
+/// The parsed file. It is empty if the file is invalid, but a test checks the file.
 static REASONS: LazyLock<Vec<Reason>> = LazyLock::new(|| read().unwrap_or_default().reason);
 
 fn read() -> Result<File, toml::de::Error> {

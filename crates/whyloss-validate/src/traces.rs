@@ -2,8 +2,8 @@
 //! and here.
 //!
 //! ```text
-//! s ─100 Mbit/s, 1 ms, room for 199─ n ~2 Mbit/s, 25 ms, room for 199~ d      1500-byte packets, acks delayed
-//! d ─100 Gbit/s, 25 ms─ n ─100 Gbit/s, 1 ms─ s
+//! s ─100 Mbit/s, 1 ms, room for 199─ n ~2 Mbit/s, 25 ms, room for 199~ d     1500-byte packets,
+//! d ─100 Gbit/s, 25 ms─ n ─100 Gbit/s, 1 ms─ s                               delayed acks
 //! ```
 //!
 //! The last link loses the packets in `LOST`, by their number in the order of departure: alone, in
@@ -11,10 +11,10 @@
 //! removes the random phase of ns-2's clock. TFRC's last link has 256 kbit/s. The return path is
 //! fast, because ns-2's acknowledgements with SACK blocks are longer than ours.
 //!
-//! Times count from the first packet that answers an acknowledgement. Packets
-//! before it differ: the SYN has 40 bytes in ns-2 and the size of a full packet here, and the first
-//! packets lack headers that later ones have. Acknowledgements for Linux's modules are not delayed:
-//! in ns-2 the first one always leaves at once, which would shift all later pairs.
+//! Times count from the first packet that answers an acknowledgement. Packets before it differ. The
+//! SYN has 40 bytes in ns-2 and the size of a full packet here, and the first packets lack headers
+//! that later ones have. Acknowledgements for Linux's modules are not delayed: in ns-2 the first
+//! one always leaves immediately, which would shift all later pairs.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +54,7 @@ const LOSSY: u64 = 1;
 /// The tick of TCP's retransmission timers, in seconds.
 const TICK: f64 = 1e-6;
 
-/// The time in seconds after the first packet within which no packet can be a reaction to an
+/// The time in seconds after the first packet before which no packet can react to an
 /// acknowledgement.
 const BEGINNING: f64 = 0.01;
 
@@ -62,7 +62,7 @@ const BEGINNING: f64 = 0.01;
 /// acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// The time at which the packet left, in seconds.
+    /// The departure time of the packet, in seconds.
     pub at: f64,
     /// The packet's sequence number.
     pub sequence: u64,
@@ -203,7 +203,7 @@ fn case(stack: Stack) -> Case {
         to,
         link,
     };
-    // A recording starts at a random place, so it is rotated to start at its first packet.
+    // A pattern starts at a random place, so it is rotated to start at its first packet.
     let mut lost = vec![false; 100_000];
     let begin = Streams::new(SEED)
         .stream("channel", LOSSY)
@@ -217,8 +217,8 @@ fn case(stack: Stack) -> Case {
             pattern,
             next: NextTrial::Same,
         });
-    // TFRC begins with three packets in R. Without a queue, each is due at the moment of a report,
-    // and the order of these two events would decide.
+    // TFRC begins with three packets in R. Without a queue, each is due at the time of a report,
+    // and the order of these two events would decide the result.
     let slow = if stack.name == "TFRC" {
         Rate::from_kbps(256)
     } else {

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! Bernoulli           p;  bursts of 1/(1 − p)
-//! Gilbert–Elliott     π = g/(g + b), loss (1 − π)·l_good + π·l_bad     g, b: good → bad, bad → good per packet
-//!                     bursts of 1/b where every packet of the bad state is lost and none of the good one
+//! Gilbert–Elliott     π = g/(g + b), loss (1 − π)·l_good + π·l_bad
+//!                     g, b: good → bad, bad → good per packet
+//!                     bursts of 1/b if only the bad state loses packets, and loses all
 //! in continuous time  π = T_bad/(T_good + T_bad) for packets that come at regular times
 //! bit errors          1 − e^(−8·c·r)   a bit among the first c bytes is damaged; r: errors per bit
 //! ```

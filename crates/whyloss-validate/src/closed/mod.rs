@@ -32,8 +32,8 @@ pub(crate) struct Law {
     case: String,
     /// The metric and its margin.
     metric: Metric,
-    /// Measures one replication and evaluates the formula, with measurements of the same
-    /// replication where the formula needs some.
+    /// Measures one replication and evaluates the formula. Some formulas use measurements of the
+    /// same replication.
     measure: Measure,
 }
 
@@ -87,7 +87,7 @@ impl Law {
             (1..=seeds).into_par_iter().map(&self.measure).collect();
         let runs = runs.map_err(failed)?;
         let law = runs.iter().map(|run| run.1).sum::<f64>() / runs.len() as f64;
-        // Each replication is compared with the value of the law for it.
+        // Each replication is compared with its own value of the formula.
         let ours: Vec<f64> = runs.iter().map(|run| run.0 - run.1 + law).collect();
         let both = Estimate::of(&ours)
             .map(|ours| (ours, Estimate::exact(law)))
@@ -111,7 +111,7 @@ mod tests {
     use super::compare;
     use crate::equivalence::Verdict;
 
-    /// The exact laws hold, and every other difference has a known reason.
+    /// The exact formulas hold, and every other difference has a known reason.
     #[test]
     fn laws_hold() {
         let (rows, failures) = compare(true, &Unwatched, &AtomicBool::new(false));

@@ -64,8 +64,8 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     laws
 }
 
-/// Returns the mean waiting time in the simulator and by the formula, in ms. The packets of a
-/// Poisson source are timed from sending to arrival, less the time that they take alone.
+/// Returns the mean waiting time in the simulator and by the formula, in ms. The time of a packet
+/// runs from sending to arrival, less the time that it takes without waiting.
 fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
     let from = Time::ZERO + Duration::from_secs(seconds / 10);
     let rate = Rate::from_bps(libm::round(load * RATE.as_bps() as f64) as u64);
@@ -137,13 +137,14 @@ fn wait(sizes: Sizes, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let streams = Streams::new(seed);
     let mut link = Link::new(&spec, streams, 0);
     let (mut arrivals, mut lengths) = (streams.stream("arrivals", 0), streams.stream("sizes", 0));
-    // Of ⌈X⌉ with X exponential: 1/(1 − e^(−1/mean)), which is mean + 1/2 to within 1/(12·mean).
+    // The mean of ⌈X⌉ with X exponential is 1/(1 − e^(−1/mean)), which is mean + 1/2 to within
+    // 1/(12·mean).
     let mean = match sizes {
         Sizes::Constant => SIZE,
         Sizes::Exponential => 1.0 / (1.0 - libm::exp(-1.0 / SIZE)),
     };
     let service = mean * 8.0 / RATE.as_bps() as f64;
-    // The queue is empty at first; a tenth of the packets are not counted.
+    // The queue is empty at first, so the first tenth of the packets does not count.
     let skipped = packets / 10;
     let (mut now, mut sum) = (Time::ZERO, 0.0);
     for index in 0..packets + skipped {

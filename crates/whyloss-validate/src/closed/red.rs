@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! p_b       max_p·(avg − min)/(max − min)
-//! no wait   gaps between drops are uniform over 1 … 1/p_b − 1:                  mean 1/(2·p_b), drop rate 2·p_b
-//! wait      nothing is dropped before 1/p_b, then uniform over 1/p_b … 2/p_b − 1: mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
+//! no wait   gaps between drops are uniform over 1 … 1/p_b − 1:
+//!           mean 1/(2·p_b), drop rate 2·p_b
+//! wait      nothing is dropped before 1/p_b, then gaps are uniform over 1/p_b … 2/p_b − 1:
+//!           mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
 //! ```
 //!
 //! A Poisson process offers ρ times the capacity of a link. The mean queue settles at the length at
@@ -22,12 +24,12 @@ use crate::margin::Margin;
 const RATE: Rate = Rate::from_mbps(10);
 /// The size of a packet, in bytes.
 const PACKET: u32 = 1000;
-/// The thresholds of the average queue, in packets, and the probability at the upper one.
+/// The thresholds of the average queue, in packets, and the drop probability at the upper one.
 const MIN: f64 = 100.0;
 const MAX: f64 = 1100.0;
 const MAX_P: f64 = 0.1;
 /// The gain of the average. The average follows within 2,000 packets. The queue falls over (MAX −
-/// MIN)/(2·MAX_P) = 5,000; if it fell faster, queue and average would oscillate.
+/// MIN)/(2·MAX_P) = 5,000 packets; if it fell faster, queue and average would oscillate.
 const WEIGHT: f64 = 0.0005;
 
 pub(super) fn laws(quick: bool) -> Vec<Law> {
@@ -46,7 +48,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
     points.into_iter().map(law).collect()
 }
 
-/// Returns the measured drop rate and the one predicted from the mean queue, in per cent.
+/// Returns the measured drop rate and the one predicted from the mean queue, in percent.
 fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let red = RedSpec {
         min: Some(MIN),
@@ -69,7 +71,7 @@ fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let mut link = Link::new(&spec, streams, 0);
     let mut arrivals = streams.stream("arrivals", 0);
     let spacing = RATE.transmission_time(PACKET).as_secs_f64() / load;
-    // Forty times the time constant of avg.
+    // This is forty times the time constant of avg.
     let skipped = 200_000;
     let (mut now, mut dropped, mut waiting) = (Time::ZERO, 0u64, 0u64);
     for index in 0..packets + skipped {

@@ -2,19 +2,19 @@
 //! Towsley and Kurose (1998), RFC 5348.
 //!
 //! ```text
-//! Mathis   packets/s = √(3/(2·b)) / (R·√p)                             periodic losses, b packets per acknowledgement
+//! Mathis   packets/s = √(3/(2·b)) / (R·√p)     periodic losses, b packets per acknowledgement
 //! PFTK     packets/s = 1 / (R·√(2bp/3) + T0·min(1, 3·√(3bp/8))·p·(1 + 32p²))
 //! TFRC     the equation of RFC 5348, 3.1, with t_RTO = 4·R
 //! ```
 //!
 //! One flow uses a link of 1 Gbit/s that is never full, so that R is the propagation delay of both
-//! directions, 100 ms. As in the models, all sent packets count after the first 50 s,
+//! directions, 100 ms. As in the models, all packets sent after the first 50 s count,
 //! retransmissions included.
 //!
 //! Mathis holds if the window is much larger than one and losses are single: 1/p packets apart, up
 //! to 1 %. PFTK with independent losses holds if rounds are so long that its bursts of losses
-//! matter little. Reno, which it models, sees independent losses from 0.3 % (a window of 20) to 3 %
-//! (a window of 6, where half of the losses end in a timeout).
+//! matter little. It is compared from a loss rate of 0.3 % (a window of 20) to 3 %. At 3 %, the
+//! window is 6, and half of the losses end in a timeout.
 
 use whyloss::congestion::{ControllerKind, Decrease, Growth};
 use whyloss::tfrc::equation::Equation;
@@ -119,7 +119,7 @@ fn periodic(every: usize) -> ChannelSpec {
     })
 }
 
-/// Reno's window that grows by acknowledgements, as in the formulas.
+/// Returns Reno, whose window grows by acknowledgements, as in the formulas.
 fn reno(recovery: Recovery, delayed: bool) -> Transport {
     let mut options = tcp::Options {
         recovery,

@@ -11,7 +11,7 @@ use crate::case::{Case, Observed};
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::Transport;
 
-/// The queue limit in packets that stands for "no limit" in a peer.
+/// The queue limit, in packets, that means "no limit" in a peer.
 const UNLIMITED: u32 = 1_000_000;
 
 /// A request to a peer: a case, its seeds and options.
@@ -23,7 +23,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) tick: Option<f64>,
     /// The numbers of the packets that the last link of the route loses, in place of its channel.
     pub(crate) lost: &'a [u64],
-    /// The index of the link whose packets are listed.
+    /// The index of the link whose packets the peer lists.
     pub(crate) traced: Option<usize>,
 }
 
@@ -120,8 +120,8 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // Packets that arrived, were dropped, left, were corrupted, were marked, and the waiting
-        // time of those that left, if the peer reports it.
+        // The fields are the packets that arrived, were dropped, left, were corrupted and were
+        // marked, and the waiting time of those that left, if the peer reports it.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {
@@ -178,7 +178,7 @@ pub fn links(net: &Scenario) -> Result<String, PeerError> {
 }
 
 /// Returns the same text as [`links`], but with queues and channels written by `queue` and
-/// `channel`; `channel` also gets the link's number.
+/// `channel`. `channel` also gets the link's number.
 ///
 /// # Errors
 /// Returns the errors of `queue` and `channel`.
@@ -327,7 +327,8 @@ mod tests {
         }
     }
 
-    /// The last number of a link is the waiting time of packets; waits of bottlenecks are added.
+    /// The last number of a link is the waiting time of packets. The waiting times of bottlenecks
+    /// are added.
     #[test]
     fn waits_are_read_where_they_are_told() {
         let mut case = case();

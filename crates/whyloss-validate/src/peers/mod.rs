@@ -1,15 +1,15 @@
 //! Finds and runs other simulators on this machine.
 //!
-//! | peer | found as | where from |
+//! | peer | found as | source |
 //! |---|---|---|
 //! | ns-2 | the command `ns` | Debian's package `ns2` |
 //! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
-//! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
+//! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which includes headers and libraries | `pip install ns3` |
 //!
-//! The files in `peers/`, embedded here, drive them in a comparison. They read a description of a
-//! network from standard input and print counts. Other code may run its own scripts in ns-2
-//! ([`Ns2::script`]), the program for ns-3 ([`Ns3::command`]), and any command under a time limit
-//! ([`run`]).
+//! The files in `peers/`, embedded here, drive these simulators in a comparison. They read a
+//! description of a network from standard input and print counts. Other code may run its own
+//! scripts in ns-2 ([`Ns2::script`]), the program for ns-3 ([`Ns3::command`]), and any command with
+//! a time limit ([`run`]).
 
 pub(crate) mod description;
 pub(crate) mod ns2;
@@ -148,7 +148,7 @@ fn unfinished(cache: &Path, name: &str) -> PathBuf {
     cache.join(format!(".{name}.{process}.{turn}.tmp"))
 }
 
-/// Writes a file into the cache unless it exists. Several processes may do so at once.
+/// Writes a file into the cache unless it exists. Several processes may do so at the same time.
 fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> {
     let path = cache.join(name);
     let failed = |source| PeerError::Cache {
@@ -188,7 +188,7 @@ mod tests {
                 }
             });
         }
-        // No unfinished file is left.
+        // No unfinished file remains.
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 100);
     }
 }

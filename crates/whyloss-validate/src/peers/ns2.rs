@@ -9,7 +9,8 @@ use super::{Missing, Peer, PeerError, keep, process};
 use crate::case::Observed;
 
 const SCRIPT: &str = include_str!("../../peers/ns2.tcl");
-/// The time limit of a run. A run takes at most a second, but an agent that runs away never ends.
+/// The time limit of a run. A run takes at most a second, but an agent whose window grows without
+/// bound never ends.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// An ns-2 on this machine.

@@ -11,9 +11,9 @@ use super::{Missing, Peer, PeerError, keep, process, unfinished};
 use crate::case::Observed;
 
 const SOURCE: &str = include_str!("../../peers/ns3.cc");
-/// The time limit of compiling, which takes seconds on an idle machine.
+/// The time limit for the compiler, which takes seconds on an idle machine.
 const COMPILE: Duration = Duration::from_mins(5);
-/// The longest time of a run; a run takes some seconds.
+/// The time limit of a run, which takes some seconds.
 const LIMIT: Duration = Duration::from_mins(5);
 const PROBE: Duration = Duration::from_mins(1);
 const MODULES: [&str; 6] = [
@@ -34,7 +34,7 @@ pub struct Ns3 {
     program: PathBuf,
 }
 
-/// The directories of headers and libraries.
+/// The places of headers and libraries.
 struct Place {
     /// The directory that holds `ns3/core-module.h`.
     headers: PathBuf,

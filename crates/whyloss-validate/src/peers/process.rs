@@ -29,7 +29,7 @@ pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String
         })?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_owned();
-        // Ignore errors: a peer that stops reading explains it on its standard error, and the time
+        // Ignore errors: a peer that stops reading explains why on its standard error, and the time
         // limit ends one that reads nothing.
         thread::spawn(move || stdin.write_all(input.as_bytes()));
     }
@@ -75,14 +75,14 @@ fn reader(
             // On an error, the bytes read so far are kept.
             let _ = from.read_to_end(&mut bytes);
         }
-        // After the time limit, the receiver is gone.
+        // After the time limit, nothing receives this message.
         let _ = done.send(());
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
 fn end(child: &mut Child) {
-    // The process may have ended by itself meanwhile.
+    // The process may have ended in the meantime.
     let _ = child.kill();
     let _ = child.wait();
 }
