@@ -30,7 +30,7 @@ pub use form::{FILE, Paper, PaperError, Printed};
 use whyloss_study::Experiment;
 use whyloss_study::report::summary::Why;
 
-/// Includes a file at compile time.
+/// Embeds files at compile time.
 macro_rules! files {
     ($paper:literal, [$($file:literal),* $(,)?]) => {
         ($paper, &[$(($file, include_str!(concat!("../papers/", $paper, "/", $file)))),*])
@@ -119,7 +119,7 @@ static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
         };
         Paper::read(&format!("papers/{name}"), &read)
     };
-    // A test checks that all of them can be read.
+    // A test checks that all papers can be read.
     FILES.iter().filter_map(|files| paper(files).ok()).collect()
 });
 

@@ -2,19 +2,20 @@
 //! 2.35, from `tests/data/ns2-path.csv`.
 //!
 //! ```text
-//! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms, independent losses ── d
+//! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms ── d
+//!                                                             independent losses
 //! ```
 //!
-//! Limits in every row of a variant: within 10 % for the Reno, NewReno, SACK and Vegas of ns-2.
-//! Within 15 % for Reno, Westwood+ and Veno under `Agent/TCP/Linux`, which is Linux 2.6.22. CUBIC
-//! has no limit, because that of ns-2 is older than RFC 9438 and counts acknowledgements instead of
+//! The limits apply to every row of a variant. They are 10 % for ns-2's Reno, NewReno, SACK and
+//! Vegas, and 15 % for the Reno, Westwood+ and Veno of `Agent/TCP/Linux` (Linux 2.6.22). CUBIC has
+//! no limit, because that of ns-2 is older than RFC 9438 and counts acknowledgements instead of
 //! bytes.
 //!
 //! One of Linux's rules matters most: it counts bytes ([`Growth::PerByte`]), so delayed
 //! acknowledgements do not halve its growth. With [`Growth::PerAck`], our Reno is 20 to 34 % below
-//! `linux-reno` from a loss rate of 1 % up. Without ns-2's switch for it (`sysctl_tcp_abc`), the
-//! two agree within 3 %. Two differences remain: rate halving, and bytes acknowledged during a
-//! recovery, which grow the window by a segment afterwards. RFC 3465 does not require the latter,
+//! `linux-reno` at loss rates of 1 % and above. Without ns-2's switch for it (`sysctl_tcp_abc`),
+//! the two agree within 3 %. Two differences remain: rate halving, and bytes acknowledged during a
+//! recovery, which grow the window by a segment afterwards. RFC 3465 does not require this growth,
 //! which affects Westwood+ at 10 Mbit/s and 1 % most.
 
 use rayon::prelude::*;
@@ -32,7 +33,7 @@ use whyloss_study::statistics::jain;
 use crate::build::{node, simplex};
 
 const FIGURES: &str = include_str!("../tests/data/ns2-path.csv");
-/// The number of seeds, as in ns-2's means.
+/// The number of seeds, as for ns-2's means.
 const SEEDS: u64 = 20;
 /// The limit for Jain's index, below its deviation between seeds with ns-2's Vegas.
 const JAIN: f64 = 0.03;
@@ -100,7 +101,7 @@ fn linux(module: &str) -> Option<(tcp::Options, u32)> {
         initial_window: 2,
         initial_ssthresh: Some(WINDOW),
         receive_window: WINDOW,
-        // `sysctl_tcp_abc`, which the congestion avoidance of Veno and CUBIC ignores.
+        // This is `sysctl_tcp_abc`, which the congestion avoidance of Veno and CUBIC ignores.
         growth: if module == "veno" {
             Growth::PerAck
         } else {
@@ -130,7 +131,7 @@ fn limit(variant: &str) -> f64 {
     }
 }
 
-/// Converts ns-2's `queue-limit`, which counts one packet more than may wait here.
+/// Converts ns-2's `queue-limit`, which counts one packet more than may wait in our queue.
 fn queue(packets: u32) -> QueueSpec {
     QueueSpec {
         limit: Limit::Packets(packets - 1),
@@ -145,7 +146,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
         ..Scenario::default()
     };
     let [s, n, d] = ["s", "n", "d"].map(|name| node(&mut net, name.into()));
-    // One bandwidth-delay product in packets of 1500 bytes, rounded up.
+    // This is one bandwidth-delay product in packets of 1500 bytes, rounded up.
     let product = row.rate.as_bps() * 2 * row.delay_ms as u64;
     let wired = |packets| LinkSpec {
         rate: row.rate,
@@ -194,9 +195,9 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
             let run = whyloss_sim::Simulation::new(&scenario, seed)
                 .run()
                 .expect("a valid scenario");
-            // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the
-            // rest. (It lags behind delivery by half a round trip of 200 s: less than a
-            // thousandth.)
+            // ns-2's `ack_` is the number of the last segment. Segment 0 is absent, or precedes the
+            // others. The number lags behind delivery by half a round trip, less than a thousandth
+            // of 200 s.
             let each = run.flows.iter().map(|flow| {
                 flow.delivered.saturating_sub(1) as f64 * f64::from(8 * SEGMENT)
                     / row.seconds as f64

@@ -1,7 +1,7 @@
 //! Compares our throughput with that of ns-2 2.35 on the same networks, from
 //! `tests/data/ns2-wireless.csv`.
 //!
-//! Limits: within 4 points for TFRC, 6 for TCP, in every row.
+//! The limits in every row are 4 points for TFRC and 6 for TCP.
 
 use whyloss_sim::Scenario;
 
@@ -93,8 +93,8 @@ fn scenario(row: &Row) -> (Scenario, u64) {
     (scenario, bottleneck)
 }
 
-/// Returns throughput in per cent of the bottleneck's rate, and congestion losses in per cent of
-/// received packets. Like ns-2, it counts 762 bytes per packet, whatever its headers are here.
+/// Returns throughput in percent of the bottleneck's rate, and congestion losses in percent of
+/// received packets. Like ns-2, it counts 762 bytes per packet, whatever the size of our headers.
 fn measure(row: &Row) -> (f64, f64) {
     let (scenario, bottleneck) = scenario(row);
     let (mut throughput, mut congestion) = (0.0, 0.0);

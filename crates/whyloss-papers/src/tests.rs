@@ -59,7 +59,7 @@ fn a_plan_is_its_figure() {
             };
             for Printed { file, text, plan } in plans {
                 let whole = !text.contains("is left out");
-                // Read again as `whyloss sweep` reads it.
+                // The printed plan is read again, as by `whyloss sweep`.
                 let folder = tempfile::tempdir().expect("a folder");
                 for network in &plan.networks {
                     let path = folder.path().join(&network.file);
@@ -108,7 +108,7 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     let table = find("cen-table-2").expect("a table");
     let context = Context::new(&Unwatched, &stop).with_seeds(2);
     let table = (table.run)(&context).expect("an outcome");
-    // Level varies fastest, then come the seeds; the first three lines are TCP, TFRC, and Omni.
+    // The level varies fastest, then the seed. The first three lines are TCP, TFRC, and Omni.
     for (line, column, of) in [
         (0, "TCP", "received"),
         (1, "TFRC", "throughput"),

@@ -48,8 +48,8 @@ fn cited(text: &str) -> BTreeSet<Id> {
                     add(open, between, None);
                 }
                 add(open, value, part);
-                // More of the same paper: a comma, a word, or dots, and a number without the
-                // paper's name.
+                // An id may continue with a comma, a word or dots, and a number without the paper's
+                // name.
                 let joint = [", -", " and -", " to -", " … -"];
                 let follows = joint
                     .iter()

@@ -20,7 +20,7 @@ pub(crate) struct Document {
     pub(crate) confidence: Option<f64>,
     /// The format of lines in evidence, `short` or `merged`; `None` for lines with intervals.
     pub(crate) evidence: Option<Text>,
-    /// The metric under which a cell is scored, by the cell's unit. `*` stands for any other unit.
+    /// The metric under which a cell is scored, by the cell's unit. `*` means any other unit.
     #[serde(default)]
     pub(crate) score: BTreeMap<String, String>,
     #[serde(default)]
@@ -62,18 +62,18 @@ pub(crate) struct LineSpec {
     /// The scenario keys that the line sets.
     #[serde(default)]
     pub(crate) set: Table,
-    /// The keys that it sets in each flow of the figure.
+    /// The keys that the line sets in each flow of the figure.
     #[serde(default)]
     pub(crate) flow: Table,
     /// The name of a change that no scenario key can express.
     pub(crate) adjust: Option<Text>,
-    /// The line whose runs this one shows; `None` if it has runs of its own.
+    /// The line whose runs this one shows; `None` if this line has separate runs.
     pub(crate) of: Option<Text>,
     /// The prefix of the names of the flows that are measured; `None` for those of the figure.
     pub(crate) flows: Option<String>,
     /// The network; `None` for that of the figure.
     pub(crate) network: Option<Text>,
-    /// Metrics of the figure, each with the metric that this line is measured in instead.
+    /// Metrics of the figure, each with the metric that replaces it for this line.
     #[serde(default)]
     pub(crate) instead: BTreeMap<String, Text>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct AxisSpec {
     #[serde(default)]
     pub(crate) log: bool,
     pub(crate) x: Vec<f64>,
-    /// The scenario keys to set. In values, `{x}`, `{x/100}` and `{x*8}` stand for the place on the
+    /// The scenario keys to set. In values, `{x}`, `{x/100}` and `{x*8}` mean the place on the
     /// axis.
     #[serde(default)]
     pub(crate) set: Table,
@@ -118,12 +118,12 @@ pub(crate) struct Item {
     /// The keys of the flows of single lines, by the line's name.
     #[serde(default)]
     pub(crate) line: BTreeMap<String, Table>,
-    /// The item's place on the x axis when `across` makes an axis of its dimension.
+    /// The item's place on the x axis, if `across` makes an axis of its dimension.
     pub(crate) x: Option<f64>,
     /// The keys for the runs of single plans, by the plan's name. `own` is the figure's own plan.
     #[serde(default)]
     pub(crate) on: BTreeMap<String, Table>,
-    /// Metrics, each with the metric that lines are measured in instead.
+    /// Metrics, each with the metric that replaces it for the lines.
     #[serde(default)]
     pub(crate) instead: BTreeMap<String, Text>,
     /// Texts that fill templates such as `{rate.letter}`.
@@ -164,18 +164,18 @@ pub(crate) struct Figure {
     pub(crate) over: Option<Vec<Text>>,
     pub(crate) probe: Option<Text>,
     pub(crate) until: Option<Until>,
-    /// Further runs, by name.
+    /// The other plans of runs, by name.
     pub(crate) plan: Option<BTreeMap<String, PlanSpec>>,
     /// The name of a measured line in the evidence of claims, such as `{metric} of {line}`.
     pub(crate) called: Option<String>,
-    /// The metric of lines that expressions give without one.
+    /// The default metric of lines in expressions.
     pub(crate) metric: Option<Text>,
     #[serde(rename = "let")]
     pub(crate) lets: Option<BTreeMap<String, Let>>,
     pub(crate) rows: Option<Vec<Row>>,
     pub(crate) panels: Option<Vec<Panel>>,
     pub(crate) caption: Option<String>,
-    /// Further pictures.
+    /// The pictures in addition to that of `panels`.
     pub(crate) picture: Option<Vec<Picture>>,
     pub(crate) stated: Option<Vec<Stated>>,
     pub(crate) claim: Option<Vec<Claim>>,
@@ -185,7 +185,7 @@ pub(crate) struct Figure {
     pub(crate) reason: Option<BTreeMap<String, Reason>>,
 }
 
-/// Further runs of a figure. The figure supplies missing keys.
+/// A set of additional runs of a figure. The figure supplies missing keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanSpec {
@@ -234,7 +234,7 @@ pub(crate) struct Row {
     pub(crate) row: String,
     /// Expressions of lines, separated by `;`. Alternatively, `metric` or `metrics` is given.
     pub(crate) of: Option<Text>,
-    /// The metric in which every line is shown, or several, whose name a template has as
+    /// The metric or metrics in which every line is shown. Templates have a metric's name as
     /// `{metric}`.
     pub(crate) metric: Option<Text>,
     pub(crate) metrics: Option<Vec<Text>>,
@@ -249,7 +249,8 @@ pub(crate) struct Row {
     pub(crate) each: Option<Vec<Text>>,
     /// The rows of a group that `at` and `each` repeat together.
     pub(crate) rows: Option<Vec<Row>>,
-    /// The paper's numbers, or templates for texts of the selected items, such as `{row.printed}`.
+    /// The paper's numbers, or templates that take texts from the selected items, such as
+    /// `{row.printed}`.
     pub(crate) paper: Vec<Number>,
     /// The accepted difference from the paper's value: the larger of this number and `share` of
     /// that value.
@@ -292,7 +293,7 @@ pub(crate) struct Panel {
     /// The ids of the dashed lines.
     pub(crate) dashed: Vec<String>,
     pub(crate) bare: bool,
-    /// Whether lines connect across places without a measurement.
+    /// Whether lines continue across places without a measurement.
     pub(crate) measured: bool,
     /// Curves of a probe over time, which replace lines.
     pub(crate) tracks: Vec<Track>,
@@ -354,7 +355,7 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
-    /// The side of the cause of the difference: `ours`, `open` or `paper`.
+    /// The side to which the difference is due: `ours`, `open` or `paper`.
     pub(crate) whose: Text,
     pub(crate) why: String,
 }
@@ -399,7 +400,7 @@ fn both<T: Clone>(
     all
 }
 
-/// Joins two lists, the figure's own items first.
+/// Joins two lists, with the figure's own items first.
 fn joined<T: Clone>(own: Option<&Vec<T>>, others: Option<&Vec<T>>) -> Vec<T> {
     let mut all = own.cloned().unwrap_or_default();
     all.extend(others.cloned().unwrap_or_default());

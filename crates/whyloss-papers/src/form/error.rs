@@ -41,9 +41,9 @@ impl Fault {
         }
     }
 
-    /// Returns the fault moved by some bytes into its text.
+    /// Moves the start of the fault by some bytes within its text.
     pub(crate) fn shifted(mut self, bytes: usize) -> Self {
-        // A quotation mark comes first.
+        // The text begins after its quotation mark.
         self.span = self
             .span
             .map(|span| (span.start + 1 + bytes).min(span.end)..span.end);

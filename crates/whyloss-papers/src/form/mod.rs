@@ -68,7 +68,7 @@ impl Network {
         }
     }
 
-    /// Returns the keys for which a key with `*` stands: `link.core-*.rate` is the rate of every
+    /// Returns the keys that a key with `*` represents: `link.core-*.rate` is the rate of every
     /// link whose name starts with `core-`.
     fn expanded(&self, key: &str) -> Vec<String> {
         let mut steps = key.splitn(3, '.');
@@ -82,7 +82,7 @@ impl Network {
         names.map(|name| format!("{what}.{name}.{rest}")).collect()
     }
 
-    /// Returns the names of the items of the kind `what`: `link` or `flow`.
+    /// Returns the names of the items of kind `what`: `link` or `flow`.
     fn names(&self, what: &str) -> impl Iterator<Item = &str> {
         let names = if what == "link" {
             &self.links
@@ -106,7 +106,7 @@ pub struct Paper {
     scenarios: Mutex<Scenarios>,
     /// The format of evidence.
     notation: Writing,
-    /// The directory in which the files of networks are looked up.
+    /// The directory in which files of networks are found.
     directory: String,
 }
 
@@ -132,7 +132,7 @@ impl Paper {
             fs::read_to_string(&path).map_err(cannot)
         };
         let name = folder.to_string_lossy();
-        // Outcomes refer to the paper, and a command opens only one or two.
+        // Outcomes refer to the paper, so it is never freed; a command opens only one or two.
         let paper: &'static Self =
             Box::leak(Box::new(Self::read(name.trim_end_matches('/'), &read)?));
         paper.check()?;
@@ -273,8 +273,8 @@ impl Paper {
         })
     }
 
-    /// Returns every reason with its figure, or `None` if it holds for all figures, and with its
-    /// claim or cell.
+    /// Returns each reason's figure and its claim or cell. The figure is `None` if the reason holds
+    /// for all figures.
     #[cfg(test)]
     pub(crate) fn reasons(&'static self) -> Vec<(Option<&'static str>, &'static str)> {
         let all = self
@@ -293,7 +293,7 @@ impl Paper {
     /// Runs the experiment `id`.
     ///
     /// # Errors
-    /// Returns the errors of [`Context::each`], and those of the file that show only in a run.
+    /// Returns the errors of [`Context::each`], and faults of the file that appear only in a run.
     pub fn run(&'static self, id: &str, context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         let Some(figure) = self.figure(id) else {
             return Ok(Outcome::new(id, id, 0));
@@ -320,7 +320,7 @@ impl Paper {
 
     /// Returns why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause
     /// is known. The reason for a claim also covers those of its readings (`ELA-42b (shared)`) that
-    /// have none of their own.
+    /// have no separate reason.
     pub fn reason(&'static self, experiment: &str, what: &str) -> Option<Why> {
         let figure = self.figure(experiment)?;
         let claim = what.split_once(" (").map(|(claim, _)| claim);

@@ -200,8 +200,8 @@ impl Paper {
         Ok(())
     }
 
-    /// Returns the metric under which a cell with this unit is scored. `{metric}` in the file
-    /// stands for the cell's own metric.
+    /// Returns the metric under which a cell with this unit is scored. `{metric}` in the file means
+    /// the cell's own metric.
     fn score(&'static self, unit: &str, metric: &'static str) -> &'static str {
         let score = &self.document.score;
         match score
@@ -313,7 +313,7 @@ impl Paper {
     }
 
     /// Returns a note on the places where the metric did not reach the paper's precision, and on
-    /// the number of replications; empty if the figure asks for no precision.
+    /// the number of replications. The note is empty if the figure has no rule of precision.
     fn precision(
         &'static self,
         figure: &'static Figure,

@@ -18,7 +18,7 @@ use crate::probes::{self, Probe, Probed};
 /// One item of each dimension, by the dimension's name.
 pub(crate) type Selection = Vec<(&'static str, &'static Item)>;
 
-/// The results that are kept of a run.
+/// The results of a run that are kept.
 #[derive(Debug)]
 pub(crate) struct Observation {
     measurement: Measurement,
@@ -65,13 +65,13 @@ impl Scenarios {
     }
 }
 
-/// A run to make.
+/// A planned run.
 pub(crate) struct Job {
     pub(super) ready: Arc<Ready>,
     /// The name of the network, and the keys set in it.
     pub(super) network: &'static str,
     pub(super) set: Vec<(String, String)>,
-    /// Whether a program makes the scenario, so that no file can express it.
+    /// Whether a program creates the scenario, so that no file can express it.
     pub(super) special: bool,
     probe: Option<&'static Probe>,
     delays: bool,
@@ -287,8 +287,8 @@ impl Paper {
         })
     }
 
-    /// Returns the scenario of a network with keys set, from the cache if possible: reading one
-    /// takes as long as a short run.
+    /// Returns the scenario of a network with keys set, from the cache if possible. Reading a
+    /// scenario takes as long as a short run.
     fn scenario(
         &self,
         network: &Text,
@@ -505,7 +505,7 @@ impl Sets<'_> {
     }
 }
 
-/// Replaces `{x}`, `{x/100}` and `{x*8}` in a value by the place. A text that consists only of one
+/// Replaces `{x}`, `{x/100}` and `{x*8}` in a value by the place. A text that consists of just one
 /// of these becomes a number.
 fn filled(value: &Value, x: f64) -> Value {
     match value {

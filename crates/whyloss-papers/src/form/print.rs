@@ -36,7 +36,7 @@ impl Paper {
 
     fn printed(&'static self, figure: &'static Figure, id: &str) -> Result<Vec<Printed>, Fault> {
         let parts = self.parts(figure)?;
-        // A figure without own runs consists of all further plans.
+        // A figure without lines becomes one plan with the runs of all its other plans.
         let groups: Vec<Vec<&Part<Grid<Job>>>> = if figure.lines.is_some() {
             parts
                 .chunk_by(|a, b| a.plan == b.plan)
@@ -56,7 +56,7 @@ impl Paper {
         Ok(plans)
     }
 
-    /// Returns one plan; `None` if only a program makes its scenarios.
+    /// Returns one plan; `None` if all its scenarios come from a program.
     fn one(
         &'static self,
         figure: &'static Figure,
@@ -202,7 +202,7 @@ impl Paper {
     }
 }
 
-/// Returns the settings of a run as a table. Setting a key again replaces the keys below it.
+/// Returns the settings of a run as a table. A key that is set again replaces the keys below it.
 fn table(set: &[(String, String)]) -> Table {
     let mut table = Table::new();
     for (key, text) in set {

@@ -1,29 +1,34 @@
 //! Evaluates expressions about lines: the vocabulary of claims, rows and panels.
 //!
 //! ```text
-//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; in a metric; at an item of a dimension or in a plan; for flows
-//!                                                   whose names begin with `balde`; or a definition of the figure's `let`
-//! gain(a, b)  over(a, b)  less(a, b)                seed by seed: 100·(a/b − 1) %, a/b, a − b
-//! improvement(a, b)                                 100·(ā/b̄ − 1) %, with the interval of a ratio of means
-//! a / b   a - 1   max(a, b)   min   abs(a)          of the means, place by place
-//! next(a)  prev(a)                                  the mean at a place, and at the one before it
-//! average  at(a, x)  half(a, x)  peak  trough       numbers of a line; x of the highest and of the lowest mean
+//! newreno  lp.accuracy  red:lp         a line; in a metric; at an item of a dimension or in a plan
+//! all.goodput@balde                    for flows whose names begin with `balde`; a name may also
+//!                                      be a definition of the figure's `let`
+//! gain(a, b)  over(a, b)  less(a, b)   seed by seed: 100·(a/b − 1) %, a/b, a − b
+//! improvement(a, b)                    100·(ā/b̄ − 1) %, with the interval of a ratio of means
+//! a / b  a - 1  max(a, b)  min  abs(a) of the means, place by place
+//! next(a)  prev(a)                     the mean at a place, and at the one before it
+//! average  at(a, x)  half(a, x)        numbers of a line
+//! peak  trough                         x of the highest and of the lowest mean
 //! highest  lowest  spread  slope  r2  correlation
-//! least  greatest                                   of the values of all seeds
-//! every(a > 2)  any  count  most                    of a comparison, place by place
-//! across(dimension, average(a))                     a line over the items of a dimension, which have an `x`
-//! onwards(a > 2)                                    the place from which on the comparison holds
-//! above(a, b)  rises(a)  falls(a)                   of every place, or every step
-//! turned(item, 2, 1, a, b, …)                       pairs that are 2 apart at an item and 1 the other way round here
-//! agree(item, 2, a, b, …)                           the means are within 2 of those at an item
-//! total(a)  place(a)                                the sum of the seeds' values, and the place itself, place by place
-//! measured(a)  constant(a, 1.5)  harmonic(a)        whether there is a mean; a number everywhere; the harmonic mean
-//! where(a, b >= 1)  joined(a, b, …)                 the points of a line at which a comparison holds; of several lines
-//! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
-//! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
-//! exp(a)  log(a)  sqrt(a)  round(a)                    of a number, or place by place, as abs
-//! binned(a, b, 10, 20)                              the seeds' values by those of b: below 10, from there on below 20
-//! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
+//! least  greatest                      of the values of all seeds
+//! every(a > 2)  any  count  most       of a comparison, place by place
+//! across(dimension, average(a))        a line over the items of a dimension, which have an `x`
+//! onwards(a > 2)                       the first place at and after which the comparison holds
+//! above(a, b)  rises(a)  falls(a)      of every place, or every step
+//! turned(item, 2, 1, a, b, …)          pairs that are 2 apart at an item, and here 1 in the
+//!                                      opposite direction
+//! agree(item, 2, a, b, …)              the means are within 2 of those at an item
+//! total(a)  place(a)                   the sum of the seeds' values, and the place, place by place
+//! measured(a)  constant(a, 1.5)        whether there is a mean; a number everywhere
+//! harmonic(a)                          the harmonic mean
+//! where(a, b >= 1)  joined(a, b, …)    the points of a line at which a comparison holds; the
+//!                                      points of several lines
+//! reaches(a, 0.01)                     whether every interval of a difference overlaps ±0.01
+//! binomial(k, n, p, …)                 whether k of n is as likely as p says, at every place
+//! exp(a)  log(a)  sqrt(a)  round(a)    of a number, or place by place, like abs
+//! binned(a, b, 10, 20)                 the seeds' values by those of b: below 10, from 10 to 20
+//! deviation(a)  values(a)              the standard deviation and the number of the seeds' values
 //! ```
 //!
 //! The evidence consists of each line that is compared or reduced to a number, in the order of the
@@ -63,9 +68,9 @@ pub(crate) struct Scope<'p> {
     pub(crate) at: Selection,
     plan: &'static str,
     evidence: RefCell<Evidence>,
-    /// The depth of nested definitions.
+    /// The nesting depth of definitions.
     depth: usize,
-    /// Whether the expression belongs to a claim, in whose evidence lines have other names.
+    /// Whether the expression belongs to a claim, whose evidence names lines differently.
     claiming: bool,
 }
 
@@ -90,7 +95,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Returns this scope with the selected items in place of its own items of their dimensions.
+    /// Returns this scope with the selected items. They replace its items of the same dimensions.
     pub(crate) fn within(&self, selection: &Selection) -> Self {
         let mut at: Selection = self.at.clone();
         at.retain(|(dimension, _)| selection.iter().all(|(other, _)| other != dimension));
@@ -540,7 +545,7 @@ impl<'p> Scope<'p> {
         Ok(Value::Line(Box::new(line), false))
     }
 
-    /// Returns a metric by its name, or the metric of the figure.
+    /// Returns the metric with this name, or the figure's metric.
     pub(crate) fn metric(&self, name: Option<&str>, text: &Text) -> Result<&'static Metric, Fault> {
         let own = self
             .figure

@@ -1,4 +1,4 @@
-//! Opens a user's own paper. Faults are reported with their line, their key and the nearest name.
+//! Opens a user's own paper. Faults are reported with their line, key and nearest name.
 
 use std::sync::atomic::AtomicBool;
 
@@ -89,7 +89,7 @@ fn a_paper_of_ones_own() {
     let stop = AtomicBool::new(false);
     let context = Context::new(&Unwatched, &stop).with_seeds(2);
     let outcome = paper.run("my-fig-1", &context).expect("a run");
-    // Two lines over three places on two paths, and the ratio.
+    // The results are two lines over three places on two paths, and the ratio.
     assert_eq!(
         (outcome.cells.len(), outcome.claims.len(), outcome.seeds),
         (13, 3, 2)

@@ -2,12 +2,14 @@
 //! timeouts and drops.
 //!
 //! ```text
-//! available      rate of the first link minus the rate of the CBR source that shares it                           [Mbit/s]
-//! settling       mean over all changes of the source: time until the mean rate of a second is within 20 % of
-//!                `available`; the whole interval to the next change if it never is                                [s]
-//! error          mean of |estimate − available| / available from 5 s on                                           [%]
-//! estimate.A-B   mean estimate from A to B s                                                                      [Mbit/s]
-//! timeouts       in the first 10 s        drops      before cwnd first reached ssthresh, after `left` s at `ssthresh` packets
+//! available      rate of the first link minus that of the CBR source that shares it      [Mbit/s]
+//! settling       mean over all changes of the source: time until the mean rate of a
+//!                second is within 20 % of `available`; the whole interval to the next
+//!                change if it never is                                                   [s]
+//! error          mean of |estimate − available| / available after the first 5 s          [%]
+//! estimate.A-B   mean estimate from A to B s                                             [Mbit/s]
+//! timeouts       in the first 10 s
+//! drops          before cwnd first reached ssthresh, after `left` s at `ssthresh` packets
 //! ```
 
 use whyloss::{Cause, Duration, Time};
@@ -44,13 +46,13 @@ struct Sample {
 
 #[derive(Debug, Default)]
 struct Trace {
-    /// The samples, one every tenth of a second from 0 on.
+    /// The samples, one every tenth of a second, starting at 0.
     samples: Vec<Sample>,
-    /// The times at which the retransmission timer expired, in s.
+    /// When the retransmission timer expired, in s.
     timeouts: Vec<f64>,
-    /// The times at which queues refused packets of the flow, in s.
+    /// When queues dropped packets of the flow, in s.
     drops: Vec<f64>,
-    /// The time in s at which cwnd first reached ssthresh, and ssthresh then in bytes.
+    /// When cwnd first reached ssthresh, in s, and ssthresh at that time, in bytes.
     slow_start_left: Option<(f64, u64)>,
     last: Sample,
 }
@@ -128,7 +130,7 @@ impl Watch for Trace {
 /// The rate that a variable-rate source leaves free on a link.
 struct Available {
     capacity: f64,
-    /// The changes of the rate: time in s, and the rate from then on in Mbit/s.
+    /// The changes of the rate: the time in s, and the rate after it in Mbit/s.
     changes: Vec<(f64, f64)>,
     end: f64,
 }
@@ -289,8 +291,8 @@ mod tests {
 
     #[test]
     fn settling_by_hand() {
-        // Exact two seconds after each change: the first second within 20 % begins before that,
-        // when most of it is exact.
+        // The estimate is exact two seconds after each change. The first second within 20 % begins
+        // earlier, when most of it is exact.
         let mut trace = Trace::default();
         for step in 0..1500 {
             let second = f64::from(step) / 10.0;
@@ -300,9 +302,9 @@ mod tests {
                 ..Sample::default()
             });
         }
-        // A tenth of a second is wrong by the step between two rates, a second by n tenths of it:
-        // 0.5 of 1, 0.5 of 0.5, 0.75 of 1.25, 0.5 of 0.75 and 0.75 of 1.5 allow 4, 2, 3, 3 and 4
-        // wrong tenths.
+        // A wrong tenth of a second is off by the step between two rates, and a second by n tenths
+        // of that. Steps of 0.5 of 1, 0.5 of 0.5, 0.75 of 1.25, 0.5 of 0.75 and 0.75 of 1.5 allow
+        // 4, 2, 3, 3 and 4 wrong tenths.
         let expected = (2.6 + 2.8 + 2.7 + 2.7 + 2.6) / 5.0;
         let settling = available().settling(&trace);
         assert!((settling - expected).abs() < 1e-9, "{settling}");

@@ -13,9 +13,9 @@ use whyloss_study::{
     Cell, Check, Context, ExperimentError, Line, Look, Mean, Outcome, Panel, Series,
 };
 
-/// Trials behind the error patterns (CEN-25).
+/// The number of trials behind the error patterns (CEN-25).
 const TRIALS: u64 = 100;
-/// Slots of one trial (CEN-25).
+/// The number of slots of a trial (CEN-25).
 const SLOTS: usize = Parameters::CEN_SLOTS;
 
 /// The loss level of the radio (Table 1).
@@ -46,10 +46,10 @@ impl Level {
         }
     }
 
-    /// Returns the radio. The readings taken first (`Parameters::cen`, fixed before anything was
-    /// run) lose 74 % of packets at the high level, so they cannot be the authors'. Of the readings
-    /// that the example `cdma_readings` tries, this one comes nearest to Table 1's high level and
-    /// to what Section 6.4 says of Fig. 8: E_b/N₀ holds on each path, and the code has memory 4.
+    /// Returns the radio. The first readings (`Parameters::cen`, fixed before any run) lose 74 % of
+    /// packets at the high level, so they cannot be the authors'. In this reading, E_b/N₀ holds on
+    /// each path, and the code has memory 4. Of the readings in the example `cdma_readings`, it
+    /// comes nearest to Table 1's high level and to Section 6.4's description of Fig. 8.
     fn radio(self) -> Parameters {
         let level = match self {
             Self::High => RadioLevel::High,
@@ -88,7 +88,7 @@ fn trials(context: &Context<'_>, level: Level) -> Result<Vec<Arc<Trial>>, Experi
     Ok(trials.remove(0))
 }
 
-/// Returns the trials of the substitute channel, as many and as long as those of the radio.
+/// Returns the trials of the substitute channel, with the number and length of the radio's trials.
 fn stand_in(level: Level, seeds: u64) -> Vec<Vec<bool>> {
     let trial = |seed| {
         let stand_in = ChannelSpec::BurstRenewal(BurstRenewal::cen(level.loss()));
@@ -145,7 +145,7 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         let stand_in = stand_in(level, seeds);
         let stand_in = Mean::of(&stand_in.iter().map(|lost| share(lost)).collect::<Vec<_>>());
         rates.push(radio.value);
-        // CEN-27: within 5 % of the stated value.
+        // The tolerance is 5 % of the stated value (CEN-27).
         let beside = |cell: Cell, paper: f64| cell.beside(paper, 0.05 * paper);
         let bits = bits.cell(&row, "bit error rate", "1e-5");
         cells.extend([
@@ -195,7 +195,7 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         ))
 }
 
-/// Counts runs of one kind by length. Runs that a trial's end cuts off are left out.
+/// Counts runs of one kind by length. Omits runs that a trial's end cuts.
 fn runs<'a>(trials: impl Iterator<Item = &'a [bool]>, kind: bool) -> BTreeMap<usize, usize> {
     let mut lengths = BTreeMap::new();
     for trial in trials {
@@ -265,8 +265,8 @@ pub(super) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             let by_start = by_start.map(|(&start, &share)| (start as f64, vec![Some(share)]));
             let line = Line::of(name, name, "%", by_start).bare();
             cells.extend(line.cells(&format!("share of {title} over length (packets, from)")));
-            // Bins of good states double in width: draw them side by side, over the logarithm of
-            // where they start.
+            // Bins of good states double in width, so they are drawn side by side, over the
+            // logarithm of their start.
             let places = (0..shares.len()).map(|bin| if kind { starts[bin] } else { bin } as f64);
             series.push(Series::new(name, Look::Bars, places.zip(shares)));
         }
@@ -327,10 +327,10 @@ mod tests {
                 .into_iter()
                 .collect::<Vec<_>>()
         };
-        // The first 11 and the last 0 are cut off.
+        // The first 11 and the last 0 are cut by the ends.
         assert_eq!(lengths(true), [(1, 1), (2, 1), (4, 1)]);
         assert_eq!(lengths(false), [(1, 1), (2, 1), (3, 1)]);
-        // 1, 2 and 3: mean 2, variance 2/3.
+        // The lengths are 1, 2 and 3: mean 2, variance 2/3.
         let variation = variation(&runs([trial.as_slice()].into_iter(), false));
         assert!((variation - (2.0_f64 / 3.0).sqrt() / 2.0).abs() < 1e-12);
         let shares = shares(&runs([trial.as_slice()].into_iter(), true), &[1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Measures how hybrids see the topology (CEN-65).
+//! Measures what hybrids detect of the topology (CEN-65).
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;

@@ -9,15 +9,16 @@
 //! | voice | 92 B (Section 9) | one packet, every 20 ms | 36.8 kbit/s |
 //!
 //! ```text
-//! usable   whole + damaged: the share of frames that are there when they are played
-//! damaged  with errors outside the first 40 bytes, under a checksum that covers no more (UDP-Lite, IFTP-W, IFTPV-W)
+//! usable   whole + damaged: the share of frames that have arrived when they are played
+//! damaged  with errors outside the first 40 bytes, which alone have a checksum (UDP-Lite, IFTP-W,
+//!          IFTPV-W)
 //! ```
 //!
 //! The limits are those of ELA-31: codecs tolerate 2 % loss (video) and about 1 % (audio).
 //!
-//! A sender without retransmission drops a frame that has waited for 40 ms and would delay those
-//! behind it; TCP cannot. UDP sends packets as they are produced. Frames count from 20 s on, when
-//! windows have settled.
+//! A sender without retransmission drops a frame that has waited for 40 ms and would delay later
+//! ones; TCP cannot. UDP sends packets as they are produced. Frames count after the first 20 s,
+//! when windows have settled.
 
 use whyloss_sim::{FrameCounts, Needs, Scenario};
 
@@ -219,7 +220,7 @@ impl Medium {
     fn notes(&self, runs: &Runs<Frames>) -> [String; 4] {
         let enough = 100.0 * (1.0 - self.bears);
         let highest = |line: &Line| {
-            // From the lowest rate up, as long as the limit holds.
+            // Start with the lowest rate, and continue as long as the limit holds.
             let rates = RATES.into_iter().rev();
             let good = rates.take_while(|&ber| line.at(ber).value >= enough).last();
             good.map_or("none".to_owned(), |ber| Writing::Short.place(ber))
@@ -278,8 +279,8 @@ mod tests {
     use crate::find;
     use whyloss_study::experiment::Unwatched;
 
-    /// UDP loses a frame with the first damaged bit, UDP-Lite with the first damaged one of 40
-    /// bytes.
+    /// UDP loses a frame with its first damaged bit, and UDP-Lite with the first damaged bit among
+    /// 40 bytes.
     #[test]
     fn datagrams_meet_the_closed_form() {
         let stop = AtomicBool::new(false);
@@ -295,13 +296,13 @@ mod tests {
                 let cell = cells.find(|cell| cell.row == row && cell.column == column);
                 cell.and_then(|cell| cell.mean).expect("measured")
             };
-            // 100 s each.
+            // Each of three runs has 100 s of frames.
             let frames = 3.0 * 100.0 * if packets == 2 { 25.0 } else { 50.0 };
             for ber in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7] {
                 let near = |found: f64, bits: u32| {
                     let exact = libm::exp(-ber * f64::from(bits * packets));
                     let deviation = 100.0 * libm::sqrt(exact * (1.0 - exact) / frames);
-                    // 5 σ, and half a frame.
+                    // The limit is 5 σ and half a frame.
                     let allowed = 5.0 * deviation + 50.0 / frames;
                     assert!(
                         (found - 100.0 * exact).abs() < allowed,

@@ -1,25 +1,29 @@
 //! Records the senders of Milenkoski and Stojcevska's forward flows: actions upon windows (MIL-15),
 //! intervals between acknowledgements (MIL-16), and throughput. Forward flows are those that are
-//! not background traffic. They come first in the scenario, as do the bottlenecks, links called
+//! not background traffic. They come first in the scenario, and so do the bottlenecks, links named
 //! `core`.
 //!
 //! ```text
-//! throughput fairness              bit/s that reached the sinks of all forward flows; Jain's index of theirs
-//! utilisation                      share of the measured time that the bottlenecks were sending, forward
-//! increased decreased kept         round trips without a loss that left the window larger, smaller, as it was (NI, ND, NKU)
-//! events detected noc              recoveries without a timeout; those that the LDA called wireless; the others
-//! cuts early raised                recoveries at whose start the window fell; begun before the third duplicate; losses at which
-//!                                  Vegas's timeout grew
-//! timeout                          mean of Vegas's timeout over acknowledgements, s
-//! queueing                         mean round trip of acknowledgements of one new segment, over the least of the run
-//! window ack_rate                  mean window, packets; acknowledgements per second of a sender (1 / mean AckdInterval)
-//! compressed                       share of intervals shorter than the bottleneck takes to send a data packet
-//! interval.…                       of the first sender's between 50 and 52 s, seed 1: ms
+//! throughput fairness      bit/s that reached the sinks of all forward flows; their Jain's index
+//! utilisation              share of the measured time in which the bottlenecks sent, forward
+//! increased decreased kept round trips without a loss that left the window larger, smaller, or
+//!                          unchanged (NI, ND, NKU)
+//! events detected noc      recoveries without a timeout; those that the LDA called wireless; the
+//!                          others
+//! cuts early raised        recoveries at whose start the window fell; begun before the third
+//!                          duplicate; losses at which Vegas's timeout grew
+//! timeout                  mean of Vegas's timeout over acknowledgements, s
+//! queueing                 mean round trip of acknowledgements of one new segment, over the
+//!                          shortest of the run
+//! window ack_rate          mean window, packets; acknowledgements per second of a sender
+//!                          (1 / mean AckdInterval)
+//! compressed               share of intervals shorter than the bottleneck's transmission time
+//! interval.…               of the first sender between 50 and 52 s, seed 1: ms
 //! ```
 //!
 //! A round trip ends when the last packet sent at its start is acknowledged. Actions are counted
-//! over the whole run, as in "a simulation time of 100 s"; throughput, windows and intervals after
-//! the neglected part (MIL-13).
+//! over the whole run, as in "a simulation time of 100 s". Throughput, windows and intervals are
+//! measured after the neglected part (MIL-13).
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};

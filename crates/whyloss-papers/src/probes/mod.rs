@@ -137,7 +137,7 @@ static ADJUSTMENTS: [(&str, Adjust); 15] = [
             link.link.channel_before_queue = true;
         }
     }),
-    // The radio is the second link, followed by its return link.
+    // The radio is the second link; its return link follows.
     ("acks-lost", |scenario| {
         if let [_, _, radio, back, ..] = &mut scenario.links[..] {
             back.link.channel = radio.link.channel.clone();

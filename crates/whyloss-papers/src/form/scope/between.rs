@@ -37,7 +37,7 @@ impl Scope<'_> {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Replaces the name of each group in the arguments by its lines, as in `high:base.mc`.
+    /// Replaces the name of each group in the arguments by the group's lines, as in `high:base.mc`.
     pub(super) fn arguments(&self, given: &[Expr]) -> Vec<Expr> {
         let lines = |of: &Expr| {
             let Expr::Name(name) = of else {
@@ -58,7 +58,7 @@ impl Scope<'_> {
     }
 
     /// Returns the score of a trivial answer: a number, or a line in the metric of the row. Returns
-    /// an empty line if that line was not run.
+    /// an empty line if there are no runs of that line.
     pub(crate) fn null(
         &self,
         text: &'static Text,
@@ -79,7 +79,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns each line as evaluated in this scope and in the other.
+    /// Returns each line as evaluated in this scope and in the other scope.
     fn here_and(
         &self,
         other: &Self,
@@ -132,9 +132,9 @@ impl Scope<'_> {
         Ok(Value::Line(Box::new(joined), true))
     }
 
-    /// Counts pairs of lines whose means differ by more than `apart` in the other scope, and by
-    /// more than `least` in the opposite direction here. Returns NaN if no pair differs that much
-    /// in the other scope.
+    /// Counts the pairs of lines whose means differ by more than `apart` in the other scope, and
+    /// here by more than `least` in the opposite direction. Returns NaN if no pair differs that
+    /// much in the other scope.
     pub(super) fn turned(
         &self,
         other: &Self,
@@ -171,8 +171,8 @@ impl Scope<'_> {
         Ok(Value::Number(if pairs == 0 { f64::NAN } else { turned }))
     }
 
-    /// Returns whether each mean differs by at most `within` from that in the other scope. A mean
-    /// missing in both agrees.
+    /// Returns whether each mean differs by at most `within` from that in the other scope. Means
+    /// that are missing in both agree.
     pub(super) fn agree(
         &self,
         other: &Self,

@@ -28,8 +28,8 @@ impl Scope<'_> {
     }
 
     /// Returns whether counts agree with a binomial distribution. The arguments are k, n and p, and
-    /// so on; each place of k is one comparison. Each has a two-sided test at 5 % over the number
-    /// of comparisons (Clopper and Pearson's interval, Bonferroni's correction).
+    /// so on; each place of k is one comparison. Each comparison has a two-sided test at 5 % over
+    /// the number of comparisons (Clopper and Pearson's interval, Bonferroni's correction).
     pub(super) fn binomial(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         let lines = self.each_line(of, text)?;
         let mut comparisons = Vec::new();
