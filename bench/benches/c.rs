@@ -1,6 +1,6 @@
 //! Measures the nanoseconds per call of the C interface and of Rust, in one run.
 //!
-//! `cargo bench -p whyloss-bench --bench c`.
+//! Run `cargo bench -p whyloss-bench --bench c`.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
 //! Counts the instructions of a connection's calls through C and through Rust. A run makes 64,000
 //! calls.
 //!
-//! `cargo bench -p whyloss-bench --bench c_instructions`; needs valgrind and gungraun-runner.
-//! Divide the counts by 64,000.
+//! Run `cargo bench -p whyloss-bench --bench c_instructions`; it needs valgrind and
+//! gungraun-runner. Divide the counts by 64,000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
 
 use std::hint::black_box;
@@ -13,8 +13,8 @@ use gungraun::{
 use whyloss_bench::through_c::{CALLS, ThroughC, ThroughRust, run};
 
 const ROUNDS: u64 = 1000;
-/// The limits per call: instructions of NewReno through Rust, and additional ones through C. The
-/// latter take about 10 ns at four instructions per nanosecond.
+/// The limits per call: the instructions of NewReno through Rust, and the additional ones through
+/// C. The additional ones take about 10 ns at four instructions per nanosecond.
 const RUST: u64 = 312;
 const MORE: u64 = 44;
 

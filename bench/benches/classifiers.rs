@@ -2,7 +2,7 @@
 //! every sender classifier. About one arrival in 20 reveals a gap, and one acknowledgement in 200 a
 //! loss.
 //!
-//! `cargo bench -p whyloss-bench --bench classifiers`. Goal: below 10 ns.
+//! Run `cargo bench -p whyloss-bench --bench classifiers`. The goal is less than 10 ns.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use whyloss::{receiver, sender};

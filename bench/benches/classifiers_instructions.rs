@@ -1,9 +1,9 @@
-//! Counts the instructions of every receiver classifier over 10,000 arrivals, of every sender
-//! classifier and the scheme `whyloss` over 10,000 acknowledgements, and of the media estimator
-//! over 10,000 reports, 50 at a time. About one arrival in 20 reveals a gap, one acknowledgement in
-//! 200 reveals a loss, and one packet in 25 is reported lost.
+//! Counts the instructions of every receiver classifier over 10,000 arrivals, and of every sender
+//! classifier and the scheme `whyloss` over 10,000 acknowledgements. Also counts those of the media
+//! estimator over 10,000 reports, 50 at a time. About one arrival in 20 reveals a gap, one
+//! acknowledgement in 200 reveals a loss, and one packet in 25 is reported lost.
 //!
-//! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and
+//! Run `cargo bench -p whyloss-bench --bench classifiers_instructions`; it needs valgrind and
 //! gungraun-runner. Divide the counts by 10,000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
 
@@ -22,10 +22,10 @@ const ARRIVALS: u64 = 10_000;
 /// The limit of instructions per arrival or acknowledgement, including the feed loop: about 10 ns
 /// at a few instructions per cycle.
 const BUDGET: u64 = 250;
-/// The limit for the trees of either end, which update many signals and evaluate dozens of trees at
-/// each loss. They have no goal of 10 ns.
+/// The limit for the trees at either end, which update many signals and evaluate dozens of trees at
+/// each loss. The goal of 10 ns does not apply to them.
 const BUDGET_OF_TREES: u64 = 400;
-/// The limit for the scheme, which runs the trees of senders, the history of the path, and CUBIC.
+/// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC.
 const BUDGET_OF_SCHEME: u64 = 400;
 
 /// The limit per reported packet of the media estimator, which evaluates the trees at each loss.
@@ -56,7 +56,7 @@ fn receivers(trees: bool) -> impl Iterator<Item = usize> {
     places.filter(move |&place| (at_receiver::REGISTRY[place].id == "trees") == trees)
 }
 
-/// Every sender classifier of the registry.
+/// Returns the indices in the registry: of the senders' trees, or of all other classifiers.
 fn senders(trees: bool) -> impl Iterator<Item = usize> {
     let places = 0..at_sender::REGISTRY.len();
     places.filter(move |&place| (at_sender::REGISTRY[place].id == "trees") == trees)

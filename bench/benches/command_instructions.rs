@@ -1,10 +1,9 @@
 //! Counts the instructions of the command `whyloss run` under callgrind: the first 20 s of the
 //! dumbbell with each transport.
 //!
-//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs
-//! valgrind and gungraun-runner. Limits are in instructions per delivered packet, including the
-//! start of the process. The number of packets that seed 1 delivers never changes; the golden files
-//! hold it.
+//! Run `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; it
+//! needs valgrind and gungraun-runner. Limits are in instructions per delivered packet, including
+//! the start of the process. The golden files fix the number of packets that seed 1 delivers.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
 

@@ -2,7 +2,7 @@
 //! estimator. About one acknowledgement in 20 is a duplicate. A controller that uses delivery rates
 //! gets one before each acknowledgement that delivers data.
 //!
-//! `cargo bench -p whyloss-bench --bench controllers`.
+//! Run `cargo bench -p whyloss-bench --bench controllers`.
 
 use std::hint::black_box;
 

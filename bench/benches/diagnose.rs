@@ -1,8 +1,8 @@
-//! Measures the packets per second that one core diagnoses and fits, in sender captures of few and
-//! of many flows that fill a link with rare losses, and fits in a table. Counts processor time,
-//! which does not include other programs on the machine.
+//! Measures how many packets per second one core diagnoses and fits. The inputs are sender captures
+//! with few and with many flows that fill a link with rare losses, and a table. Counts processor
+//! time, which other programs on the machine hardly affect.
 //!
-//! `cargo bench -p whyloss-bench --bench diagnose`
+//! Run `cargo bench -p whyloss-bench --bench diagnose`.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -67,7 +67,7 @@ fn measure<T>(bencher: &mut Bencher<'_>, run: impl Fn() -> T) {
     });
 }
 
-/// Reads a capture.
+/// A function that reads a capture.
 type Run = fn(&'static [u8]);
 
 fn captures(criterion: &mut Criterion) {

@@ -1,6 +1,6 @@
 //! Counts the instructions of a whole run of `scenarios/dumbbell.toml` under callgrind.
 //!
-//! The limit is 920 instructions per delivered packet; the run delivers at least 808,000 packets,
+//! The limit is 920 instructions per delivered packet. The run delivers at least 808,000 packets,
 //! which `delivers_what_the_budget_assumes` in `src/engine/tests/mod.rs` checks.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented items")]

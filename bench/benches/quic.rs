@@ -1,11 +1,11 @@
 //! Measures the nanoseconds per acknowledgement of each QUIC controller. Each acknowledgement
 //! covers two packets, which are sent first.
 //!
-//! `cargo bench -p whyloss-bench --bench quic`. Goal: at most 100 ns per acknowledgement more than
-//! the stack's own controller. The measurement is the whole cost of our controller, including the
-//! sending of both packets, so the goal is met if that is below 100 ns. (The stacks' controllers
-//! cannot be measured alone, because their callbacks take a round-trip estimator that only a
-//! connection creates.)
+//! Run `cargo bench -p whyloss-bench --bench quic`. The goal is at most 100 ns per acknowledgement
+//! more than the stack's own controller. The stacks' controllers cannot be measured alone, because
+//! their callbacks take a round-trip estimator that only a connection creates. The benchmark
+//! therefore measures the whole cost of our controller, including the sending of both packets. The
+//! goal is certainly met if this cost is below 100 ns.
 //!
 //! The clock counts the thread's processor time, which other programs hardly affect.
 

@@ -73,7 +73,7 @@ struct Flow {
 impl Flow {
     /// Returns a random number below `end`.
     fn draw(&mut self, end: u64) -> u64 {
-        // Knuth's MMIX generator: losses must be irregular, or the branch predictor learns them.
+        // Knuth's MMIX generator. Losses must be irregular, or the branch predictor learns them.
         self.random = self
             .random
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -93,8 +93,8 @@ impl Flow {
             }
             return;
         }
-        // In a recovery the first acknowledgement covers half of the data in flight, the next the
-        // rest.
+        // In a recovery, the first acknowledgement covers half of the data in flight, and the next
+        // the rest.
         let acked = match self.recover {
             None => SEGMENT,
             Some(recover) if recover - self.acknowledged > self.window => self.window,

@@ -17,7 +17,7 @@ pub fn stream(count: u64) -> Vec<(Arrival, u64)> {
     let mut random = 1_u64;
     (0..count)
         .map(|k| {
-            // Knuth's MMIX generator: gaps must be irregular, or the branch predictor learns them.
+            // Knuth's MMIX generator. Gaps must be irregular, or the branch predictor learns them.
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);

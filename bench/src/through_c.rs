@@ -20,9 +20,9 @@ const PACKETS: usize = 1024;
 /// The number of packets per round.
 const FLIGHT: u64 = 32;
 
-/// The number of calls per round: one per sent packet, and two per acknowledgement of two packets,
-/// since each is followed by a query of the window and the pacing rate. Losses are too rare to
-/// count.
+/// The number of calls per round. Each sent packet takes one call. Each acknowledgement of two
+/// packets takes two, because a query of the window and the pacing rate follows. Losses are too
+/// rare to count.
 pub const CALLS: u64 = FLIGHT + 2 * FLIGHT / 2;
 
 /// A connection that handles the events of packets.
@@ -37,7 +37,7 @@ pub trait End {
     fn allowance(&mut self) -> [u64; 4];
 }
 
-/// Runs this number of rounds of 50 ms each, in which every 500th packet is lost.
+/// Runs this number of rounds of 50 ms each, with a loss of every 500th packet.
 pub fn run(end: &mut impl End, rounds: u64) -> u64 {
     let (mut now, mut sum) = (1_000_000_000, 0_u64);
     for round in 0..rounds {
@@ -101,7 +101,7 @@ impl End for ThroughRust {
     }
 }
 
-/// The same connection behind function pointers, as a C program would call it.
+/// The same connection behind function pointers, as in a C program.
 #[derive(Debug)]
 pub struct ThroughC {
     scheme: *mut Scheme,
@@ -137,7 +137,7 @@ impl ThroughC {
         let status =
             unsafe { whyloss_scheme_init(scheme, size, &raw const options, null_mut(), 0) };
         assert_eq!(status, Status::Ok);
-        // `black_box` prevents inlining, which C programs cannot have either.
+        // `black_box` prevents inlining, which is also impossible in C programs.
         let calls = black_box(Calls {
             sent: whyloss_scheme_on_sent,
             acked: whyloss_scheme_on_acked,
