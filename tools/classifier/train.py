@@ -14,13 +14,13 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-HEAD = 6  # network, family, clock (senders: kind of acknowledgements), packets lost to queues, to channels, flow
+HEAD = 6  # network, family, clock or kind of acknowledgements, lost to queues, to channels, flow
 MOST = 150  # the maximum number of gaps per network, clock and cause
-ENOUGH = 20  # the packets of a cause from which a share is computed
+ENOUGH = 20  # the minimum number of packets of a cause for computing a share
 MONOTONE = {
     "before": 1, "larger": 1, "before_long": 1, "density_before": 1, "density_larger": 1, "room": -1, "climb": -1,
 }  # fmt: skip
-# Of senders, which are known by their signal of timeouts.
+# The constraints for senders, whose rows have the signal `timeout`.
 MONOTONE_OF_SENDERS = {
     "backlog": 1, "trough": 1, "before_long": 1, "density_before": 1, "density_window": 1,
 }  # fmt: skip
@@ -42,7 +42,7 @@ def read(paths):
     for number, path in enumerate(paths):
         names = Path(path).with_suffix(".names").read_text().split("\n")
         own = np.fromfile(path, dtype="<i2").reshape(-1, HEAD + len(names))
-        # Threads wrote the networks as a whole, but in any order.
+        # Threads wrote each network in one piece, but in any order.
         own = own[np.argsort(own[:, 0], kind="stable")]
         network = own[:, 0].astype(int)
         key = (network * 3 + own[:, 2]) * 2 + (own[:, 3] > 0)
@@ -124,7 +124,7 @@ def spread(node, depth):
     """Return the questions between the leaves of a complete tree, and the leaves."""
     if depth == 0:
         return [], [node]
-    # A leaf above the last level becomes two equal leaves, so any question will do.
+    # A leaf above the last level becomes two equal leaves, so any question works.
     signal, bound, below, above = node if isinstance(node, tuple) else (0, 0, node, node)
     (before, low), (after, high) = spread(below, depth - 1), spread(above, depth - 1)
     return [*before, f"({signal}, {bound})", *after], low + high

@@ -2,7 +2,7 @@
 
     python3 tools/docs/animate.py out/flow-1-delay.svg docs/pictures/diagnose-delay-animated.svg
 
-The picture plays three times and then stands still. It stands still at once where motion is not wanted.
+The picture plays three times and then stands still. It does not move for readers who prefer reduced motion.
 """
 
 import pathlib
@@ -24,13 +24,13 @@ STYLE = """<style>
 def animated(picture: str) -> str:
     """Return the picture with its curves behind a clip that widens."""
     grid = re.search(r'<path [^>]*d="M(\d+) (\d+)h(\d+)', picture)
-    # Curves and marks stand between the labels of the axes and the first entry of the legend.
+    # Curves and marks come after the labels of the axes and before the first entry of the legend.
     entry = picture.index('<path fill="none" stroke="#1F2328" stroke-width="17" d="M550 ')
     curves = picture.index("<polygon ")
     if not grid or not curves < entry:
         raise SystemExit("the picture has no grid, or no curves before its legend")
     left, bottom, width = map(int, grid.groups())
-    # Marks reach a little beyond the grid.
+    # Marks extend a little beyond the grid.
     place = {"left": left - 60, "width": width + 120, "bottom": bottom + 60, "seconds": SECONDS}
     head = picture.index("\n", picture.index("</desc>")) + 1
     line = f'<path class="now" stroke="#1F2328" stroke-width="14" d="M{place["left"]} 300V{bottom}"/>\n'

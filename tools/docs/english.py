@@ -4,7 +4,7 @@
     python3 tools/docs/english.py --list     also print each place
     python3 tools/docs/english.py --lower    write the counts as the new limits, if none is higher
 
-A limit is what stood when the rule came; a change may lower it and never raise it. The last two rules count the words of the
+A limit is the count when the rule came; a change may lower it, never raise it. The last two rules count the words of the
 README and the book without its notebook: as `wc -w` does, and as a reader does, who skips code, numbers and the bars of tables.
 """
 
@@ -23,7 +23,7 @@ Place = tuple[str, int, str]
 
 
 def tracked(*patterns: str) -> list[pathlib.Path]:
-    """Return the files that the repository tracks, without the notebook and what others wrote."""
+    """Return the tracked files of the repository, without the notebook and files by others."""
     listed = subprocess.run(["git", "ls-files", *patterns], capture_output=True, text=True, check=True)
     paths = [pathlib.Path(line) for line in listed.stdout.splitlines()]
     return [path for path in paths if "notebook" not in path.parts and path.is_file() and path.name != "CHANGELOG.md"]
@@ -127,7 +127,7 @@ def main() -> int:
         for line, text in enumerate(path.read_text().splitlines(), 1):
             if re.search(r"\b(?:whoever|nobody)\b", text, flags=re.I):
                 found["words in sources"].append((str(path), line, text.strip()))
-            # An attribute of Rust begins like a comment.
+            # Attributes of Rust begin like a comment in shell.
             if re.match(r"\s*(?://|#(?!!?\[))", text) and len(text) > MOST_COLUMNS and "http" not in text:
                 found["long comment lines"].append((str(path), line, text.strip()))
     limits = json.loads(LIMITS.read_text()) if LIMITS.exists() else {}

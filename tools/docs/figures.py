@@ -3,7 +3,7 @@
     python3 tools/docs/figures.py
 
 figures.toml names the home of each figure and its copies, each by a pattern with groups. The groups of a copy must be those of
-the home. A pattern that matches nowhere, or twice, fails too: a sentence that changed must not leave the check behind.
+the home. A pattern that matches nowhere, or twice, also fails, so that a changed sentence does not escape the check.
 
 Also holds each row of an experiment in reproduction.md to scores.txt: the scores, and the ids of the claims that fail.
 """
@@ -18,7 +18,7 @@ FIGURES = pathlib.Path(__file__).with_name("figures.toml")
 SCORES = pathlib.Path("docs/evidence/data/scores.txt")
 REPRODUCTION = pathlib.Path("docs/evidence/reproduction.md")
 
-# Numbers in tolerance, of how many; claims that hold, of how many.
+# The number in tolerance, of how many; the number of claims that hold, of how many.
 Score = tuple[int, int, int, int]
 
 
@@ -69,7 +69,7 @@ def experiments() -> list[str]:
         if row[0]:
             rows.append(row)
         else:
-            # A row without a name continues the one above.
+            # A row without a name continues the row above.
             rows[-1][3] += " " + row[3]
     for row in rows:
         ids: list[str] = []

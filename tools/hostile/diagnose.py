@@ -339,8 +339,7 @@ def main() -> None:
             ("a page of another encoding", {"encoding": 9}),
         ):
             diagnose(f"parquet: {name}", parquet(below / "parquet", **wrong), codes=(2,), says="packets.parquet")
-        # A log with rows of another kind is refused only after it was read to its
-        # end.
+        # A log with rows of another kind is rejected only after it was read to its end.
         diagnose("parquet: nothing wrong", parquet(below / "parquet"), codes=(2,), says="none of its rows")
 
         plan = below / "plan.toml"

@@ -96,7 +96,7 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
-# Answers a data packet as a hostile receiver: takes session, number and stamp as bytes, and returns
+# Answers a data packet as a hostile receiver. Takes session, number and stamp as bytes, and returns
 # the feedback to send.
 Answer = Callable[[bytes, bytes, bytes], bytes]
 
@@ -170,7 +170,7 @@ def hostile_receiver(
 
 
 def senders(cases: Cases) -> None:
-    # 100 Mbit/s unless --max-rate says otherwise; 20 ms more at the start.
+    # The limit is 100 Mbit/s unless --max-rate sets another, with 20 ms more at the start.
     fast = 13.0
     hostile_receiver(cases, "p = 1e-300, once", feedback(1e-300, 1e300), every=1 << 30, most=0.1)
     hostile_receiver(cases, "p = 1e-300, for every packet", feedback(1e-300, 1e300), most=fast)
@@ -324,7 +324,7 @@ def sparse_file(cases: Cases, scratch: Path) -> None:
 
 
 def init_elsewhere(cases: Cases, scratch: Path) -> None:
-    # In separate namespaces, as process 2, so that a command that does not refuse can do no harm.
+    # In separate namespaces, as process 2, a command that does not refuse can do no harm.
     words = f"'{COMMAND}' link-init first -- touch '{scratch}/ran'; exit $?"
     result = run(["unshare", "--pid", "--fork", "--mount", "--mount-proc", "sh", "-c", words])
     wrong = ["ran its command"] if (scratch / "ran").exists() else []

@@ -170,7 +170,7 @@ class Output:
             self.check(f"names: {name} that steers", got, wrong, codes=(2,))
 
     def names_nothing(self) -> None:
-        """Unknown names are refused at once, with a list of the known ones."""
+        """Unknown names are rejected immediately, with a list of the known ones."""
         arena = ["arena", "biaz", "--networks", "1", "--seeds", "1", "--against", "nope"]
         self.check("nothing: arena --against nope", self.run(*arena), codes=(2,), says="biaz")
         self.check("nothing: arena --against nope --no-harm", self.run(*arena, "--no-harm"), codes=(2,), says="biaz")
@@ -180,7 +180,7 @@ class Output:
         self.check("nothing: reality --out /nope/page.md", reality, codes=(2,), says="/nope/page.md")
 
     def links(self) -> None:
-        """A symbolic link in place of a file is replaced; one in place of a directory or lock is refused."""
+        """A symbolic link in place of a file is replaced; one in place of a directory or lock is rejected."""
         kept = self.write("kept", PRECIOUS)
         scan = capture(self.scratch / "scan.pcap")
         elsewhere = self.scratch / "elsewhere"
@@ -213,7 +213,7 @@ class Output:
                 file.unlink()
 
     def limits(self) -> None:
-        """Memory per seed is limited to the printed values, and too many seeds are refused."""
+        """Memory per seed is limited to the printed values, and too many seeds are rejected."""
         many = self.run("run", "small.toml", "--seeds", "20000")
         self.check("limits: run --seeds 20000", many, seconds=20, memory=100 * MIB)
         wide = self.write("wide.toml", SCENARIO % ("wide", "100 ms", 1000))
@@ -287,7 +287,7 @@ class Output:
             "sweep": f"sweep plan.toml --out {disk}",
             "diagnose --out": f"diagnose {scan} --out {disk}",
         }.items():
-            # Only some blocks of the disk are free; its files are checked afterwards.
+            # Only some blocks of the disk are free. Its files are checked afterwards.
             fill = f"head -c 60000 /dev/zero > {disk}/filler; " if name != "run --out" else ""
             if name in ("sweep", "diagnose --out"):
                 fill = f"head -c 100000 /dev/zero > {disk}/filler 2>/dev/null; "

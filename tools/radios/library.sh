@@ -1,8 +1,10 @@
 #!/bin/sh
 # Makes crates/whyloss-sim/src/scenario/recorded.toml from the recordings that docs/guides/radios.md
-# names: tools/radios/library.sh orbit-802.11.csv RATES >
-# crates/whyloss-sim/src/scenario/recorded.toml RATES is a directory with tables of
-# tools/radios/rates.py: 5g-car.csv and so on.
+# names.
+#
+#   tools/radios/library.sh orbit-802.11.csv RATES >crates/whyloss-sim/src/scenario/recorded.toml
+#
+# RATES is a directory with tables of tools/radios/rates.py: 5g-car.csv and so on.
 set -eu
 whyloss=${WHYLOSS:-target/release/whyloss}
 csv=$1

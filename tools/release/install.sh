@@ -43,7 +43,8 @@ else
 fi
 tar -xzf "$work/$archive" -C "$work"
 mkdir -p "$bin"
-# Beside its place first, so that a running command is replaced at once or not at all.
+# The new file is written next to the old one first, so that a running command is replaced
+# completely or not at all.
 cp "$work/whyloss-$target/whyloss" "$bin/.whyloss.new"
 mv "$bin/.whyloss.new" "$bin/whyloss"
 echo "installed $bin/whyloss"

@@ -2,7 +2,7 @@
 //! clocks, all from one run.
 //!
 //! Rows are 16-bit integers, little-endian: network, family, clock, packets lost to queues, packets
-//! lost to channels, flow, then the signals. Each network contributes about [`MOST`] gaps at most.
+//! lost to channels, flow, then the signals. Each network contributes at most about [`MOST`] gaps.
 //! `FILE.names` lists the names of the signals.
 
 use std::error::Error;
@@ -100,7 +100,7 @@ pub(crate) fn run(
 }
 
 /// Writes the rows of this many networks and a file with the names of the signals. Each network
-/// contributes about [`MOST`] groups of `together` rows at most.
+/// contributes at most about [`MOST`] groups of `together` rows.
 pub(crate) fn write<const ROW: usize>(
     networks: u64,
     out: &Path,
@@ -156,7 +156,8 @@ fn listen(
         rows: Vec::new(),
     };
     whyloss_sim::Simulation::new(&scenario, 1).observe(&mut listener)?;
-    // An early gap may have rows from some clocks only, so rows of one gap stay together.
+    // An early gap may have rows from only some clocks, so cut the rows to a multiple of the number
+    // of clocks.
     let whole = listener.rows.len() / NOISES.len() * NOISES.len();
     listener.rows.truncate(whole);
     Ok(listener.rows)

@@ -45,7 +45,7 @@ impl Scores {
         (mc, mw)
     }
 
-    /// Formats the means of Mc and Mw, 1 − (Mc + Mw)/2 of these means, and the mean of that
+    /// Formats the means of Mc and Mw, 1 − (Mc + Mw)/2 from these means, and the mean of this
     /// quantity over the networks that have both.
     fn line(&self) -> String {
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);

@@ -32,11 +32,12 @@ struct Args {
     #[arg(long, global = true, default_value = "oracle")]
     drivers: String,
     /// The distributions from which networks are drawn: the arena's; long, with round trips uniform
-    /// from 10 to 400 ms and each last hop as fast as a backbone; or uniform, where nothing is
-    /// log-uniform.
+    /// from 10 to 400 ms and each last hop as fast as a backbone; or uniform, without log-uniform
+    /// values.
     #[arg(long, global = true, default_value = "arena", value_parser = laws)]
     laws: Laws,
-    /// A file of channels, one per line as in a scenario, from which each noisy link draws its own.
+    /// A file of channels, one per line as in a scenario, from which the channel of each noisy link
+    /// is drawn.
     #[arg(long, global = true)]
     channels: Option<PathBuf>,
     /// A recording whose losses noisy links replay, as in the arena.
@@ -49,7 +50,7 @@ struct Args {
     /// classifiers (`dump` then takes the two in turn).
     #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
     transport: Transport,
-    /// Further options of TCP in scenario syntax: `ack_every = 8, rtt_tick = "10 ms"`.
+    /// More options of TCP in scenario syntax: `ack_every = 8, rtt_tick = "10 ms"`.
     #[arg(long, global = true, default_value = "")]
     tcp: String,
 }
@@ -76,7 +77,7 @@ enum Command {
         /// An override of a key, as in `whyloss run`.
         #[arg(long = "set", value_name = "KEY=VALUE")]
         sets: Vec<String>,
-        /// The number of seeds, from 1 on.
+        /// The number of seeds, starting with seed 1.
         #[arg(long, default_value_t = 5)]
         seeds: u64,
     },
@@ -88,8 +89,8 @@ enum Command {
         #[arg(long = "set", value_name = "KEY=VALUE")]
         sets: Vec<String>,
     },
-    /// Compare whole schemes: the packets that each receives, and its harm to a plain flow in
-    /// networks without channel losses.
+    /// Compare whole schemes: the packets that each receives, and its harm to a flow without a
+    /// classifier in networks without channel losses.
     Schemes {
         /// Controllers, or controllers with classifiers (`cubic+trees`), separated by commas;
         /// goodput is relative to the first.
@@ -137,7 +138,8 @@ enum Command {
         /// Let noisy links retransmit, as in the arena.
         #[arg(long)]
         arq: bool,
-        /// Also measure the harm to a plain flow, which takes three times as many runs.
+        /// Also measure the harm to a flow without a classifier, which takes three times as many
+        /// runs.
         #[arg(long)]
         harm: bool,
     },
@@ -159,7 +161,7 @@ fn laws(name: &str) -> Result<Laws, String> {
     })
 }
 
-/// Returns the first number of a half.
+/// Returns the number of the first trial of a half.
 fn half(name: &str) -> Result<usize, String> {
     let halves = ["even", "odd"];
     let place = halves.iter().position(|half| *half == name);

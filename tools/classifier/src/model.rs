@@ -3,7 +3,8 @@
 //! The file has a line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes,
 //! each `signal:bound:left:right` with the numbers of its child nodes. A leaf is `255:0:V:0`, with
 //! V in thousandths of log-odds. A logistic rule has a line `rule` with `signal:low:high:weight`
-//! for each signal, which is first clipped to [low, high]; the threshold includes its constant.
+//! for each signal. The signal is first clipped to [low, high]; the threshold includes the rule's
+//! constant.
 
 use std::error::Error;
 use std::path::Path;

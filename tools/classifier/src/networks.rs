@@ -26,7 +26,7 @@ pub(crate) struct Drawn {
     pub(crate) laws: Laws,
     pub(crate) radios: Radios,
     pub(crate) transport: Transport,
-    /// Further keys of TCP in scenario syntax, with a leading comma.
+    /// More keys of TCP in scenario syntax, with a leading comma.
     pub(crate) tcp: &'static str,
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn given(path: &Path) -> Result<Radios, Box<dyn Error + Send + Sync>>
     Ok(Radios::Given(channels.leak()))
 }
 
-/// Reads a recording for noisy links to replay: its trials number `first`, `first` + 2, …, from 0,
-/// that lose 0.3 to 30 %.
+/// Reads a recording for noisy links to replay. Uses its trials number `first`, `first` + 2, …,
+/// counted from 0, that lose 0.3 to 30 %.
 pub(crate) fn replayed(path: &Path, first: usize) -> Result<Radios, Box<dyn Error + Send + Sync>> {
     let recording = recording::read(path, None)?;
     let whole = path.canonicalize()?;
@@ -142,7 +142,7 @@ impl Drawn {
         self.variant(Variant::Drawn, index, drivers, driver, noise)
     }
 
-    /// Works like the function above for another variant of the network.
+    /// Returns another variant of the network, otherwise like [`Self::scenario`].
     pub(crate) fn variant(
         self,
         variant: Variant,

@@ -1,4 +1,5 @@
-//! Compares whole schemes: received packets, harm to a plain flow, and fairness among equal flows.
+//! Compares whole schemes: received packets, harm to a flow without a classifier, and fairness
+//! among equal flows.
 //!
 //! A contender is a controller, or a controller and a classifier (`cubic+trees`).
 
@@ -25,7 +26,7 @@ pub(crate) struct Setting {
     pub(crate) shallow: bool,
     /// The length of a run in seconds, of which the first ten do not count.
     pub(crate) seconds: u32,
-    /// The number of seeds, from 1 on.
+    /// The number of seeds, starting with seed 1.
     pub(crate) seeds: u64,
 }
 
@@ -65,7 +66,7 @@ impl Setting {
         let mut overrides = Vec::new();
         for flow in 1..=network.flows {
             if self.quic {
-                // The smallest packet size that QUIC allows.
+                // This is the smallest packet size that QUIC allows.
                 overrides.push((
                     format!("flow.judged-{flow}.packet"),
                     "\"1228 B\"".to_owned(),
