@@ -1,4 +1,4 @@
-"""Check the runs of `whyloss reproduce mar-fig-10-kernel-quick`: all measured, except where the emulator was at fault.
+"""Check the runs of `whyloss reproduce mar-fig-10-kernel-quick`: all are measured, except where the emulator was at fault.
 
 python3 check_kernel_runs.py TABLE.csv index.html
 """
@@ -10,7 +10,7 @@ import sys
 with open(sys.argv[1]) as table:
     rows = [row for row in csv.DictReader(table) if row["row"] != "goodput, simulation"]
 measured = [row for row in rows if row["mean"]]
-# A run that a busy machine disturbed does not count. All others must have values and delivered
+# A run that a busy machine disturbed does not count. All other runs must have values and delivered
 # data.
 with open(sys.argv[2]) as page:
     found = re.search(r"In (\d+) of (\d+) runs the emulator was at fault", page.read())
