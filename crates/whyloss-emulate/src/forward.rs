@@ -8,6 +8,7 @@ use crate::log::{Ended, Entry, Log, WriteError};
 use crate::network::{Hop, Network, Outcome, Sent, Transit, Watch};
 use crate::record::{Fate, Fault};
 use crate::rests::Rests;
+use crate::spacing::Spacing;
 use crate::summary::Counter;
 
 /// A packet between two hosts.
@@ -64,6 +65,8 @@ pub(crate) struct Forwarder {
     /// The packets that are about to leave; empty between calls.
     pub(crate) due: Vec<Due>,
     pub(crate) rests: Rests,
+    /// For each link, the distances between the packets that leave it.
+    spacings: Vec<Spacing<Transit<Packet>>>,
 }
 
 /// Counts and logs the fates of packets.
@@ -73,6 +76,51 @@ pub(crate) struct Recorder {
 }
 
 impl Forwarder {
+    pub(crate) fn new(
+        clock: Clock,
+        network: Network<Packet>,
+        recorder: Recorder,
+        late_bound: Duration,
+    ) -> Self {
+        let spacings = recorder.counter.links.iter();
+        Self {
+            spacings: spacings.map(|_| Spacing::new(late_bound / 2)).collect(),
+            clock,
+            network,
+            recorder,
+            late_bound,
+            buffers: Vec::new(),
+            due: Vec::new(),
+            rests: Rests::default(),
+        }
+    }
+
+    /// Returns when a packet leaves or a link has an event.
+    pub(crate) fn next_due(&self) -> Time {
+        let spaced = self.spacings.iter().map(Spacing::next);
+        spaced.fold(self.network.next_due(), Time::min)
+    }
+
+    /// Returns a packet that leaves now.
+    fn take_due(&mut self, now: Time) -> Option<Due> {
+        let mut spaced = self.spacings.iter_mut();
+        let mut found = spaced.find_map(|spacing| spacing.take(now));
+        while found.is_none() {
+            let (scheduled, transit) =
+                self.network
+                    .take_due(now, Packet::damage, &mut self.recorder)?;
+            found = self.spacings[transit.hop.link].offer(now, scheduled, transit);
+        }
+        found.map(|(scheduled, transit)| {
+            self.spacings[transit.hop.link].left(scheduled, now);
+            Due {
+                scheduled,
+                transit,
+                taken: false,
+            }
+        })
+    }
+
     /// Offers a whole IP packet from host `from` to the first link of its route to host `to`.
     /// Deliver all packets due by `now` first.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
@@ -109,15 +157,9 @@ impl Forwarder {
         loop {
             let now = self.clock.now();
             while self.due.len() < at_once
-                && let Some((scheduled, transit)) =
-                    self.network
-                        .take_due(now, Packet::damage, &mut self.recorder)
+                && let Some(due) = self.take_due(now)
             {
-                self.due.push(Due {
-                    scheduled,
-                    transit,
-                    taken: false,
-                });
+                self.due.push(due);
             }
             if self.due.is_empty() {
                 if let Some(log) = &mut self.recorder.log {
@@ -130,6 +172,7 @@ impl Forwarder {
             self.rests.left += self.due.len();
             let buffers = &mut self.buffers;
             for due in self.due.drain(..) {
+                self.spacings[due.transit.hop.link].left(due.scheduled, departed);
                 buffers.push(self.recorder.left(due, departed, self.late_bound));
             }
         }
@@ -144,7 +187,8 @@ impl Forwarder {
     /// Counts all packets that are still in flight, and closes the log.
     pub(crate) fn finish(mut self) -> Result<Counter, WriteError> {
         let left = self.network.drain(Packet::damage, &mut self.recorder);
-        for Transit { hop, payload, .. } in left {
+        let spaced = self.spacings.iter_mut().flat_map(Spacing::drain);
+        for Transit { hop, payload, .. } in spaced.chain(left) {
             self.recorder
                 .ended(hop, payload, None, Fate::Unfinished, None);
         }

@@ -64,6 +64,7 @@ mod rests;
 pub mod run;
 #[cfg(target_os = "linux")]
 mod segments;
+mod spacing;
 
 pub use summary::Snapshot;
 

@@ -32,7 +32,6 @@ use crate::clock::{Clock, time_of_day};
 use crate::forward::{Due, Forwarder, Recorder};
 use crate::log::{Log, Names, WriteError};
 use crate::network::Network;
-use crate::rests::Rests;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
@@ -185,18 +184,15 @@ impl Proxy {
         let epoch = time::Duration::from_nanos(time_of_day());
         let log = self.options.log.as_deref();
         let log = log.map(|directory| Log::create(directory, names.clone(), epoch));
-        let mut forwarder = Forwarder {
+        let mut forwarder = Forwarder::new(
             clock,
-            network: Network::new(&plan.links, plan.routes.clone(), self.options.seed),
-            recorder: Recorder {
+            Network::new(&plan.links, plan.routes.clone(), self.options.seed),
+            Recorder {
                 counter: Counter::new(names.links.iter().cloned()),
                 log: log.transpose()?,
             },
-            late_bound: self.options.late_bound,
-            buffers: Vec::new(),
-            due: Vec::new(),
-            rests: Rests::default(),
-        };
+            self.options.late_bound,
+        );
         #[cfg(target_os = "linux")]
         {
             // This number is valid, so the call cannot fail.
@@ -265,7 +261,7 @@ impl Proxy {
     ) -> Result<(), ProxyError> {
         forwarder.rests.begin_turn();
         let now = forwarder.deliver(AT_ONCE, &mut |due| self.write(clients, due));
-        let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
+        let sleep = (forwarder.next_due() - now).min(LONGEST_SLEEP);
         let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
         let first = receiver.recv_timeout(sleep).ok();
         let more = iter::from_fn(|| receiver.try_recv().ok());

@@ -25,7 +25,6 @@ use crate::log::{Log, Names, WriteError};
 use crate::network::Network;
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
-use crate::rests::Rests;
 use crate::segments::{Joined, LARGEST, Segments};
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Snapshot, Summary};
@@ -194,18 +193,15 @@ pub fn run(
         .log
         .as_deref()
         .map(|dir| Log::create(dir, names.clone(), epoch));
-    let mut forwarder = Forwarder {
+    let mut forwarder = Forwarder::new(
         clock,
-        network: Network::new(&plan.links, plan.routes.clone(), options.seed),
-        recorder: Recorder {
+        Network::new(&plan.links, plan.routes.clone(), options.seed),
+        Recorder {
             counter: Counter::new(names.links.iter().cloned()),
             log: log.transpose()?,
         },
-        late_bound: options.late_bound,
-        buffers: Vec::new(),
-        due: Vec::new(),
-        rests: Rests::default(),
-    };
+        options.late_bound,
+    );
     start(&ground, plan, options, &mut places)?;
     // The commands, which were started before, keep the usual priority.
     let real_time = options.real_time.then(RealTime::ask);
@@ -360,7 +356,7 @@ fn turn(
 ) -> Result<(), RunError> {
     forwarder.rests.begin_turn();
     let now = forwarder.clock.now();
-    let sleep = (forwarder.network.next_due() - now)
+    let sleep = (forwarder.next_due() - now)
         .min(LONGEST_SLEEP)
         .max(Duration::ZERO);
     let ready: Vec<bool> = {
@@ -423,7 +419,7 @@ fn take(
             forwarder.buffers.push(data);
             continue;
         };
-        if forwarder.network.next_due() <= now {
+        if forwarder.next_due() <= now {
             now = deliver(forwarder, places);
         }
         forwarder.offer(now, (from, to), data, segments.start() as u32);
