@@ -11,14 +11,13 @@
 //! | [`GilbertElliott`] | packet | two-state Markov chain, ns-2's order of events |
 //! | [`TimedGilbertElliott`] | time | two-state Markov process with exponential sojourns |
 //! | [`BurstRenewal`] | packet | bursts of a stated length distribution between good runs that are geometric or vary more |
-//! | [`ErrorPattern`] | packet | a recorded pattern, such as the trials of [`cdma`] |
+//! | [`ErrorPattern`] | packet | a recorded pattern |
 //! | [`TimedPattern`] | time | a recorded pattern whose packets have times |
 //! | [`ChannelSpec::BitErrors`] | bit | none: it damages bits, and the receiver decides |
 
 mod bernoulli;
 mod bit_errors;
 mod burst_renewal;
-pub mod cdma;
 mod error;
 mod gilbert_elliott;
 mod pattern;

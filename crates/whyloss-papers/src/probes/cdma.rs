@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use whyloss::Time;
-use whyloss_link::channel::cdma::{Convolution, Level as RadioLevel, Parameters, Received, Trial};
+use whyloss_cdma::{Convolution, Level as RadioLevel, Parameters, Received, Trial};
 use whyloss_link::channel::{BurstRenewal, ChannelError, ErrorPattern, Harm, NextTrial};
 use whyloss_link::{ChannelSpec, Streams};
 use whyloss_sim::Scenario;
@@ -48,7 +48,7 @@ impl Level {
 
     /// Returns the radio. The first readings (`Parameters::cen`, fixed before any run) lose 74 % of
     /// packets at the high level, so they cannot be the authors'. In this reading, E_b/N₀ holds on
-    /// each path, and the code has memory 4. Of the readings in the example `cdma_readings`, it
+    /// each path, and the code has memory 4. Of the readings in the example of `whyloss-cdma`, it
     /// comes nearest to Table 1's high level and to Section 6.4's description of Fig. 8.
     fn radio(self) -> Parameters {
         let level = match self {
@@ -184,7 +184,7 @@ pub(super) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         .note(
             "The radio is simulated from its physics with the parameters the paper states; no constant is fitted. What \
              the paper leaves open was read in the most literal way first, which loses 74, 77 and 59 % of packets. The \
-             reading shown was then chosen, among the two dozen that the link crate's example `cdma_readings` prints, \
+             reading shown was then chosen, among the two dozen that the example of `whyloss-cdma` prints, \
              because it comes nearest to the high level: E_b/N₀ holds on each of the four paths, and the code has memory \
              4. That is a choice made after the fact, and it still misses the levels' ratios: our interleaver of three \
              packets gains less than the authors'. One replication is one trial of 590 packets; the interval is that of \

@@ -1,7 +1,7 @@
 //! Compares the whole chain with closed forms.
 
 use super::*;
-use crate::random::Streams;
+use whyloss_link::Streams;
 
 /// Q(x), the tail of the normal distribution.
 fn q(x: f64) -> f64 {

@@ -6,7 +6,7 @@
 
 use super::Trial;
 use super::convolutional::{Code, LANES};
-use crate::random::Random;
+use whyloss_link::Random;
 
 /// Packets collected for one pass of the decoder, which decodes [`LANES`] packets at once.
 struct Batch {

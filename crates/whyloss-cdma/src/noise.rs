@@ -6,7 +6,7 @@
 //! half a word: 8 bits for the layer, and 24 others for the point with its sign. Numbers are `f32`,
 //! finer than any soft decision made from them.
 
-use crate::random::Random;
+use whyloss_link::Random;
 
 const LAYERS: usize = 256;
 /// The start of the tail, for 256 layers.
@@ -109,7 +109,7 @@ fn tail(random: &mut Random) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Streams;
+    use whyloss_link::Streams;
 
     #[test]
     fn numbers_are_normal() {

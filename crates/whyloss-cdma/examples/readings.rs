@@ -1,13 +1,11 @@
 //! Prints the loss and error rates of each plausible reading of the CDMA channel next to Table 1 of
 //! Cen, Cosman and Voelker (2002).
 //!
-//! usage: `cargo run --release -p whyloss-link --example cdma_readings [TRIALS [READING]]` (100 by default, as in the
+//! usage: `cargo run --release -p whyloss-cdma --example readings [TRIALS [READING]]` (100 by default, as in the
 //! paper; all readings, or the one of this name)
 
+use whyloss_cdma::{Convolution, Energy, Interference, Level, Parameters, Received, Trial};
 use whyloss_link::Streams;
-use whyloss_link::channel::cdma::{
-    Convolution, Energy, Interference, Level, Parameters, Received, Trial,
-};
 
 type Reading = (&'static str, fn(&mut Parameters));
 

@@ -14,7 +14,7 @@
 //! and a second one gives the power at each symbol.
 
 use super::noise::Normal;
-use crate::random::Random;
+use whyloss_link::Random;
 
 /// Maximum number of paths.
 pub(super) const MAX_PATHS: u32 = 8;
@@ -196,7 +196,7 @@ fn filter(step: f64, energy: f64) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Streams;
+    use whyloss_link::Streams;
 
     #[test]
     fn the_filter_makes_clarkes_correlation() {

@@ -3,7 +3,7 @@
 //! Their error patterns came from a simulation "based on" Zhao, Cosman and Milstein, *Tradeoffs of
 //! source coding, channel coding and spreading in CDMA systems* (MILCOM 2000): convolutional code,
 //! interleaver, direct-sequence spreading, frequency-selective Rayleigh fading. Neither that paper
-//! nor its traces are available, so this module simulates the same chain with the same parameters.
+//! nor its traces are available, so this crate simulates the same chain with the same parameters.
 //! No parameter was fitted to Table 1.
 //!
 //! ```text
@@ -38,9 +38,10 @@
 //! 32 columns, the bit error rates are 7.1e-5, 2.9e-5 and 1.1e-5 (the paper: 8.7e-5, 2.8e-5,
 //! 7.1e-6), and the losses 2.6, 1.5 and 0.5 %. With E_b on each path and memory 4, the losses and
 //! bursts of the high level are near (9.7 %; 27 % of bursts of length two, 5 % longer). The example
-//! `cdma_readings` prints them all. Until the original parameters are found, use
-//! [`BurstRenewal::cen`](super::BurstRenewal::cen), which meets the stated rates. This channel
+//! `readings` prints them all. Until the original parameters are found, use
+//! [`BurstRenewal::cen`](whyloss_link::channel::BurstRenewal::cen), which meets the stated rates. This channel
 //! shows the effect of the physics on packets.
+#![forbid(unsafe_code)]
 
 mod convolutional;
 mod fading;
@@ -48,15 +49,17 @@ mod interleaver;
 mod noise;
 mod receiver;
 
-use super::ChannelError;
-use super::error::in_range;
-use crate::random::Random;
+use core::ops::RangeInclusive;
+
+use whyloss_link::Random;
+use whyloss_link::channel::ChannelError;
+
 use convolutional::Code;
 use fading::Fading;
 use noise::Normal;
 use receiver::Receiver;
 
-/// Describes a CDMA channel; the module documents the model.
+/// Describes a CDMA channel; the crate documents the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// The spreading gain N, in chips per code bit.
@@ -181,30 +184,23 @@ impl Parameters {
     /// # Errors
     /// Returns an error that names the invalid value and its permitted range.
     pub fn check(&self) -> Result<(), ChannelError> {
-        let count = |name, value: u32, max: u32, expected| {
-            in_range(name, f64::from(value), 1.0..=f64::from(max), expected)
-        };
-        count(
-            "spreading_gain",
-            self.spreading_gain,
-            u32::MAX,
-            "at least 1",
-        )?;
-        count("users", self.users, u32::MAX, "at least 1")?;
-        count("paths", self.paths, fading::MAX_PATHS, "1 to 8")?;
-        count(
-            "interleaver_packets",
-            self.interleaver_packets,
-            64,
-            "1 to 64",
-        )?;
-        count(
-            "interleaver_columns",
-            self.interleaver_columns.unwrap_or(1),
-            u32::MAX,
-            "at least 1",
-        )?;
-        count("packet_bytes", self.packet_bytes, 65_535, "1 to 65535")?;
+        const MANY: u32 = u32::MAX;
+        let columns = self.interleaver_columns.unwrap_or(1);
+        for (name, value, most, expected) in [
+            ("spreading_gain", self.spreading_gain, MANY, "at least 1"),
+            ("users", self.users, MANY, "at least 1"),
+            ("paths", self.paths, fading::MAX_PATHS, "1 to 8"),
+            (
+                "interleaver_packets",
+                self.interleaver_packets,
+                64,
+                "1 to 64",
+            ),
+            ("interleaver_columns", columns, MANY, "at least 1"),
+            ("packet_bytes", self.packet_bytes, 65_535, "1 to 65535"),
+        ] {
+            in_range(name, f64::from(value), 1.0..=f64::from(most), expected)?;
+        }
         in_range("eb_n0_db", self.eb_n0_db, -50.0..=100.0, "in [-50, 100] dB")?;
         in_range(
             "doppler",
@@ -280,6 +276,23 @@ impl Parameters {
         }
         receiver.finish(&mut random)
     }
+}
+
+/// Refuses a `value` that is NaN or outside `range`.
+fn in_range(
+    name: &'static str,
+    value: f64,
+    range: RangeInclusive<f64>,
+    expected: &'static str,
+) -> Result<(), ChannelError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(ChannelError::OutOfRange {
+        name,
+        value,
+        expected,
+    })
 }
 
 /// Converts combined power and noise into the soft values of a decoder.
