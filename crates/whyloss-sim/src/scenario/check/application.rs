@@ -2,8 +2,8 @@
 
 use whyloss::Duration;
 
-use super::transport::{LARGEST_TRANSFER, MOST_TRANSFERS};
-use super::{Checked, LONGEST_DELAY, Place, Problem, fail, out_of_range, span};
+use super::transport::{check_transfer_size, check_transfers_per_second};
+use super::{At, Checked, Place, Problem, expect, expect_span, fail};
 use crate::host::datagrams::{Pattern, Spacing};
 use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::{Flow, Transport};
@@ -15,7 +15,7 @@ const SHORTEST: Duration = Duration::from_micros(1);
 /// Maximum number of playout delays. Each is counted for every frame.
 const MOST_PLAYOUTS: usize = 100;
 
-pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
+pub(super) fn check(flow: &Flow, place: At) -> Checked {
     let stream = match &flow.application {
         Application::Greedy => return Ok(()),
         Application::Stream(stream) => stream,
@@ -24,42 +24,24 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
         }
     };
     check_transport(&flow.transport, stream, place("application"))?;
-    for (key, value, least) in [
-        ("application.interval", Some(stream.interval), SHORTEST),
-        ("application.patience", stream.patience, Duration::ZERO),
-    ]
-    .into_iter()
-    .chain(
-        stream
-            .playout
-            .iter()
-            .map(|&delay| ("application.playout", Some(delay), Duration::ZERO)),
-    ) {
-        if let Some(value) = value
-            && (value < least || value > LONGEST_DELAY)
-        {
-            let expected = format!("{} to {}", span(least), span(LONGEST_DELAY));
-            return out_of_range(place(key), span(value), expected);
-        }
+    expect_span(stream.interval, SHORTEST, place("application.interval"))?;
+    if let Some(patience) = stream.patience {
+        expect_span(patience, Duration::ZERO, place("application.patience"))?;
     }
-    if !(1..=LARGEST_FRAME).contains(&stream.packets) {
-        let found = format!("{} packets a frame", stream.packets);
-        let expected = format!("1 to {LARGEST_FRAME}");
-        return out_of_range(place("application.rate"), found, expected);
+    for &delay in &stream.playout {
+        expect_span(delay, Duration::ZERO, place("application.playout"))?;
     }
+    let possible = (1..=LARGEST_FRAME).contains(&stream.packets);
+    let found = format_args!("{} packets a frame", stream.packets);
+    let expected = format_args!("1 to {LARGEST_FRAME}");
+    expect(possible, place("application.rate"), found, expected)?;
     let playouts = stream.playout.len();
-    if !(1..=MOST_PLAYOUTS).contains(&playouts) {
-        let expected = format!("1 to {MOST_PLAYOUTS} of them");
-        return out_of_range(place("application.playout"), playouts.to_string(), expected);
-    }
-    Ok(())
+    let possible = (1..=MOST_PLAYOUTS).contains(&playouts);
+    let expected = format_args!("1 to {MOST_PLAYOUTS} of them");
+    expect(possible, place("application.playout"), playouts, expected)
 }
 
-fn check_transfers(
-    transport: &Transport,
-    transfers: &SizedTransfers,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
+fn check_transfers(transport: &Transport, transfers: &SizedTransfers, place: At) -> Checked {
     let refuse = |why| fail(place("application"), Problem::Application(why));
     match transport {
         Transport::Outside { .. } | Transport::Quic { .. } => {}
@@ -75,19 +57,10 @@ fn check_transfers(
             return refuse("transfers need a transport that delivers everything: tcp or quic");
         }
     }
-    if !(1..=LARGEST_TRANSFER).contains(&transfers.size) {
-        let expected = format!("1 B to {LARGEST_TRANSFER} B");
-        let found = format!("{} B", transfers.size);
-        return out_of_range(place("application.size"), found, expected);
-    }
+    check_transfer_size(transfers.size, place("application.size"))?;
     match transfers.arrivals {
-        Arrivals::Poisson { per_second } if !(per_second > 0.0 && per_second <= MOST_TRANSFERS) => {
-            let expected = format!("more than 0, at most {MOST_TRANSFERS}");
-            out_of_range(
-                place("application.per_second"),
-                per_second.to_string(),
-                expected,
-            )
+        Arrivals::Poisson { per_second } => {
+            check_transfers_per_second(per_second, place("application.per_second"))
         }
         _ => Ok(()),
     }

@@ -5,12 +5,12 @@ use whyloss_link::arq::MOST_TRIES;
 use whyloss_link::{EventLink, LinkSpec};
 
 use super::{
-    Checked, Place, Problem, backwards, check_delay, check_order, check_rate, fail, out_of_range,
-    queue, require, span,
+    At, Checked, Problem, backwards, check_delay, check_order, check_rate, expect, fail, queue,
+    require, span,
 };
 
 /// Checks a link, except for its ends.
-pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Copy) -> Checked {
+pub(super) fn check(spec: &LinkSpec, place: At) -> Checked {
     check_rate(spec.rate, place("rate"))?;
     check_delay(spec.rate, spec.delay, place("delay"))?;
     check_order(&spec.delay_changes, place("delay_changes"))?;
@@ -22,10 +22,9 @@ pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Cop
         check_traced(spec, place)?;
     }
     if let Some(arq) = &spec.arq {
-        if !(1..=MOST_TRIES).contains(&arq.tries) {
-            let expected = format!("1 to {MOST_TRIES} tries");
-            return out_of_range(place("arq.tries"), arq.tries.to_string(), expected);
-        }
+        let possible = (1..=MOST_TRIES).contains(&arq.tries);
+        let expected = format_args!("1 to {MOST_TRIES} tries");
+        expect(possible, place("arq.tries"), arq.tries, expected)?;
         check_delay(spec.rate, arq.turnaround, place("arq.turnaround"))?;
     }
     check_way(spec, place)?;
@@ -34,7 +33,7 @@ pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Cop
 }
 
 /// Checks jitter, aggregation, handovers and drawn rates.
-fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+fn check_way(spec: &LinkSpec, place: At) -> Checked {
     let together = |key, what| fail(place(key), Problem::Together(what));
     if let Some(rates) = &spec.rates {
         check_rate(rates.highest(), place("rate"))?;
@@ -48,10 +47,8 @@ fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked 
             ("aggregation.airtime", bursts.airtime),
             ("aggregation.access", bursts.access),
         ] {
-            if found < Duration::ZERO || found > Duration::from_secs(1) {
-                let expected = "0 s to 1 s".to_owned();
-                return out_of_range(place(key), span(found), expected);
-            }
+            let possible = (Duration::ZERO..=Duration::from_secs(1)).contains(&found);
+            expect(possible, place(key), span(found), "0 s to 1 s")?;
         }
         if spec.arq.is_some_and(|arq| !arq.parallel) {
             return together(
@@ -97,7 +94,7 @@ fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked 
 }
 
 /// Refuses settings that a link with a trace cannot have.
-fn check_traced(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+fn check_traced(spec: &LinkSpec, place: At) -> Checked {
     let refused = |key, what| fail(place(key), Problem::Traced(what));
     if !spec.delay_changes.is_empty() {
         return refused("delay_changes", "changes of delay");

@@ -11,6 +11,7 @@ mod rtp;
 mod transport;
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use std::ops::RangeInclusive;
 
 use whyloss::{Duration, Rate, Time};
@@ -43,6 +44,9 @@ const NOISE: RangeInclusive<Duration> = Duration::from_nanos(1)..=Duration::from
 
 type Checked = Result<(), CheckError>;
 
+/// Returns the place of a key.
+type At<'a> = &'a dyn Fn(&'static str) -> Place;
+
 impl Scenario {
     /// Checks that the scenario can be run.
     ///
@@ -66,25 +70,24 @@ impl Scenario {
     }
 
     fn check_times(&self) -> Checked {
-        if self.end == Time::ZERO || self.end > LONGEST {
-            let expected = format!("more than 0 s and at most {}", seconds(LONGEST));
-            return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
-        }
+        let (place, end) = (Place::Scenario("duration"), seconds(self.end));
+        let expected = format_args!("more than 0 s and at most {}", seconds(LONGEST));
+        let possible = self.end > Time::ZERO && self.end <= LONGEST;
+        expect(possible, place, &end, expected)?;
         let latest = EventQueue::latest(entities(self));
-        if self.end > latest {
-            let expected = format!("at most {} with so many links and flows", seconds(latest));
-            return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
-        }
-        if let Some(noise) = self.clock_noise.filter(|noise| !NOISE.contains(noise)) {
+        let expected = format_args!("at most {} with so many links and flows", seconds(latest));
+        expect(self.end <= latest, place, &end, expected)?;
+        if let Some(noise) = self.clock_noise {
             let (place, found) = (Place::Scenario("clock_noise"), noise.as_nanos());
-            return out_of_range(place, format!("{found} ns"), "1 ns to 60 s".to_owned());
+            let found = format_args!("{found} ns");
+            expect(NOISE.contains(&noise), place, found, "1 ns to 60 s")?;
         }
         require(
             self.measure_from < self.end,
             Place::Scenario("measure_from"),
             || Problem::EmptyWindow {
-                from: seconds(self.measure_from),
-                end: seconds(self.end),
+                from: seconds(self.measure_from).to_string(),
+                end: end.to_string(),
             },
         )
     }
@@ -113,42 +116,38 @@ impl Scenario {
 
     fn check_link(&self, index: usize) -> Checked {
         let link = &self.links[index];
-        let place = |key| Place::Link(index, key);
+        let place: At = &|key| Place::Link(index, key);
         self.check_ends((link.from, link.to), place)?;
         link::check(&link.link, place)
     }
 
     fn check_flow(&self, index: usize) -> Checked {
         let flow = &self.flows[index];
-        let place = |key| Place::Flow(index, key);
+        let place: At = &|key| Place::Flow(index, key);
         self.check_ends((flow.source, flow.sink), place)?;
-        if flow.packet_size == 0 || flow.packet_size > LARGEST_PACKET {
-            let expected = format!("1 B to {LARGEST_PACKET} B");
-            return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
-        }
+        expect_packet(flow.packet_size, place("packet"))?;
         if let Some(coverage) = flow.coverage {
             let most = flow.wire_size();
             let least = LEAST_COVERAGE.min(most);
-            if coverage < least || coverage > most {
-                let expected =
-                    format!("{least} B (IP's and UDP's headers) to {most} B (the packet)");
-                return out_of_range(place("coverage"), format!("{coverage} B"), expected);
-            }
+            let expected =
+                format_args!("{least} B (IP's and UDP's headers) to {most} B (the packet)");
+            let possible = (least..=most).contains(&coverage);
+            expect(possible, place("coverage"), bytes(coverage), expected)?;
         }
         let (earliest, latest) = flow.start;
         require(earliest <= latest, place("start"), || backwards(flow.start))?;
         require(latest < self.end, place("start"), || {
             Problem::StartsAfterEnd {
-                start: seconds(latest),
-                end: seconds(self.end),
+                start: seconds(latest).to_string(),
+                end: seconds(self.end).to_string(),
             }
         })?;
         if let Some(stop) = flow.stop {
             require(stop.0 <= stop.1, place("stop"), || backwards(stop))?;
             require(latest <= stop.0, place("stop"), || {
                 Problem::StopsBeforeStart {
-                    stop: seconds(stop.0),
-                    start: seconds(latest),
+                    stop: seconds(stop.0).to_string(),
+                    start: seconds(latest).to_string(),
                 }
             })?;
         }
@@ -156,11 +155,7 @@ impl Scenario {
         application::check(flow, place)
     }
 
-    fn check_ends(
-        &self,
-        (from, to): (usize, usize),
-        place: impl Fn(&'static str) -> Place,
-    ) -> Checked {
+    fn check_ends(&self, (from, to): (usize, usize), place: At) -> Checked {
         let exists = |node| node < self.nodes.len();
         require(exists(from), place("from"), || Problem::NoSuchNode(from))?;
         require(exists(to), place("to"), || Problem::NoSuchNode(to))?;
@@ -218,23 +213,20 @@ impl Scenario {
 }
 
 fn check_rate(rate: Rate, place: Place) -> Checked {
-    if rate.as_bps() == 0 || rate > FASTEST {
-        let expected = format!("more than 0 bit/s and at most {}", bits_per_second(FASTEST));
-        return out_of_range(place, bits_per_second(rate), expected);
-    }
-    Ok(())
+    let possible = rate.as_bps() > 0 && rate <= FASTEST;
+    let expected = format_args!("more than 0 bit/s and at most {}", bits_per_second(FASTEST));
+    expect(possible, place, bits_per_second(rate), expected)
 }
 
 fn check_delay(rate: Rate, delay: Duration, place: Place) -> Checked {
-    if delay < Duration::ZERO || delay > LONGEST_DELAY {
-        let expected = format!("0 to {} s", LONGEST_DELAY.as_secs_f64());
-        return out_of_range(place, span(delay), expected);
-    }
+    let possible = (Duration::ZERO..=LONGEST_DELAY).contains(&delay);
+    let expected = format_args!("0 to {} s", LONGEST_DELAY.as_secs_f64());
+    expect(possible, place, span(delay), expected)?;
     let bits = u128::from(rate.as_bps()) * delay.as_nanos().unsigned_abs() as u128;
     let bytes = (bits / 8_000_000_000) as u64;
     require(bytes <= MOST_IN_FLIGHT, place, || Problem::InFlight {
-        rate: bits_per_second(rate),
-        delay: span(delay),
+        rate: bits_per_second(rate).to_string(),
+        delay: span(delay).to_string(),
         bytes,
     })
 }
@@ -283,45 +275,68 @@ fn fail(place: Place, problem: Problem) -> Checked {
     Err(CheckError { place, problem })
 }
 
-fn out_of_range(place: Place, found: String, expected: String) -> Checked {
-    fail(place, Problem::OutOfRange { found, expected })
+/// Refuses a value unless `holds`.
+fn expect(holds: bool, place: Place, found: impl Display, expected: impl Display) -> Checked {
+    require(holds, place, || Problem::OutOfRange {
+        found: found.to_string(),
+        expected: expected.to_string(),
+    })
+}
+
+fn expect_bytes(found: impl Into<u64>, most: u64, place: Place) -> Checked {
+    let found = found.into();
+    let expected = format_args!("1 B to {most} B");
+    expect((1..=most).contains(&found), place, bytes(found), expected)
+}
+
+fn expect_packet(found: u32, place: Place) -> Checked {
+    expect_bytes(found, LARGEST_PACKET.into(), place)
+}
+
+fn expect_span(found: Duration, least: Duration, place: Place) -> Checked {
+    let possible = (least..=LONGEST_DELAY).contains(&found);
+    let expected = format_args!("{} to {}", span(least), span(LONGEST_DELAY));
+    expect(possible, place, span(found), expected)
+}
+
+fn expect_positive_span(found: Duration, place: Place) -> Checked {
+    let possible = found > Duration::ZERO && found <= LONGEST_DELAY;
+    let expected = format_args!("more than 0 s, at most {}", span(LONGEST_DELAY));
+    expect(possible, place, span(found), expected)
 }
 
 fn backwards((first, second): (Time, Time)) -> Problem {
     Problem::Backwards {
-        first: seconds(first),
-        second: seconds(second),
+        first: seconds(first).to_string(),
+        second: seconds(second).to_string(),
     }
 }
 
-fn seconds(time: Time) -> String {
-    format!("{} s", time.as_secs_f64())
+fn bytes(count: impl Display) -> impl Display {
+    fmt::from_fn(move |f| write!(f, "{count} B"))
 }
 
-fn span(span: Duration) -> String {
+fn seconds(time: Time) -> impl Display {
+    fmt::from_fn(move |f| write!(f, "{} s", time.as_secs_f64()))
+}
+
+fn span(span: Duration) -> impl Display {
     let seconds = span.as_secs_f64();
-    if seconds.abs() < 1.0 {
-        format!("{} ms", span.as_nanos() as f64 / 1e6)
+    let (value, unit) = if seconds.abs() < 1.0 {
+        (span.as_nanos() as f64 / 1e6, "ms")
     } else {
-        format!("{seconds} s")
-    }
+        (seconds, "s")
+    };
+    fmt::from_fn(move |f| write!(f, "{value} {unit}"))
 }
 
 /// Formats a rate in the largest unit that leaves no fraction.
-fn bits_per_second(rate: Rate) -> String {
+fn bits_per_second(rate: Rate) -> impl Display {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     let bps = rate.as_bps();
-    let units = [
-        (1_000_000_000, "Gbit/s"),
-        (1_000_000, "Mbit/s"),
-        (1_000, "kbit/s"),
-    ];
-    match units
-        .iter()
-        .find(|(scale, _)| bps > 0 && bps.is_multiple_of(*scale))
-    {
-        Some((scale, unit)) => format!("{} {unit}", bps / scale),
-        None => format!("{bps} bit/s"),
-    }
+    let mut whole = UNITS.iter().filter(|(scale, _)| bps.is_multiple_of(*scale));
+    let (scale, prefix) = whole.next().filter(|_| bps > 0).unwrap_or(&(1, ""));
+    fmt::from_fn(move |f| write!(f, "{} {prefix}bit/s", bps / scale))
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use whyloss::{Duration, Rate, iftp, tfrc};
 
 use super::rtp;
 use super::{
-    Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, check_order,
-    check_rate, out_of_range, span,
+    At, Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, bytes,
+    check_order, check_rate, expect, expect_bytes, expect_positive_span, span,
 };
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
@@ -15,116 +15,86 @@ use crate::scenario::{Flow, Transport};
 /// The smallest datagram that QUIC requires of a path, in bytes (RFC 9000 §14).
 const LEAST_QUIC: u32 = 1200;
 /// Maximum number of transfers per second of a flow.
-pub(super) const MOST_TRANSFERS: f64 = 1e6;
+const MOST_TRANSFERS: f64 = 1e6;
 /// The largest mean size of a transfer, in bytes.
-pub(super) const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
+const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
 
-pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
+pub(super) fn check(flow: &Flow, place: At) -> Checked {
     match &flow.transport {
         Transport::Datagrams { rate, pattern } => {
             check_datagrams(*rate, pattern, flow.packet_size, place)
         }
         Transport::Iftp { options, .. } => check_iftp(options, flow, place),
-        Transport::Outside { .. } => check_datagram(flow, outside::HEADERS + 1, &place),
-        Transport::Quic { .. } => check_datagram(flow, outside::HEADERS + LEAST_QUIC, &place),
+        Transport::Outside { .. } => check_datagram(flow, outside::HEADERS + 1, place),
+        Transport::Quic { .. } => check_datagram(flow, outside::HEADERS + LEAST_QUIC, place),
         Transport::Rtp { options } => rtp::check(options, flow, place),
         Transport::Tcp { options, .. } => check_tcp(options, flow, place),
         Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
         Transport::Web { options, transfers } => {
-            check_tcp(options, flow, &place)?;
+            check_tcp(options, flow, place)?;
             check_transfers(transfers, place)
         }
     }
 }
 
-fn check_iftp(
-    options: &iftp::Options,
-    flow: &Flow,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
+fn check_iftp(options: &iftp::Options, flow: &Flow, place: At) -> Checked {
     // The header of IPv4, and the header of IFTP in the paper's figure.
     let headers = 20 + iftp::packet::Format::IFTP.data_header() as u32;
-    if flow.packet_size < headers {
-        let expected = format!("at least the {headers} B of an IFTP packet's headers");
-        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
-    }
+    let size = flow.packet_size;
+    let expected = format_args!("at least the {headers} B of an IFTP packet's headers");
+    expect(size >= headers, place("packet"), bytes(size), expected)?;
     for (key, packets) in [
         ("transport.initial_ssthresh", options.initial_ssthresh),
         ("transport.max_window", options.max_window),
         ("transport.duplicates", options.duplicates),
     ] {
-        if !(1..=iftp::MOST_PACKETS).contains(&packets) {
-            let expected = format!("1 to {} packets", iftp::MOST_PACKETS);
-            return out_of_range(place(key), packets.to_string(), expected);
-        }
+        let possible = (1..=iftp::MOST_PACKETS).contains(&packets);
+        let expected = format_args!("1 to {} packets", iftp::MOST_PACKETS);
+        expect(possible, place(key), packets, expected)?;
     }
-    match options.transmission_time {
-        Some(time) if time < Duration::ZERO || time > LONGEST_DELAY => {
-            let expected = format!("0 s to {}", span(LONGEST_DELAY));
-            out_of_range(place("transport.transmission_time"), span(time), expected)
-        }
-        _ => Ok(()),
-    }
+    let time = options.transmission_time.unwrap_or(Duration::ZERO);
+    expect_span_from_zero(time, place("transport.transmission_time"))
+}
+
+fn expect_span_from_zero(found: Duration, place: Place) -> Checked {
+    let possible = (Duration::ZERO..=LONGEST_DELAY).contains(&found);
+    let expected = format_args!("0 s to {}", span(LONGEST_DELAY));
+    expect(possible, place, span(found), expected)
 }
 
 /// Checks that datagrams of a host from outside have room for their bytes, and arrive undamaged.
-pub(super) fn check_datagram(
-    flow: &Flow,
-    least: u32,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
-    if flow.packet_size < least {
-        let expected = format!("at least {least} B, headers of IPv4 and UDP included");
-        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
-    }
-    match flow.coverage {
-        Some(coverage) => {
-            let expected = "none: a datagram from outside arrives whole or not at all".to_owned();
-            out_of_range(place("coverage"), format!("{coverage} B"), expected)
-        }
-        None => Ok(()),
-    }
+pub(super) fn check_datagram(flow: &Flow, least: u32, place: At) -> Checked {
+    let size = flow.packet_size;
+    let expected = format_args!("at least {least} B, headers of IPv4 and UDP included");
+    expect(size >= least, place("packet"), bytes(size), expected)?;
+    let (none, coverage) = (flow.coverage.is_none(), flow.coverage.unwrap_or(0));
+    let expected = "none: a datagram from outside arrives whole or not at all";
+    expect(none, place("coverage"), bytes(coverage), expected)
 }
 
-fn check_tcp(
-    options: &tcp::Options,
-    flow: &Flow,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
-    if options.segment_size == 0 || options.segment_size > flow.packet_size {
-        let expected = "more than the 40 B of a TCP packet's headers".to_owned();
-        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
-    }
-    Ok(())
+fn check_tcp(options: &tcp::Options, flow: &Flow, place: At) -> Checked {
+    let possible = (1..=flow.packet_size).contains(&options.segment_size);
+    let expected = "more than the 40 B of a TCP packet's headers";
+    expect(possible, place("packet"), bytes(flow.packet_size), expected)
 }
 
-fn check_transfers(transfers: &Transfers, place: impl Fn(&'static str) -> Place) -> Checked {
-    let per_second = transfers.per_second;
-    if !(per_second > 0.0 && per_second <= MOST_TRANSFERS) {
-        let expected = format!("more than 0, at most {MOST_TRANSFERS}");
-        return out_of_range(
-            place("transport.transfers"),
-            per_second.to_string(),
-            expected,
-        );
-    }
-    if transfers.size == 0 || transfers.size > LARGEST_TRANSFER {
-        let expected = format!("1 B to {LARGEST_TRANSFER} B");
-        return out_of_range(
-            place("transport.size"),
-            format!("{} B", transfers.size),
-            expected,
-        );
-    }
+fn check_transfers(transfers: &Transfers, place: At) -> Checked {
+    check_transfers_per_second(transfers.per_second, place("transport.transfers"))?;
+    check_transfer_size(transfers.size, place("transport.size"))?;
     check_shape(transfers.shape, place("transport.shape"))
 }
 
-fn check_datagrams(
-    rate: Rate,
-    pattern: &Pattern,
-    size: u32,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
+pub(super) fn check_transfers_per_second(found: f64, place: Place) -> Checked {
+    let possible = found > 0.0 && found <= MOST_TRANSFERS;
+    let expected = format_args!("more than 0, at most {MOST_TRANSFERS}");
+    expect(possible, place, found, expected)
+}
+
+pub(super) fn check_transfer_size(found: u64, place: Place) -> Checked {
+    expect_bytes(found, LARGEST_TRANSFER, place)
+}
+
+fn check_datagrams(rate: Rate, pattern: &Pattern, size: u32, place: At) -> Checked {
     match pattern {
         Pattern::Steady { spacing, changes } => {
             let place_of_changes = place("transport.rate_changes");
@@ -137,26 +107,17 @@ fn check_datagrams(
                 check_sending_rate(rate, size, place_of_changes)?;
             }
             let mean = rate.transmission_time(size);
-            match *spacing {
-                Spacing::Exponential { least } if least < Duration::ZERO || least >= mean => {
-                    let expected = format!("0 s to less than the mean interval of {}", span(mean));
-                    out_of_range(place("transport.least"), span(least), expected)
-                }
-                _ => Ok(()),
-            }
+            let Spacing::Exponential { least } = *spacing else {
+                return Ok(());
+            };
+            let possible = (Duration::ZERO..mean).contains(&least);
+            let expected = format_args!("0 s to less than the mean interval of {}", span(mean));
+            expect(possible, place("transport.least"), span(least), expected)
         }
         Pattern::Bursts { law, burst, idle } => {
             check_sending_rate(rate, size, place("transport.rate"))?;
-            let some = Duration::from_nanos(1);
-            for (key, mean, least, bound) in [
-                ("transport.burst", *burst, some, "more than 0 s, at most"),
-                ("transport.idle", *idle, Duration::ZERO, "0 s to"),
-            ] {
-                if mean < least || mean > LONGEST_DELAY {
-                    let expected = format!("{bound} {}", span(LONGEST_DELAY));
-                    return out_of_range(place(key), span(mean), expected);
-                }
-            }
+            expect_positive_span(*burst, place("transport.burst"))?;
+            expect_span_from_zero(*idle, place("transport.idle"))?;
             match *law {
                 Law::Pareto { shape } => check_shape(shape, place("transport.shape")),
                 Law::Constant | Law::Exponential => Ok(()),
@@ -169,34 +130,23 @@ fn check_datagrams(
 /// instant.
 fn check_sending_rate(rate: Rate, size: u32, place: Place) -> Checked {
     check_rate(rate, place)?;
-    if rate.transmission_time(size) <= Duration::ZERO {
-        let expected = "a rate at which a packet takes at least 1 ns".to_owned();
-        return out_of_range(place, bits_per_second(rate), expected);
-    }
-    Ok(())
+    let possible = rate.transmission_time(size) > Duration::ZERO;
+    let expected = "a rate at which a packet takes at least 1 ns";
+    expect(possible, place, bits_per_second(rate), expected)
 }
 
 /// Checks a Pareto shape: above 1, because there is no mean at 1, and at most 100.
 fn check_shape(shape: f64, place: Place) -> Checked {
-    if shape > 1.0 && shape <= 100.0 {
-        return Ok(());
-    }
-    let expected = "more than 1, at most 100: at 1 there is no mean".to_owned();
-    out_of_range(place, shape.to_string(), expected)
+    let expected = "more than 1, at most 100: at 1 there is no mean";
+    expect(shape > 1.0 && shape <= 100.0, place, shape, expected)
 }
 
-fn check_tfrc(
-    options: &tfrc::Options,
-    flow: &Flow,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
-    if flow.wire_size() > LARGEST_PACKET {
-        let found = format!(
-            "{} B with its {} B header",
-            flow.packet_size, options.header
-        );
-        return out_of_range(place("packet"), found, format!("1 B to {LARGEST_PACKET} B"));
-    }
+fn check_tfrc(options: &tfrc::Options, flow: &Flow, place: At) -> Checked {
+    let (size, header) = (flow.packet_size, options.header);
+    let found = format_args!("{size} B with its {header} B header");
+    let expected = format_args!("1 B to {LARGEST_PACKET} B");
+    let possible = flow.wire_size() <= LARGEST_PACKET;
+    expect(possible, place("packet"), found, expected)?;
     let initial_rate = options.initial_rate.unwrap_or(1.0);
     for (key, value, range, expected) in [
         (
@@ -224,17 +174,8 @@ fn check_tfrc(
             "more than 0, at most 1000 Gbit/s",
         ),
     ] {
-        if !range.contains(&value) {
-            return out_of_range(place(key), value.to_string(), expected.to_owned());
-        }
+        expect(range.contains(&value), place(key), value, expected)?;
     }
-    let threshold = options.loss_threshold;
-    if threshold == 0 {
-        return out_of_range(
-            place("transport.loss_threshold"),
-            "0".into(),
-            "1 to 255".into(),
-        );
-    }
-    Ok(())
+    let (threshold, place) = (options.loss_threshold, place("transport.loss_threshold"));
+    expect(threshold > 0, place, threshold, "1 to 255")
 }
