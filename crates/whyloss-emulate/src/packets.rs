@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use whyloss_sim::trace::tables::{Kind, Table, column, optional};
+use whyloss_sim::trace::tables::{Table, bits, bytes, number, packets, seconds, word};
 use whyloss_sim::trace::{Batch, Cell};
 
 use crate::archive::{self, ArchiveError};
@@ -21,97 +21,60 @@ pub const PACKETS: Table = Table {
     name: "packets",
     row: "packet that reaches a link",
     columns: &[
-        column(
+        seconds(
             "enqueued_s",
-            "s",
-            Kind::Seconds,
             "when it reached the link, since the run began",
         ),
-        column(
+        number(
             "offer",
-            "",
-            Kind::Whole,
             "counts the rows of all links in the order in which their links were asked",
         ),
-        column(
+        number(
             "packet",
-            "",
-            Kind::Whole,
             "counts packets in the order in which hosts sent them",
         ),
-        column("link", "", Kind::Word, "the link's name"),
-        column("from", "", Kind::Word, "the host that sent it"),
-        column("to", "", Kind::Word, "the host that it is for"),
-        column(
+        word("link", "the link's name"),
+        word("from", "the host that sent it"),
+        word("to", "the host that it is for"),
+        number(
             "protocol",
-            "",
-            Kind::Whole,
             "IP's number of what it carries: 6 is TCP, 17 UDP, 136 UDP-Lite, 1 ICMP, 58 ICMPv6",
         ),
-        column("source", "", Kind::Word, "the source address"),
-        column("destination", "", Kind::Word, "the destination address"),
-        optional(
-            "source_port",
-            "",
-            Kind::Whole,
-            "the source port, of TCP, UDP and UDP-Lite",
-        ),
-        optional(
-            "destination_port",
-            "",
-            Kind::Whole,
-            "the destination port, likewise",
-        ),
-        optional(
+        word("source", "the source address"),
+        word("destination", "the destination address"),
+        number("source_port", "the source port, of TCP, UDP and UDP-Lite").optional(),
+        number("destination_port", "the destination port, likewise").optional(),
+        number(
             "sequence",
-            "",
-            Kind::Whole,
             "the sequence number: TCP's, or that of a data packet of `whyloss send`",
-        ),
-        optional(
+        )
+        .optional(),
+        number(
             "ip_id",
-            "",
-            Kind::Whole,
             "IP's identification; with IPv6, that of a fragment",
-        ),
-        column("size_bytes", "bytes", Kind::Whole, "the IP packet"),
-        column(
-            "waiting",
-            "packets",
-            Kind::Whole,
-            "how many it found waiting",
-        ),
-        column(
+        )
+        .optional(),
+        bytes("size_bytes", "the IP packet"),
+        packets("waiting", "how many it found waiting"),
+        seconds(
             "scheduled_s",
-            "s",
-            Kind::Seconds,
             "when it should leave the far end, or is lost",
         ),
-        optional("departed_s", "s", Kind::Seconds, "when it left the far end"),
-        column(
+        seconds("departed_s", "when it left the far end").optional(),
+        word(
             "fate",
-            "",
-            Kind::Word,
             "`delivered`, `damaged`, `overflow`, `aqm`, `channel`, `fault` or `unfinished`",
         ),
-        column(
+        bits(
             "damaged_bits",
-            "bits",
-            Kind::Whole,
             "how many bits were flipped; `packets.jsonl` has which",
         ),
-        optional(
+        word(
             "state",
-            "",
-            Kind::Word,
             "`good` or `bad`: what it met of a channel with two states",
-        ),
-        optional(
-            "fault",
-            "",
-            Kind::Word,
-            "what the emulator did wrong: `late` or `device`",
-        ),
+        )
+        .optional(),
+        word("fault", "what the emulator did wrong: `late` or `device`").optional(),
     ],
 };
 

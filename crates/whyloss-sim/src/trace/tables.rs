@@ -40,36 +40,52 @@ pub enum Kind {
     Word,
 }
 
-/// Describes a column that has a value in every row.
-pub const fn column(
-    name: &'static str,
-    unit: &'static str,
-    kind: Kind,
-    meaning: &'static str,
-) -> Column {
-    Column {
-        name,
-        unit,
-        kind,
-        optional: false,
-        meaning,
+impl Column {
+    /// Describes a column that has a value in every row.
+    const fn new(
+        name: &'static str,
+        unit: &'static str,
+        kind: Kind,
+        meaning: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            unit,
+            kind,
+            optional: false,
+            meaning,
+        }
+    }
+
+    /// Returns the column with values that may be missing.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
     }
 }
 
-/// Describes a column in which values may be missing.
-pub const fn optional(
-    name: &'static str,
-    unit: &'static str,
-    kind: Kind,
-    meaning: &'static str,
-) -> Column {
-    Column {
-        optional: true,
-        ..column(name, unit, kind, meaning)
-    }
+/// Defines a function for each unit and kind of a column.
+macro_rules! columns {
+    ($($function:ident: $unit:literal $kind:ident, $what:literal;)*) => {$(
+        #[doc = concat!("Describes a column of ", $what, ".")]
+        pub const fn $function(name: &'static str, meaning: &'static str) -> Column {
+            Column::new(name, $unit, Kind::$kind, meaning)
+        }
+    )*};
 }
 
-const FLOW: Column = column("flow", "", Kind::Word, "the flow's name in the scenario");
+columns! {
+    seconds: "s" Seconds, "seconds";
+    bytes: "bytes" Whole, "bytes";
+    packets: "packets" Whole, "packets";
+    bits: "bits" Whole, "bits";
+    rate: "bytes/s" Real, "rates, in bytes per second";
+    number: "" Whole, "whole numbers without a unit";
+    word: "" Word, "words";
+}
+
+const FLOW: Column = word("flow", "the flow's name in the scenario");
 const SEQUENCE: &str =
     "number of the packet, from 0 (TCP: number of the segment, which a retransmission keeps)";
 
@@ -78,55 +94,15 @@ pub const SOURCES: Table = Table {
     name: "sources",
     row: "change at a source with congestion control",
     columns: &[
-        column(
-            "time_s",
-            "s",
-            Kind::Seconds,
-            "time after the source reacted to an acknowledgement, feedback or a timer, and sent the packets allowed then",
-        ),
+        seconds("time_s", "time after the source reacted to an acknowledgement, feedback or a timer, and sent the packets allowed then"),
         FLOW,
-        optional(
-            "cwnd_bytes",
-            "bytes",
-            Kind::Whole,
-            "the congestion window (TCP, IFTP, web)",
-        ),
-        optional(
-            "ssthresh_bytes",
-            "bytes",
-            Kind::Whole,
-            "the slow start threshold, if there is one yet (TCP, IFTP, web)",
-        ),
-        optional(
-            "in_flight_bytes",
-            "bytes",
-            Kind::Whole,
-            "bytes sent and not acknowledged cumulatively, since the last timeout if there was one (TCP, IFTP, web)",
-        ),
-        optional(
-            "rate_bytes_per_s",
-            "bytes/s",
-            Kind::Real,
-            "the rate at which packets may leave: TFRC's allowed rate; TCP's pacing rate, if it paces (BBR); for IFTP, one packet per period",
-        ),
-        optional(
-            "rtt_s",
-            "s",
-            Kind::Seconds,
-            "the latest round-trip time measured (TCP, IFTP, web)",
-        ),
-        optional(
-            "srtt_s",
-            "s",
-            Kind::Seconds,
-            "the smoothed round-trip time (TFRC: R)",
-        ),
-        optional(
-            "rto_s",
-            "s",
-            Kind::Seconds,
-            "the retransmission timeout in force, back-off included (TCP, web)",
-        ),
+        bytes("cwnd_bytes", "the congestion window (TCP, IFTP, web)").optional(),
+        bytes("ssthresh_bytes", "the slow start threshold, if there is one yet (TCP, IFTP, web)").optional(),
+        bytes("in_flight_bytes", "bytes sent and not acknowledged cumulatively, since the last timeout if there was one (TCP, IFTP, web)").optional(),
+        rate("rate_bytes_per_s", "the rate at which packets may leave: TFRC's allowed rate; TCP's pacing rate, if it paces (BBR); for IFTP, one packet per period").optional(),
+        seconds("rtt_s", "the latest round-trip time measured (TCP, IFTP, web)").optional(),
+        seconds("srtt_s", "the smoothed round-trip time (TFRC: R)").optional(),
+        seconds("rto_s", "the retransmission timeout in force, back-off included (TCP, web)").optional(),
     ],
 };
 
@@ -135,33 +111,13 @@ pub const ARRIVALS: Table = Table {
     name: "arrivals",
     row: "data packet at its sink, duplicates included (the input of a receiver classifier)",
     columns: &[
-        column("time_s", "s", Kind::Seconds, "arrival of the last bit"),
+        seconds("time_s", "arrival of the last bit"),
         FLOW,
-        column("sequence", "packets", Kind::Whole, SEQUENCE),
-        column(
-            "rott_s",
-            "s",
-            Kind::Seconds,
-            "relative one-way trip time: arrival − departure from the source",
-        ),
-        column(
-            "size_bytes",
-            "bytes",
-            Kind::Whole,
-            "size on the wire, headers included",
-        ),
-        optional(
-            "first_damaged_bit",
-            "bits",
-            Kind::Whole,
-            "position of the first damaged bit outside the flow's coverage, from the start of the packet; missing if none is damaged",
-        ),
-        optional(
-            "ce",
-            "",
-            Kind::Whole,
-            "1 if a queue marked the packet (ECN-CE); missing if none did",
-        ),
+        packets("sequence", SEQUENCE),
+        seconds("rott_s", "relative one-way trip time: arrival − departure from the source"),
+        bytes("size_bytes", "size on the wire, headers included"),
+        bits("first_damaged_bit", "position of the first damaged bit outside the flow's coverage, from the start of the packet; missing if none is damaged").optional(),
+        number("ce", "1 if a queue marked the packet (ECN-CE); missing if none did").optional(),
     ],
 };
 
@@ -170,39 +126,14 @@ pub const LOSSES: Table = Table {
     name: "losses",
     row: "data packet lost",
     columns: &[
-        column(
-            "time_s",
-            "s",
-            Kind::Seconds,
-            "time of the loss: the arrival at a full queue, the departure of the last bit into a noisy link, or the arrival at a sink that drops damaged packets",
-        ),
+        seconds("time_s", "time of the loss: the arrival at a full queue, the departure of the last bit into a noisy link, or the arrival at a sink that drops damaged packets"),
         FLOW,
-        column("sequence", "packets", Kind::Whole, SEQUENCE),
-        column(
-            "where",
-            "",
-            Kind::Word,
-            "the link's name in the scenario, or the name of the sink's node",
-        ),
-        column("truth", "", Kind::Word, "`congestion` or `wireless`"),
-        optional(
-            "verdict",
-            "",
-            Kind::Word,
-            "answer of the flow's classifier, at the receiver (TFRC) or at the sender (TCP, IFTP); missing if it was not asked",
-        ),
-        optional(
-            "verdict_time_s",
-            "s",
-            Kind::Seconds,
-            "time of the verdict: the arrival that revealed the gap (TFRC), or the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`",
-        ),
-        column(
-            "sent_s",
-            "s",
-            Kind::Seconds,
-            "departure of the packet from its source",
-        ),
+        packets("sequence", SEQUENCE),
+        word("where", "the link's name in the scenario, or the name of the sink's node"),
+        word("truth", "`congestion` or `wireless`"),
+        word("verdict", "answer of the flow's classifier, at the receiver (TFRC) or at the sender (TCP, IFTP); missing if it was not asked").optional(),
+        seconds("verdict_time_s", "time of the verdict: the arrival that revealed the gap (TFRC), or the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`").optional(),
+        seconds("sent_s", "departure of the packet from its source"),
     ],
 };
 
@@ -211,38 +142,19 @@ pub const LINKS: Table = Table {
     name: "links",
     row: "packet that reaches the near end of a link, acknowledgements and feedback included",
     columns: &[
-        column(
-            "time_s",
-            "s",
-            Kind::Seconds,
-            "arrival at the near end of the link",
-        ),
-        column("link", "", Kind::Word, "the link's name in the scenario"),
+        seconds("time_s", "arrival at the near end of the link"),
+        word("link", "the link's name in the scenario"),
         FLOW,
-        column(
-            "size_bytes",
-            "bytes",
-            Kind::Whole,
-            "size on the wire, headers included",
-        ),
-        column(
+        bytes("size_bytes", "size on the wire, headers included"),
+        packets(
             "waiting",
-            "packets",
-            Kind::Whole,
             "packets waiting at its arrival, without the one in transmission; 0 if the queue has no limit",
         ),
-        column(
+        word(
             "fate",
-            "",
-            Kind::Word,
             "`delivered`, `marked` (delivered, with ECN's mark from this link's queue), `damaged` (delivered, with bits that this link damaged, marked or not), `congestion` (the queue was full, or RED, PIE or CoDel dropped the packet) or `wireless` (the channel corrupts it)",
         ),
-        column(
-            "done_s",
-            "s",
-            Kind::Seconds,
-            "arrival at the far end, or time of the loss",
-        ),
+        seconds("done_s", "arrival at the far end, or time of the loss"),
     ],
 };
 
