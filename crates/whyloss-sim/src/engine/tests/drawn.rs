@@ -1,6 +1,6 @@
 //! Networks drawn at random, as scenario files.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use proptest::prelude::*;
 
@@ -9,77 +9,54 @@ fn pick(list: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(list)
 }
 
-/// Draws the transport of a flow, with its classifier.
+/// Draws the transport of a flow, with its classifier or application.
 fn transport() -> impl Strategy<Value = &'static str> {
     pick(&[
-        r#"transport = { kind = "tcp" }"#,
-        r#"transport = { kind = "tcp", delayed_ack = "5 ms" }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none" }"#,
-        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none", window = 1 }"#,
-        r#"transport = { kind = "tcp", recovery = "newreno" }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", recovery = "sack", delayed_ack = "none", window = 10 }"#,
-        r#"transport = { kind = "tcp", recovery = "sack", delayed_ack = "none" }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", recovery = "reno", base = "ns2" }"#,
-        r#"transport = { kind = "tcp", recovery = "reno", delayed_ack = "none", segments = 40 }"#,
-        r#"transport = { kind = "tcp", recovery = "vegas" }
-classifier = "vegas""#,
-        r#"transport = { kind = "tcp", recovery = "rack" }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", recovery = "rack", controller = "cubic", delayed_ack = "none", ecn = true }"#,
-        r#"transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
-classifier = "episode""#,
-        r#"transport = { kind = "tcp", recovery = "rack", handshake = true }
-application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
-        r#"transport = { kind = "tcp", controller = "cubic" }"#,
-        r#"transport = { kind = "tcp", controller = "westwood", delayed_ack = "none" }
-classifier = "veno""#,
-        r#"transport = { kind = "tcp", controller = "bbr" }"#,
-        r#"transport = { kind = "tcp", controller = "bbr", delayed_ack = "none" }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", controller = "copa" }"#,
-        r#"transport = { kind = "tcp", controller = "scream", recovery = "sack" }"#,
-        r#"transport = { kind = "tcp", recovery = "rack", controller = "copa", delayed_ack = "none", ecn = true }
-classifier = "veno""#,
-        r#"transport = { kind = "tfrc" }"#,
-        r#"transport = { kind = "tfrc", base = "ns2" }
-classifier = "zbs""#,
-        r#"transport = { kind = "tfrc" }
-classifier = "oracle""#,
-        r#"transport = { kind = "iftp" }"#,
-        r#"transport = { kind = "iftp" }
-classifier = "oracle""#,
-        r#"transport = { kind = "web", transfers = 5 }"#,
-        r#"transport = { kind = "tcp" }
-application = { kind = "transfers", size = "100 kB", arrivals = "in-turn" }"#,
-        r#"transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
-application = { kind = "transfers", size = "30 kB", arrivals = "poisson", per_second = 3 }"#,
-        r#"transport = { kind = "tcp", ecn = true, controller = "cubic" }
-application = { kind = "transfers", size = "100 kB" }"#,
-        r#"transport = { kind = "cbr", rate = "300 kbit/s" }"#,
-        r#"transport = { kind = "tcp", ecn = true }"#,
-        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none", ecn = true }
-classifier = "oracle""#,
-        r#"transport = { kind = "tcp", recovery = "reno", base = "ns2", ecn = true }"#,
-        r#"transport = { kind = "tcp", recovery = "newreno", base = "ns2", ecn = true }
-classifier = "veno""#,
-        r#"transport = { kind = "tcp", recovery = "vegas", ecn = true }"#,
-        r#"transport = { kind = "tcp", controller = "cubic", ecn = true, delayed_ack = "none" }"#,
-        r#"transport = { kind = "tcp", controller = "bbr", ecn = true }"#,
-        r#"transport = { kind = "tfrc", ecn = true }
-classifier = "zbs""#,
-        r#"transport = { kind = "tfrc", base = "ns2", ecn = true }
-classifier = "oracle""#,
-        r#"transport = { kind = "web", transfers = 5, ecn = true }"#,
-        r#"transport = { kind = "tcp", ecn = true }
-application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
-        r#"transport = { kind = "cbr", rate = "100 kbit/s", dither = true }"#,
-        r#"transport = { kind = "tcp" }
-application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
-        r#"transport = { kind = "cbr", rate = "2 Mbit/s" }
-application = { kind = "voice", interval = "20 ms", playout = ["100 ms"] }"#,
+        r#"{ kind = "tcp" }"#,
+        r#"{ kind = "tcp", delayed_ack = "5 ms" }, classifier = "oracle""#,
+        r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }"#,
+        r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none", window = 1 }"#,
+        r#"{ kind = "tcp", recovery = "newreno" }, classifier = "oracle""#,
+        r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none", window = 10 }"#,
+        r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none" }, classifier = "oracle""#,
+        r#"{ kind = "tcp", recovery = "reno", base = "ns2" }"#,
+        r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", segments = 40 }"#,
+        r#"{ kind = "tcp", recovery = "vegas" }, classifier = "vegas""#,
+        r#"{ kind = "tcp", recovery = "rack" }, classifier = "oracle""#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "cubic", delayed_ack = "none", ecn = true }"#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "bbr" }, classifier = "episode""#,
+        r#"{ kind = "tcp", recovery = "rack", handshake = true }, application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
+        r#"{ kind = "tcp", controller = "cubic" }"#,
+        r#"{ kind = "tcp", controller = "westwood", delayed_ack = "none" }, classifier = "veno""#,
+        r#"{ kind = "tcp", controller = "bbr" }"#,
+        r#"{ kind = "tcp", controller = "bbr", delayed_ack = "none" }, classifier = "oracle""#,
+        r#"{ kind = "tcp", controller = "copa" }"#,
+        r#"{ kind = "tcp", controller = "scream", recovery = "sack" }"#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "copa", delayed_ack = "none", ecn = true }, classifier = "veno""#,
+        r#"{ kind = "tfrc" }"#,
+        r#"{ kind = "tfrc", base = "ns2" }, classifier = "zbs""#,
+        r#"{ kind = "tfrc" }, classifier = "oracle""#,
+        r#"{ kind = "iftp" }"#,
+        r#"{ kind = "iftp" }, classifier = "oracle""#,
+        r#"{ kind = "web", transfers = 5 }"#,
+        r#"{ kind = "tcp" }, application = { kind = "transfers", size = "100 kB", arrivals = "in-turn" }"#,
+        r#"{ kind = "tcp", recovery = "rack", controller = "bbr" }, application = { kind = "transfers", size = "30 kB", arrivals = "poisson", per_second = 3 }"#,
+        r#"{ kind = "tcp", ecn = true, controller = "cubic" }, application = { kind = "transfers", size = "100 kB" }"#,
+        r#"{ kind = "cbr", rate = "300 kbit/s" }"#,
+        r#"{ kind = "tcp", ecn = true }"#,
+        r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none", ecn = true }, classifier = "oracle""#,
+        r#"{ kind = "tcp", recovery = "reno", base = "ns2", ecn = true }"#,
+        r#"{ kind = "tcp", recovery = "newreno", base = "ns2", ecn = true }, classifier = "veno""#,
+        r#"{ kind = "tcp", recovery = "vegas", ecn = true }"#,
+        r#"{ kind = "tcp", controller = "cubic", ecn = true, delayed_ack = "none" }"#,
+        r#"{ kind = "tcp", controller = "bbr", ecn = true }"#,
+        r#"{ kind = "tfrc", ecn = true }, classifier = "zbs""#,
+        r#"{ kind = "tfrc", base = "ns2", ecn = true }, classifier = "oracle""#,
+        r#"{ kind = "web", transfers = 5, ecn = true }"#,
+        r#"{ kind = "tcp", ecn = true }, application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
+        r#"{ kind = "cbr", rate = "100 kbit/s", dither = true }"#,
+        r#"{ kind = "tcp" }, application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
+        r#"{ kind = "cbr", rate = "2 Mbit/s" }, application = { kind = "voice", interval = "20 ms", playout = ["100 ms"] }"#,
     ])
 }
 
@@ -162,8 +139,29 @@ pub(super) fn copying_line() -> impl Strategy<Value = String> {
     line(0.7, COPYING)
 }
 
+/// Returns the text of a scenario.
+fn network(
+    head: &str,
+    links: impl IntoIterator<Item = String>,
+    flows: impl IntoIterator<Item = String>,
+) -> String {
+    let list = |entries: Vec<String>| entries.join(",\n");
+    let [links, flows] = [links.into_iter().collect(), flows.into_iter().collect()].map(list);
+    format!("{head}\nlink = [\n{links}\n]\nflow = [\n{flows}\n]\n")
+}
+
+/// Returns the text of a link. `more` is empty, or further keys after a comma.
+fn link(
+    [from, to]: [&str; 2],
+    (rate, delay, queue): (&str, &str, &str),
+    more: impl Display,
+) -> String {
+    let ends = format!(r#"from = "{from}", to = "{to}""#);
+    format!(r#"{{ {ends}, rate = {rate}, delay = "{delay}", queue = {queue}{more} }}"#)
+}
+
 fn line(share: f64, ways: &'static [&'static str]) -> impl Strategy<Value = String> {
-    let link = (
+    let drawn = (
         pick(&[
             r#""200 kbit/s""#,
             r#""1 Mbit/s""#,
@@ -180,59 +178,45 @@ fn line(share: f64, ways: &'static [&'static str]) -> impl Strategy<Value = Stri
         prop::option::weighted(0.15, arq()),
         prop::option::weighted(share, pick(ways)),
     );
-    let links = prop::collection::vec(link, 1..5);
+    let links = prop::collection::vec(drawn, 1..5);
     let ends = (0usize..8, 0usize..8);
     let flows = prop::collection::vec((ends, any_flow()), 1..6);
     (links, flows).prop_map(|(links, flows)| {
-        let mut text = String::from("duration = \"3 s\"\nmeasure_from = \"500 ms\"\n");
         let nodes = links.len() + 1;
-        for (node, (rate, delay, queue, channel, change, one_way, arq, way)) in
-            links.into_iter().enumerate()
-        {
-            // Who changes at handovers does not do so otherwise.
+        let links = (0..).zip(links).map(|(node, drawn)| {
+            let (rate, delay, queue, channel, change, one_way, arq, way) = drawn;
+            // A link with handovers changes its rate and delay only there.
             let handed = way.is_some_and(|way| way.starts_with("handovers"));
             let rate = if handed { "\"3 Mbit/s\"" } else { rate };
-            let arq = arq.filter(|arq| way.is_none() || arq.contains("parallel"));
-            let change = change.filter(|_| !handed);
-            let _ = writeln!(
-                text,
-                r#"
-                [[link]]
-                from = "n{node}"
-                to = "n{}"
-                rate = {rate}
-                delay = "{delay}"
-                queue = {queue}
-                channel = {channel}"#,
-                node + 1
-            );
-            if let Some((at, delay)) = change {
-                let _ = writeln!(text, r#"delay_changes = [["{at} s", "{delay} s"]]"#);
+            let mut more = format!(", channel = {channel}");
+            if let Some((at, delay)) = change.filter(|_| !handed) {
+                let _ = write!(more, r#", delay_changes = [["{at} s", "{delay} s"]]"#);
             }
             if one_way {
-                let _ = writeln!(text, r#"reverse_channel = "none""#);
+                more += r#", reverse_channel = "none""#;
             }
-            if let Some(arq) = arq {
-                let _ = writeln!(text, "arq = {arq}");
+            if let Some(arq) = arq.filter(|arq| way.is_none() || arq.contains("parallel")) {
+                let _ = write!(more, ", arq = {arq}");
             }
             if let Some(way) = way {
-                let _ = writeln!(text, "{way}");
+                let _ = write!(more, ", {way}");
             }
-        }
-        for (index, ((source, steps), flow)) in flows.into_iter().enumerate() {
-            let source = source % nodes;
-            let sink = (source + 1 + steps % (nodes - 1)) % nodes;
-            let _ = writeln!(
-                text,
-                r#"
-                [[flow]]
-                name = "f{index}"
-                from = "n{source}"
-                to = "n{sink}"
-                {flow}"#
-            );
-        }
-        text
+            let (from, to) = (format!("n{node}"), format!("n{}", node + 1));
+            link([&from, &to], (rate, delay, queue), more)
+        });
+        let flows = flows
+            .into_iter()
+            .enumerate()
+            .map(|(index, ((source, steps), flow))| {
+                let source = source % nodes;
+                let sink = (source + 1 + steps % (nodes - 1)) % nodes;
+                format!(r#"{{ name = "f{index}", from = "n{source}", to = "n{sink}", {flow} }}"#)
+            });
+        network(
+            "duration = \"3 s\"\nmeasure_from = \"500 ms\"",
+            links,
+            flows,
+        )
     })
 }
 
@@ -246,30 +230,29 @@ fn any_flow() -> impl Strategy<Value = String> {
         pick(&["1000 B", "1000 B", "1500 B", "200 B"]),
     )
         .prop_map(|(transport, start, stop, coverage, size)| {
-            let mut text = format!("packet = \"{size}\"\nstart = \"{start} s\"\n{transport}\n");
+            let mut text =
+                format!(r#"packet = "{size}", start = "{start} s", transport = {transport}"#);
             if let Some(stop) = stop {
-                let _ = writeln!(text, r#"stop = "{stop} s""#);
+                let _ = write!(text, r#", stop = "{stop} s""#);
             }
-            if let Some(coverage) = coverage
-                && size != "200 B"
-            {
-                let _ = writeln!(text, r#"coverage = "{coverage} B""#);
+            if let Some(coverage) = coverage.filter(|_| size != "200 B") {
+                let _ = write!(text, r#", coverage = "{coverage} B""#);
             }
             text
         })
 }
 
-/// A dumbbell with flows of any kind, whose branches are alike or not quite, so that their answers merge in a provable
-/// order or do not; some share hosts.
+/// A dumbbell with flows of any kind, whose branches are alike or not quite, so that their answers
+/// merge in a provable order or do not; some share hosts.
 pub(super) fn dumbbell() -> impl Strategy<Value = String> {
     let access = || {
         (
             pick(&[
-                "100 Mbit/s",
-                "100 Mbit/s",
-                "100 Mbit/s",
-                "9 Mbit/s",
-                "1 Mbit/s",
+                r#""100 Mbit/s""#,
+                r#""100 Mbit/s""#,
+                r#""100 Mbit/s""#,
+                r#""9 Mbit/s""#,
+                r#""1 Mbit/s""#,
             ]),
             pick(&["1 ms", "1 ms", "1 ms", "3 ms"]),
             pick(&[
@@ -288,55 +271,30 @@ pub(super) fn dumbbell() -> impl Strategy<Value = String> {
     let queue = prop_oneof![1 => queue(), 1 => any_queue()];
     (queue, channel(), pairs, flows, 1usize..4, any::<bool>()).prop_map(
         |(queue, channel, pairs, flows, hosts, alike)| {
-            let mut text = format!(
-                r#"
-                duration = "2500 ms"
-                [[link]]
-                from = "r1"
-                to = "r2"
-                rate = "4 Mbit/s"
-                delay = "10 ms"
-                queue = {queue}
-                channel = {channel}
-                "#
-            );
-            for host in 0..hosts {
+            let narrow = (r#""4 Mbit/s""#, "10 ms", queue);
+            let narrow = link(["r1", "r2"], narrow, format_args!(", channel = {channel}"));
+            let branches = (0..hosts).flat_map(|host| {
                 let (left, right) = pairs[if alike { 0 } else { host }];
-                for (link, (rate, delay, channel)) in [
-                    (format!("from = \"s{host}\"\nto = \"r1\""), left),
-                    (format!("from = \"r2\"\nto = \"d{host}\""), right),
-                ] {
-                    let _ = writeln!(
-                        text,
-                        r#"
-                        [[link]]
-                        {link}
-                        rate = "{rate}"
-                        delay = "{delay}"
-                        queue = "unlimited"
-                        channel = {channel}"#
-                    );
-                }
-            }
-            for (index, flow) in flows.into_iter().enumerate() {
+                let (source, sink) = (format!("s{host}"), format!("d{host}"));
+                [([&source[..], "r1"], left), (["r2", &sink[..]], right)].map(
+                    |(ends, (rate, delay, channel))| {
+                        let more = format_args!(", channel = {channel}");
+                        link(ends, (rate, delay, r#""unlimited""#), more)
+                    },
+                )
+            });
+            let flows = flows.into_iter().enumerate().map(|(index, flow)| {
                 let host = index % hosts;
-                let _ = writeln!(
-                    text,
-                    r#"
-                    [[flow]]
-                    name = "f{index}"
-                    from = "s{host}"
-                    to = "d{host}"
-                    {flow}"#
-                );
-            }
-            text
+                format!(r#"{{ name = "f{index}", from = "s{host}", to = "d{host}", {flow} }}"#)
+            });
+            let links = std::iter::once(narrow).chain(branches);
+            network("duration = \"2500 ms\"", links, flows)
         },
     )
 }
 
-/// Flows that share a link, each with a first link and a way back of its own: most of their sources are fused.
-#[expect(clippy::too_many_lines, reason = "lists of what is drawn")]
+/// Flows that share a link, each with a first link and a way back of its own: most of their sources
+/// are fused.
 pub(super) fn branches() -> impl Strategy<Value = String> {
     let queue = pick(&[
         r#""unlimited""#,
@@ -376,9 +334,9 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
     );
     let flow = (
         tcp,
-        pick(&["8 Mbit/s", "80 Mbit/s", "1000 Gbit/s"]),
+        pick(&[r#""8 Mbit/s""#, r#""80 Mbit/s""#, r#""1000 Gbit/s""#]),
         pick(&["0 ms", "10 ms", "30 ms"]),
-        pick(&["800 kbit/s", "1000 Gbit/s"]),
+        pick(&[r#""800 kbit/s""#, r#""1000 Gbit/s""#]),
         pick(&[
             r#""unaware""#,
             r#""oracle""#,
@@ -391,59 +349,33 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
     // Behind some of these, packets and their answers come in bunches.
     let way = prop::option::weighted(0.2, pick(WAYS));
     (queue, channel, way, flows).prop_map(|(queue, channel, way, flows)| {
-        let way = way.unwrap_or_default();
-        let mut text = format!(
-            r#"
-            duration = "2500 ms"
-            [[link]]
-            from = "r"
-            to = "t"
-            rate = "2 Mbit/s"
-            delay = "10 ms"
-            queue = {queue}
-            channel = {channel}
-            {way}
-            "#
-        );
-        for (index, flow) in flows.into_iter().enumerate() {
-            let ((base, recovery, limits, rto, delayed), rate, delay, back, classifier, start) =
-                flow;
-            let rto = if rto.is_empty() {
-                String::new()
-            } else {
-                format!(
+        let way = way.map_or_else(String::new, |way| format!(", {way}"));
+        let shared = (r#""2 Mbit/s""#, "10 ms", queue);
+        let shared = link(["r", "t"], shared, format_args!(", channel = {channel}{way}"));
+        let branches = flows.iter().enumerate().flat_map(|(index, &(_, rate, delay, back, ..))| {
+            let (source, queue) = (format!("s{index}"), r#""unlimited""#);
+            let named = format_args!(r#", both_ways = false, name = "b{index}""#);
+            [
+                link([&source, "r"], (rate, delay, queue), ", both_ways = false"),
+                link(["t", &source], (back, delay, queue), named),
+            ]
+        });
+        let sources = flows.iter().enumerate().map(|(index, flow)| {
+            let ((base, recovery, limits, rto, delayed), .., classifier, start) = flow;
+            let rto = match *rto {
+                "" => String::new(),
+                rto => format!(
                     r#"rto_min = "{rto} ms", rto_initial = "{rto} ms", rto_max = "{rto} ms", rto_tick = "1 ns", "#
-                )
+                ),
             };
-            let _ = writeln!(
-                text,
-                r#"
-                [[link]]
-                from = "s{index}"
-                to = "r"
-                both_ways = false
-                rate = "{rate}"
-                delay = "{delay}"
-                queue = "unlimited"
-                [[link]]
-                name = "b{index}"
-                from = "t"
-                to = "s{index}"
-                both_ways = false
-                rate = "{back}"
-                delay = "{delay}"
-                queue = "unlimited"
-                [[flow]]
-                from = "s{index}"
-                to = "t"
-                packet = "1000 B"
-                start = "{start} s"
-                return_route = ["b{index}"]
-                classifier = {classifier}
-                transport = {{ kind = "tcp", {base}{limits}{rto}{recovery}delayed_ack = {delayed} }}"#
-            );
-        }
-        text
+            let ends = format!(r#"from = "s{index}", to = "t", return_route = ["b{index}"]"#);
+            let transport = format!("{base}{limits}{rto}{recovery}delayed_ack = {delayed}");
+            format!(
+                r#"{{ {ends}, packet = "1000 B", start = "{start} s", classifier = {classifier}, transport = {{ kind = "tcp", {transport} }} }}"#
+            )
+        });
+        let links = std::iter::once(shared).chain(branches);
+        network("duration = \"2500 ms\"", links, sources)
     })
 }
 
@@ -453,19 +385,23 @@ pub(super) fn chain() -> impl Strategy<Value = String> {
     let first = pick(&[
         "",
         "",
-        r#"jitter = { kind = "exponential", mean = "5 ms", in_order = false }"#,
-        r#"jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
-        r#"channel = { kind = "bernoulli", loss = 0.1 }
-arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
-        r#"handovers = [{ at = "1 s", pause = "50 ms", waiting = "copied" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
+        r#", jitter = { kind = "exponential", mean = "5 ms", in_order = false }"#,
+        r#", jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
+        r#", channel = { kind = "bernoulli", loss = 0.1 }, arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
+        r#", handovers = [{ at = "1 s", pause = "50 ms", waiting = "copied" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
     ]);
-    let link = (
-        pick(&["100 Mbit/s", "4 Mbit/s", "1 Mbit/s", "200 kbit/s"]),
+    let drawn = (
+        pick(&[
+            r#""100 Mbit/s""#,
+            r#""4 Mbit/s""#,
+            r#""1 Mbit/s""#,
+            r#""200 kbit/s""#,
+        ]),
         pick(&["10 us", "1 ms", "20 ms", "200 ms"]),
         pick(&[r#""unlimited""#, "{ packets = 1 }", "{ packets = 5 }"]),
         prop::option::weighted(0.6, 0.01..0.1),
     );
-    let links = prop::collection::vec(link, 1..4);
+    let links = prop::collection::vec(drawn, 1..4);
     let transport = pick(&[
         r#"{ kind = "tfrc" }"#,
         r#"{ kind = "tfrc" }"#,
@@ -476,62 +412,24 @@ arq = { tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
     // Flows over the whole chain, and whether another one enters at its last link.
     let flows = (transport, 1..3, any::<bool>());
     (first, links, flows).prop_map(|(first, links, (transport, count, crossed))| {
-        let mut text = format!(
-            r#"
-            duration = "8 s"
-            [[link]]
-            from = "n0"
-            to = "n1"
-            rate = "10 Mbit/s"
-            delay = "1 ms"
-            queue = "unlimited"
-            {first}
-            "#
-        );
-        let last = links.len();
-        for (node, (rate, delay, queue, loss)) in (1..).zip(links) {
+        let (last, end) = (links.len(), links.len() + 1);
+        let entry = (r#""10 Mbit/s""#, "1 ms", r#""unlimited""#);
+        let entry = link(["n0", "n1"], entry, first);
+        let chain = (1..).zip(links).map(|(node, (rate, delay, queue, loss))| {
             let channel = loss.map_or_else(String::new, |loss: f64| {
-                format!("channel = {{ kind = \"bernoulli\", loss = {loss} }}")
+                format!(", channel = {{ kind = \"bernoulli\", loss = {loss} }}")
             });
-            let _ = writeln!(
-                text,
-                r#"
-                [[link]]
-                from = "n{node}"
-                to = "n{}"
-                rate = "{rate}"
-                delay = "{delay}"
-                queue = {queue}
-                {channel}"#,
-                node + 1
-            );
-        }
-        let _ = writeln!(
-            text,
-            r#"
-            [[flow]]
-            name = "f{{i}}"
-            from = "n0"
-            to = "n{}"
-            count = {count}
-            packet = "1000 B"
-            classifier = "oracle"
-            transport = {transport}"#,
-            last + 1
+            let (from, to) = (format!("n{node}"), format!("n{}", node + 1));
+            link([&from, &to], (rate, delay, queue), channel)
+        });
+        let whole = format!(
+            r#"{{ name = "f{{i}}", from = "n0", to = "n{end}", count = {count}, packet = "1000 B", classifier = "oracle", transport = {transport} }}"#
         );
-        if crossed {
-            let _ = writeln!(
-                text,
-                r#"
-                [[flow]]
-                name = "c"
-                from = "n{last}"
-                to = "n{}"
-                packet = "1000 B"
-                transport = {{ kind = "cbr", rate = "100 kbit/s" }}"#,
-                last + 1
-            );
-        }
-        text
+        let across = format!(
+            r#"{{ name = "c", from = "n{last}", to = "n{end}", packet = "1000 B", transport = {{ kind = "cbr", rate = "100 kbit/s" }} }}"#
+        );
+        let flows = std::iter::once(whole).chain(crossed.then_some(across));
+        let links = std::iter::once(entry).chain(chain);
+        network("duration = \"8 s\"", links, flows)
     })
 }
