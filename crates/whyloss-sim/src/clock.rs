@@ -107,10 +107,14 @@ mod tests {
     #[test]
     fn only_the_classifier_hears_it() {
         let run = |classifier: &str, noise: &str| {
-            let text = format!(
-                "duration = \"30 s\"\n{noise}\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ packets = 9 }}\nchannel = {{ kind = \"bernoulli\", loss = 0.03 }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\ntransport = \"tfrc\"\nclassifier = \"{classifier}\"\n"
-            );
-            let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
+            let scenario = Scenario::of(&format!(
+                r#"
+                duration = "30 s"
+                {noise}
+                link = [{{ from = "a", to = "b", rate = "2 Mbit/s", delay = "20 ms", queue = {{ packets = 9 }}, channel = {{ kind = "bernoulli", loss = 0.03 }} }}]
+                flow = [{{ name = "f", from = "a", to = "b", packet = "1000 B", transport = "tfrc", classifier = "{classifier}" }}]
+                "#
+            ));
             crate::Simulation::new(&scenario, 3)
                 .run()
                 .expect("runs")

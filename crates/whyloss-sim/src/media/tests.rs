@@ -11,23 +11,12 @@ fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenari
         r#"
         duration = "10.1 s"
         measure_from = "1 s"
-        [[link]]
-        from = "a"
-        to = "b"
-        rate = "1 Mbit/s"
-        delay = "100 ms"
-        queue = "unlimited"
-        channel = {channel}
-        [[flow]]
-        from = "a"
-        to = "b"
-        packet = "1000 B"
-        transport = {transport}
-        application = {{ kind = "video", rate = "{} kbit/s", {more} }}
+        link = [{{ from = "a", to = "b", rate = "1 Mbit/s", delay = "100 ms", queue = "unlimited", channel = {channel} }}]
+        flow = [{{ from = "a", to = "b", packet = "1000 B", transport = {transport}, application = {{ kind = "video", rate = "{} kbit/s", {more} }} }}]
         "#,
         200 * packets
     );
-    Scenario::from_toml(&text, "test.toml", &[]).expect("a scenario")
+    Scenario::of(&text)
 }
 
 fn counts(scenario: &Scenario) -> Vec<FrameCounts> {

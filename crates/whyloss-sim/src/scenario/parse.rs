@@ -143,6 +143,13 @@ impl Scenario {
         let parsed = ScenarioFile::parse_with(text, file, overrides, registry);
         parsed.map(|parsed| parsed.scenario)
     }
+
+    /// Returns the scenario of a valid text.
+    #[cfg(test)]
+    pub(crate) fn of(text: &str) -> Self {
+        let scenario = Self::from_toml(text, "a scenario", &[]);
+        scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
 }
 
 /// Reads a document that notes how it is read.

@@ -396,41 +396,15 @@ fn other_forms_hold_the_same() {
 fn verdicts_are_those_that_are_scored() {
     let text = r#"
         duration = "40 s"
-        [[link]]
-        name = "radio"
-        from = "a"
-        to = "b"
-        rate = "2 Mbit/s"
-        delay = "20 ms"
-        queue = { packets = 8 }
-        channel = { kind = "bernoulli", loss = 0.02 }
-        reverse_channel = { kind = "bernoulli", loss = 0.02 }
-        [[flow]]
-        name = "{i}"
-        count = 2
-        from = "a"
-        to = "b"
-        transport = { kind = "tcp", controller = "veno" }
-        classifier = "veno"
-        [[flow]]
-        name = "iftp"
-        from = "a"
-        to = "b"
-        transport = "iftp"
-        classifier = "veno-enhanced"
-        [[flow]]
-        name = "tfrc"
-        from = "a"
-        to = "b"
-        transport = "tfrc"
-        classifier = "zigzag"
-        [[flow]]
-        name = "cbr"
-        from = "a"
-        to = "b"
-        transport = { kind = "cbr", rate = "200 kbit/s" }
+        link = [{ name = "radio", from = "a", to = "b", rate = "2 Mbit/s", delay = "20 ms", queue = { packets = 8 }, channel = { kind = "bernoulli", loss = 0.02 }, reverse_channel = { kind = "bernoulli", loss = 0.02 } }]
+        flow = [
+            { name = "{i}", count = 2, from = "a", to = "b", transport = { kind = "tcp", controller = "veno" }, classifier = "veno" },
+            { name = "iftp", from = "a", to = "b", transport = "iftp", classifier = "veno-enhanced" },
+            { name = "tfrc", from = "a", to = "b", transport = "tfrc", classifier = "zigzag" },
+            { name = "cbr", from = "a", to = "b", transport = { kind = "cbr", rate = "200 kbit/s" } },
+        ]
     "#;
-    let scenario = Scenario::from_toml(text, "", &[]).unwrap();
+    let scenario = Scenario::of(text);
     let mut trace = Trace::new(&scenario, TraceOptions::default(), Vec::new());
     let measured = crate::Simulation::new(&scenario, 1)
         .watch(&mut trace)

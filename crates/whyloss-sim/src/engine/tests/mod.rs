@@ -21,7 +21,7 @@ fn apart() -> Shortcuts {
 }
 
 fn scenario(text: &str, end: f64) -> Scenario {
-    let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    let mut scenario = Scenario::of(text);
     scenario.measure_from = Time::ZERO;
     scenario.end = Time::from_secs_f64(end);
     scenario
@@ -176,40 +176,17 @@ fn a_run_that_holds_too_much_ends_and_says_where() {
     let text = r#"
         duration = "10 s"
         most_packets = 20_000
-        [[link]]
-        name = "in"
-        from = "s{i}"
-        to = "r"
-        count = 100
-        rate = "10 Mbit/s"
-        delay = "1 ms"
-        queue = "unlimited"
-        [[link]]
-        name = "narrow"
-        from = "r"
-        to = "m"
-        rate = "1 Mbit/s"
-        delay = "1 ms"
-        queue = "unlimited"
-        [[link]]
-        from = "m"
-        to = "d"
-        rate = "1 Mbit/s"
-        delay = "1 ms"
-        queue = "unlimited"
-        [[flow]]
-        from = "s{i}"
-        to = "d"
-        count = 100
-        packet = "1000 B"
-        transport = { kind = "cbr", rate = "1 Mbit/s" }
-        [[flow]]
-        from = "m"
-        to = "d"
-        packet = "1000 B"
-        transport = { kind = "cbr", rate = "1 kbit/s" }
+        link = [
+            { name = "in", from = "s{i}", to = "r", count = 100, rate = "10 Mbit/s", delay = "1 ms", queue = "unlimited" },
+            { name = "narrow", from = "r", to = "m", rate = "1 Mbit/s", delay = "1 ms", queue = "unlimited" },
+            { from = "m", to = "d", rate = "1 Mbit/s", delay = "1 ms", queue = "unlimited" },
+        ]
+        flow = [
+            { from = "s{i}", to = "d", count = 100, packet = "1000 B", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+            { from = "m", to = "d", packet = "1000 B", transport = { kind = "cbr", rate = "1 kbit/s" } },
+        ]
     "#;
-    let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    let scenario = Scenario::of(text);
     for run in [
         Simulation::new(&scenario, 1).run(),
         Simulation::new(&scenario, 1).plain().run(),

@@ -175,32 +175,21 @@ fn same<T: PartialEq + std::fmt::Debug>(
 /// Fails if the engines differ in anything; answers how many events each took.
 fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let mut told = Log::of(scenario);
-    let (plain, many) = counts(
-        Simulation::new(scenario, seed)
-            .plain()
-            .watch(&mut told)
-            .run(),
-    );
+    let unwatched = Simulation::new(scenario, seed).plain();
+    let (plain, many) = counts(unwatched.watch(&mut told).run());
     // Unwatched, and as the command watches every run: packets cross stretches in one step.
     let (fast, few) = counts(Simulation::new(scenario, seed).run());
     prop_assert_eq!(&fast, &plain);
     let [mut slow, mut quick] = [Delays::new(scenario), Delays::new(scenario)];
-    let watched = counts(
-        Simulation::new(scenario, seed)
-            .plain()
-            .watch(&mut slow)
-            .run(),
-    )
-    .0;
-    prop_assert_eq!(&watched, &plain);
+    let unwatched = Simulation::new(scenario, seed).plain();
+    prop_assert_eq!(&counts(unwatched.watch(&mut slow).run()).0, &plain);
     let watched = counts(Simulation::new(scenario, seed).observe(&mut quick)).0;
     prop_assert_eq!(&watched, &plain);
     prop_assert_eq!(slow.into_flows(), quick.into_flows());
-    let mut by_flow = Log::of(scenario);
+    let [mut by_flow, mut by_place] = [Log::of(scenario), Log::of(scenario)];
     let watched = counts(Simulation::new(scenario, seed).watch(&mut by_flow).run()).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_flow, true)?;
-    let mut by_place = Log::of(scenario);
     let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_place, false)?;
@@ -208,15 +197,17 @@ fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let one = Shortcut::ALL[(seed % Shortcut::ALL.len() as u64) as usize];
     let without_one = counts(Simulation::new(scenario, seed).without(one).run()).0;
     prop_assert_eq!(&without_one, &plain, "without {}", one.name());
-    let none = Simulation::new(scenario, seed);
-    let none = Shortcut::ALL.into_iter().fold(none, Simulation::without);
+    let none = Shortcut::ALL
+        .into_iter()
+        .fold(Simulation::new(scenario, seed), Simulation::without);
     prop_assert_eq!(&counts(none.run()).0, &plain, "without any");
     Ok((many, few))
 }
 
-fn parsed(text: &str) -> Scenario {
-    let scenario = Scenario::from_toml(text, "a scenario", &[]);
-    scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
+/// Draws the next network of a strategy.
+fn draw(network: &impl Strategy<Value = String>, runner: &mut TestRunner) -> Scenario {
+    let tree = network.new_tree(runner).expect("a network");
+    Scenario::of(&tree.current())
 }
 
 /// Returns the number of networks to draw: the environment variable `WHYLOSS_TWINS`, if set.
@@ -236,7 +227,7 @@ proptest! {
         text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches(), chain()],
         seed: u64,
     ) {
-        agree(&parsed(&text), seed)?;
+        agree(&Scenario::of(&text), seed)?;
     }
 }
 
@@ -250,32 +241,18 @@ fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
 /// Packets leave some links in bunches, and their answers wait at a link that is no slower.
 #[test]
 fn answers_of_a_bunch_wait() {
-    let aggregation = r#"aggregation = { packets = 8, airtime = "40 ms", access = "1 ms" }"#;
-    let jitter = r#"jitter = { kind = "exponential", mean = "30 ms", in_order = true }"#;
+    let aggregation = r#"aggregation = { packets = 8, airtime = "40 ms", access = "1 ms" },"#;
+    let jitter = r#"jitter = { kind = "exponential", mean = "30 ms", in_order = true },"#;
     let trace = Opportunities::parse("1\n1\n1\n1\n8\n8\n8\n8\n12\n").expect("a trace");
     for (bunches, trace) in [(aggregation, None), (jitter, None), ("", Some(trace))] {
         let text = format!(
             r#"
-                duration = "5 s"
-                [[link]]
-                from = "s"
-                to = "t"
-                both_ways = false
-                rate = "4 Mbit/s"
-                delay = "5 ms"
-                queue = {{ packets = 30 }}
-                {bunches}
-                [[link]]
-                from = "t"
-                to = "s"
-                both_ways = false
-                rate = "200 kbit/s"
-                delay = "5 ms"
-                queue = {{ packets = 2 }}
-                [[flow]]
-                from = "s"
-                to = "t"
-                transport = {{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }}
+            duration = "5 s"
+            link = [
+                {{ {bunches} from = "s", to = "t", both_ways = false, rate = "4 Mbit/s", delay = "5 ms", queue = {{ packets = 30 }} }},
+                {{ from = "t", to = "s", both_ways = false, rate = "200 kbit/s", delay = "5 ms", queue = {{ packets = 2 }} }},
+            ]
+            flow = [{{ from = "s", to = "t", transport = {{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }} }}]
             "#
         );
         let mut scenario = scenario(&text, 5.0);
@@ -316,7 +293,7 @@ fn truths_of_overtaken_packets_reach_a_sink_in_time() {
                 flow = [{{ from = "a", to = "b", count = {count}, packet = "1000 B", classifier = "oracle", transport = {{ kind = "tfrc" }} }}]
                 "#
             );
-            agree(&parsed(&text), 1).expect("the same");
+            agree(&Scenario::of(&text), 1).expect("the same");
         }
     }
 }
@@ -327,39 +304,18 @@ fn truths_of_overtaken_packets_reach_a_sink_in_time() {
 fn truths_reach_a_late_source_in_time() {
     let text = r#"
         duration = "60 s"
-        [[link]]
-        from = "s"
-        to = "m"
-        rate = "100 Mbit/s"
-        delay = "1 ms"
-        queue = "unlimited"
-        [[link]]
-        from = "m"
-        to = "r"
-        rate = "200 kbit/s"
-        delay = "200 ms"
-        queue = { packets = 1 }
-        [[link]]
-        from = "r"
-        to = "t"
-        rate = "3 Mbit/s"
-        delay = "5 ms"
-        queue = { packets = 20 }
-        channel = { kind = "bernoulli", loss = 0.03 }
-        [[flow]]
-        from = "s"
-        to = "t"
-        packet = "1000 B"
-        classifier = "oracle"
-        transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
-        [[flow]]
-        from = "r"
-        to = "t"
-        packet = "1000 B"
-        transport = { kind = "cbr", rate = "1 Mbit/s" }
+        link = [
+            { from = "s", to = "m", rate = "100 Mbit/s", delay = "1 ms", queue = "unlimited" },
+            { from = "m", to = "r", rate = "200 kbit/s", delay = "200 ms", queue = { packets = 1 } },
+            { from = "r", to = "t", rate = "3 Mbit/s", delay = "5 ms", queue = { packets = 20 }, channel = { kind = "bernoulli", loss = 0.03 } },
+        ]
+        flow = [
+            { from = "s", to = "t", packet = "1000 B", classifier = "oracle", transport = { kind = "tcp", recovery = "rack", controller = "bbr" } },
+            { from = "r", to = "t", packet = "1000 B", transport = { kind = "cbr", rate = "1 Mbit/s" } },
+        ]
     "#;
     for seed in 1..3 {
-        agree(&parsed(text), seed).expect("the same");
+        agree(&Scenario::of(text), seed).expect("the same");
     }
 }
 
@@ -367,22 +323,17 @@ fn truths_reach_a_late_source_in_time() {
 #[test]
 fn marks_are_met() {
     let mut runner = TestRunner::deterministic();
-    let (mut at_once, mut later, mut flows) = (0, 0, [0; 2]);
+    let [mut links, mut flows] = [[0; 2]; 2];
     for seed in 0..200 {
-        let text = if seed % 2 == 0 {
-            line_of_nodes().new_tree(&mut runner).map(|t| t.current())
+        let scenario = if seed % 2 == 0 {
+            draw(&line_of_nodes(), &mut runner)
         } else {
-            dumbbell().new_tree(&mut runner).map(|t| t.current())
+            draw(&dumbbell(), &mut runner)
         };
-        let scenario = parsed(&text.expect("a network"));
         let run = Simulation::new(&scenario, seed).run().expect("room");
         for (link, spec) in run.links.iter().zip(&scenario.links) {
             let needs_events = whyloss_link::EventLink::is_needed(&spec.link);
-            *if needs_events {
-                &mut later
-            } else {
-                &mut at_once
-            } += u32::from(link.marked > 0);
+            links[usize::from(needs_events)] += u32::from(link.marked > 0);
         }
         for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
             let tfrc = matches!(spec.transport, Transport::Tfrc { .. });
@@ -390,8 +341,8 @@ fn marks_are_met() {
             assert!(flow.marked == 0 || spec.transport.is_ecn_capable());
         }
     }
-    let few = [at_once, later, flows[0], flows[1]];
-    assert!(few.iter().all(|&few| few >= 3), "{few:?}");
+    let few = [links, flows];
+    assert!(few.as_flattened().iter().all(|&few| few >= 3), "{few:?}");
 }
 
 /// The drawn networks have copies that reach their sink, of flows of every kind, and copies that
@@ -417,10 +368,7 @@ fn copies_are_met() {
     let mut runner = TestRunner::deterministic();
     let (mut kinds, mut lost) = ([0; 5], 0);
     for seed in 0..200 {
-        let text = copying_line()
-            .new_tree(&mut runner)
-            .map(|tree| tree.current());
-        let mut scenario = parsed(&text.expect("a network"));
+        let mut scenario = draw(&copying_line(), &mut runner);
         scenario.measure_from = Time::ZERO;
         let mut copies = Copies(vec![[0; 2]; scenario.flows.len()], 0);
         let run = Simulation::new(&scenario, seed)
@@ -503,17 +451,13 @@ fn fused_ends_are_met() {
     let mut runner = TestRunner::deterministic();
     let mut few = [0; 2];
     for seed in 0..60 {
-        let texts = [
-            branches().new_tree(&mut runner).map(|tree| tree.current()),
-            dumbbell().new_tree(&mut runner).map(|tree| tree.current()),
+        let scenarios = [
+            draw(&branches(), &mut runner),
+            draw(&dumbbell(), &mut runner),
         ];
-        for (few, text) in few.iter_mut().zip(texts) {
-            let scenario = parsed(&text.expect("a network"));
-            let (links, ends) = (
-                measure(&scenario, seed, apart()).events,
-                measure(&scenario, seed, FUSED).events,
-            );
-            *few += u32::from(ends * 10 < links * 8);
+        for (few, scenario) in few.iter_mut().zip(scenarios) {
+            let events = |shortcuts| measure(&scenario, seed, shortcuts).events;
+            *few += u32::from(events(FUSED) * 10 < events(apart()) * 8);
         }
     }
     assert!(
@@ -525,33 +469,26 @@ fn fused_ends_are_met() {
 /// A sink from outside closes at its first datagram, which comes after the end of the run.
 #[test]
 fn a_sink_ahead_of_time_does_not_close_after_the_end() {
-    struct Sender(bool);
-    impl Host for Sender {
-        fn receive(&mut self, _now: Time, _datagram: &[u8]) {}
+    /// Sends one datagram unless it is a sink, and closes at the first that it receives.
+    struct End {
+        silent: bool,
+        closed: Option<Closed>,
+    }
+    impl Host for End {
+        fn receive(&mut self, at: Time, _datagram: &[u8]) {
+            let reason = String::new();
+            self.closed = Some(Closed { at, reason });
+        }
         fn wake(&mut self, _now: Time) {}
         fn next_timeout(&self) -> Time {
             Time::MAX
         }
         fn poll_transmit(&mut self, _now: Time, datagram: &mut Vec<u8>) -> bool {
             datagram.push(0);
-            !std::mem::replace(&mut self.0, true)
-        }
-    }
-    struct Closer(Option<Closed>);
-    impl Host for Closer {
-        fn receive(&mut self, at: Time, _datagram: &[u8]) {
-            let reason = String::new();
-            self.0 = Some(Closed { at, reason });
-        }
-        fn wake(&mut self, _now: Time) {}
-        fn next_timeout(&self) -> Time {
-            Time::MAX
-        }
-        fn poll_transmit(&mut self, _now: Time, _datagram: &mut Vec<u8>) -> bool {
-            false
+            !std::mem::replace(&mut self.silent, true)
         }
         fn closed(&self) -> Option<Closed> {
-            self.0.clone()
+            self.closed.clone()
         }
     }
     let text = r#"
@@ -560,10 +497,16 @@ fn a_sink_ahead_of_time_does_not_close_after_the_end() {
         flow = [{ from = "a", to = "b", start = "START s", transport = "tcp" }]
     "#;
     for (start, closes) in [("0.97", true), ("0.99", false)] {
-        let mut scenario = parsed(&text.replace("START", start));
-        let hosts = Outside::new(|_| Hosts {
-            source: Box::new(Sender(false)),
-            sink: Box::new(Closer(None)),
+        let mut scenario = Scenario::of(&text.replace("START", start));
+        let end = |silent| {
+            Box::new(End {
+                silent,
+                closed: None,
+            })
+        };
+        let hosts = Outside::new(move |_| Hosts {
+            source: end(false),
+            sink: end(true),
         });
         let classifier = Decider::unaware();
         scenario.flows[0].transport = Transport::Outside { hosts, classifier };

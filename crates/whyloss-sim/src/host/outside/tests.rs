@@ -162,7 +162,7 @@ fn scenario(loss: f64, queue: u32, flows: usize, classifier: &SenderDecider) -> 
             {{ name = "own", from = "a", to = "b", transport = "tcp", count = {flows} }},
         ]"#
     );
-    let mut scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
+    let mut scenario = Scenario::of(&text);
     let hosts = hosts();
     for flow in &mut scenario.flows[1..] {
         flow.transport = Transport::Outside {
