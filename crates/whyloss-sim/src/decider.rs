@@ -301,18 +301,32 @@ impl<C: Unaware, O, X: Labelled> Known<'_, C, O, X> {
     }
 }
 
-const MC: Parameter = Parameter::real(
-    0.5,
-    0.0,
-    1.0,
-    "probability of calling a congestion loss wireless",
-);
-const MW: Parameter = Parameter::real(
-    0.5,
-    0.0,
-    1.0,
-    "probability of calling a wireless loss congestion",
-);
+const ERRORS: [Parameter; 2] = [
+    Parameter::real(
+        0.5,
+        0.0,
+        1.0,
+        "probability of calling a congestion loss wireless",
+    )
+    .named("mc"),
+    Parameter::real(
+        0.5,
+        0.0,
+        1.0,
+        "probability of calling a wireless loss congestion",
+    )
+    .named("mw"),
+];
+
+/// Returns the entry of the erring reference.
+const fn random<C, O, X>(summary: &'static str, source: &'static str) -> Entry<Decider<C, O, X>> {
+    Entry::new(("random", "Random"), summary, source, &ERRORS, |values| {
+        Ok(Decider::Erring {
+            mc: values.value("mc"),
+            mw: values.value("mw"),
+        })
+    })
+}
 
 /// Deciders at a receiver (TFRC).
 pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family {
@@ -325,17 +339,9 @@ pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family
             &[],
             |_| Ok(Decider::Oracle(())),
         ),
-        Entry::new(
-            ("random", "Random"),
+        random(
             "errs with given probabilities, packet by packet",
             "this project, for the relations of Cen, Cosman & Voelker, MMCN 2002, section 4",
-            &[MC.named("mc"), MW.named("mw")],
-            |values| {
-                Ok(Decider::Erring {
-                    mc: values.value("mc"),
-                    mw: values.value("mw"),
-                })
-            },
         ),
     ],
 };
@@ -376,17 +382,9 @@ pub static SENDERS: Family<sender::Classifier, Lookup, OutsideSender> = Family {
                 }))
             },
         ),
-        Entry::new(
-            ("random", "Random"),
+        random(
             "errs with given probabilities, loss event by loss event",
             "this project",
-            &[MC.named("mc"), MW.named("mw")],
-            |values| {
-                Ok(Decider::Erring {
-                    mc: values.value("mc"),
-                    mw: values.value("mw"),
-                })
-            },
         ),
     ],
 };
@@ -429,12 +427,15 @@ mod tests {
         use crate::scenario::{Scenario, Transport};
         let text = |transport: &str, classifier: &str| {
             format!(
-                "duration = \"20 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ packets = 9 }}\nchannel = {{ kind = \"bernoulli\", loss = 0.02 }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\ntransport = \"{transport}\"\nclassifier = \"{classifier}\"\n"
+                r#"
+                duration = "20 s"
+                link = [{{ from = "a", to = "b", rate = "1 Mbit/s", delay = "20 ms", queue = {{ packets = 9 }}, channel = {{ kind = "bernoulli", loss = 0.02 }} }}]
+                flow = [{{ name = "f", from = "a", to = "b", packet = "1000 B", transport = "{transport}", classifier = "{classifier}" }}]
+                "#
             )
         };
         for (transport, classifier) in [("tfrc", "zigzag"), ("tcp", "veno"), ("iftp", "veno")] {
-            let within = Scenario::from_toml(&text(transport, classifier), "test", &[]);
-            let within = within.expect("valid");
+            let within = Scenario::of(&text(transport, classifier));
             let mut outside = within.clone();
             match &mut outside.flows[0].transport {
                 Transport::Tfrc { classifier, .. } => {
@@ -451,19 +452,14 @@ mod tests {
                 _ => panic!("no classifier"),
             }
             let expected = crate::Simulation::new(&within, 3).run().expect("runs");
-            assert!(
-                expected.flows[0]
-                    .gaps
-                    .count(Cause::Wireless, Cause::Wireless)
-                    > 0
-            );
+            assert!(expected.flows[0].gaps.count(Wireless, Wireless) > 0);
             for _ in 0..2 {
                 let found = crate::Simulation::new(&outside, 3).run().expect("runs");
                 // IFTP's own classifier may return more than a cause.
                 if transport != "iftp" {
                     assert_eq!(found, expected, "{transport}");
                 }
-                assert!(found.flows[0].gaps.count(Cause::Wireless, Cause::Wireless) > 0);
+                assert!(found.flows[0].gaps.count(Wireless, Wireless) > 0);
             }
         }
     }
