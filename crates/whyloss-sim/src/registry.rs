@@ -394,10 +394,11 @@ fn check(
 }
 
 /// Explains why a registry is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// A scenario file cannot contain the name.
+    #[error("a {kind} is registered as {id:?}; expected up to 64 letters, digits, `-` and `_`")]
     Name {
         /// The kind of algorithm, such as a classifier.
         kind: &'static str,
@@ -405,6 +406,9 @@ pub enum RegistryError {
         id: String,
     },
     /// Another algorithm of the kind has the name.
+    #[error(
+        "a {kind} is registered as `{id}`, but that name is taken; `whyloss list` names them all"
+    )]
     Taken {
         /// The kind of algorithm, such as a classifier.
         kind: &'static str,
@@ -412,6 +416,9 @@ pub enum RegistryError {
         id: String,
     },
     /// A parameter has no name of its own, or its default is outside its range.
+    #[error(
+        "parameter {parameter:?} of `{id}` needs a name of its own other than `name`, of letters, digits, `-` and `_`, and a default in its range"
+    )]
     Parameter {
         /// The name of the algorithm.
         id: String,
@@ -419,28 +426,6 @@ pub enum RegistryError {
         parameter: String,
     },
 }
-
-impl fmt::Display for RegistryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name { kind, id } => write!(
-                f,
-                "a {kind} is registered as {id:?}; expected up to 64 letters, digits, `-` and `_`"
-            ),
-            Self::Taken { kind, id } => write!(
-                f,
-                "a {kind} is registered as `{id}`, but that name is taken; `whyloss list` names them all"
-            ),
-            Self::Parameter { id, parameter } => write!(
-                f,
-                "parameter {parameter:?} of `{id}` needs a name of its own other than `name`, of letters, digits, `-` and \
-                 `_`, and a default in its range"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for RegistryError {}
 
 #[cfg(test)]
 mod tests;
