@@ -85,128 +85,102 @@ pub(crate) fn ends(
     streams: Streams,
 ) -> (Source, Sink) {
     let flow = &scenario.flows[index];
-    let beginning = |classifier: &SenderDecider| {
-        let random = streams.stream("verdict", index as u64);
-        let mut seeds = streams.stream("outside", index as u64);
-        Beginning {
+    let (size, index) = (flow.packet_size, index as u64);
+    let verdicts = || streams.stream("verdict", index);
+    let backlog = |transfers| Backlog::new(transfers, start, streams.stream("transfers", index));
+    let outside = |classifier: &SenderDecider, make: &dyn Fn(Beginning) -> Hosts| {
+        let judge = Judge::new(classifier.clone(), verdicts());
+        let transfers = flow.application.transfers();
+        let mut seeds = streams.stream("outside", index);
+        let Hosts { source, sink } = make(Beginning {
             start,
-            datagram: flow.packet_size.saturating_sub(outside::HEADERS),
+            datagram: size.saturating_sub(outside::HEADERS),
             seed: std::array::from_fn(|_| seeds.bits()),
-            judge: Judge::new(classifier.clone(), random),
-            endless: flow.application.transfers().is_none(),
+            judge: judge.clone(),
+            endless: transfers.is_none(),
             measured: (scenario.measure_from, scenario.end.min(stop)),
             capacity: scenario.capacity(flow),
-        }
+        });
+        let source = outside::End::source(source, judge, transfers.map(backlog));
+        let sink = outside::End::sink(sink);
+        (
+            Source::Outside(Box::new(source)),
+            Sink::Outside(Box::new(sink)),
+        )
     };
-    let backlog = flow.application.transfers().map(|transfers| {
-        let random = streams.stream("transfers", index as u64);
-        Backlog::new(transfers, start, random)
-    });
-    let made = match &flow.transport {
+    let (source, sink) = match &flow.transport {
         Transport::Outside { hosts, classifier } => {
-            let beginning = beginning(classifier);
-            (beginning.judge.clone(), hosts.make(beginning))
+            return outside(classifier, &|beginning| hosts.make(beginning));
         }
         Transport::Quic {
             options,
             classifier,
-        } => {
-            let beginning = beginning(classifier);
-            (beginning.judge.clone(), quic::hosts(options, beginning))
-        }
+        } => return outside(classifier, &|beginning| quic::hosts(options, beginning)),
         Transport::Rtp { options } => {
-            let beginning = beginning(&SenderDecider::unaware());
-            (beginning.judge.clone(), rtp::hosts(options, beginning))
+            let unaware = SenderDecider::unaware();
+            return outside(&unaware, &|beginning| rtp::hosts(options, beginning));
         }
-        _ => {
-            let source = Source::new(scenario, index, start, streams);
-            return (source, Sink::new(scenario, index, streams));
+        Transport::Datagrams { rate, pattern } => {
+            let random = streams.stream("on-off", index);
+            let source = Datagrams::new(*rate, pattern, size, start, random);
+            (Source::Datagrams(Box::new(source)), Sink::Silent)
+        }
+        Transport::Iftp {
+            options,
+            classifier,
+        } => {
+            let stated = options.transmission_time;
+            let options = iftp_core::Options {
+                transmission_time: stated.or_else(|| scenario.transmission_time(flow)),
+                ..*options
+            };
+            let source = IftpSource::new(&options, size, classifier.clone(), verdicts());
+            let sink = iftp_core::Receiver;
+            (Source::Iftp(Box::new(source)), Sink::Iftp(sink))
+        }
+        Transport::Tcp {
+            options,
+            classifier,
+            controller,
+        } => {
+            let (outside, classifier) = (controller.as_ref(), classifier.clone());
+            let source = tcp::Sender::with_decider(options, outside, classifier, verdicts());
+            let sink = tcp::Receiver::new(options);
+            (Source::Tcp(source), Sink::Tcp(sink))
+        }
+        Transport::Tfrc {
+            options,
+            classifier,
+        } => {
+            let mut decider = classifier.clone();
+            if let Some(mean) = scenario.clock_noise {
+                let clock = NoisyClock::new(mean, streams.stream("clock", index));
+                decider = clock::noisy(decider, clock);
+            }
+            let source = tfrc_core::Sender::new(options, size, start);
+            let sink = TfrcSink::new(options, size, decider, verdicts());
+            (Source::Tfrc(Box::new(source)), Sink::Tfrc(Box::new(sink)))
+        }
+        Transport::Web { options, transfers } => {
+            let random = streams.stream("web", index);
+            let source = Web::new(options, transfers, start, random);
+            let sink = tcp::Receiver::new(options);
+            (Source::Web(Box::new(source)), Sink::Tcp(sink))
         }
     };
-    let (judge, Hosts { source, sink }) = made;
-    (
-        Source::Outside(Box::new(outside::End::source(source, judge, backlog))),
-        Sink::Outside(Box::new(outside::End::sink(sink))),
-    )
+    let content = match &flow.application {
+        Application::Greedy => return (source, sink),
+        Application::Stream(stream) => Content::Frames(Supply::new(stream, start)),
+        Application::Transfers(transfers) => {
+            let segments = transfers.segments(&flow.transport);
+            Content::Transfers(backlog(transfers), segments)
+        }
+    };
+    let source = Supplied::new(source, content);
+    (Source::Supplied(Box::new(source)), sink)
 }
 
 impl Source {
-    /// Returns the source of flow number `index` of the scenario, which starts at `start`.
-    fn new(scenario: &Scenario, index: usize, start: Time, streams: Streams) -> Self {
-        let flow = &scenario.flows[index];
-        let transport = Self::transport(scenario, flow, index as u64, start, streams);
-        match &flow.application {
-            Application::Greedy => transport,
-            Application::Stream(stream) => {
-                let supply = Content::Frames(Supply::new(stream, start));
-                Self::Supplied(Box::new(Supplied::new(transport, supply)))
-            }
-            Application::Transfers(transfers) => {
-                let random = streams.stream("transfers", index as u64);
-                let segments = transfers.segments(&flow.transport);
-                let backlog = Backlog::new(transfers, start, random);
-                let content = Content::Transfers(backlog, segments);
-                Self::Supplied(Box::new(Supplied::new(transport, content)))
-            }
-        }
-    }
-
-    /// Returns the transport alone.
-    fn transport(
-        scenario: &Scenario,
-        flow: &Flow,
-        index: u64,
-        start: Time,
-        streams: Streams,
-    ) -> Self {
-        match &flow.transport {
-            Transport::Datagrams { rate, pattern } => {
-                let (size, random) = (flow.packet_size, streams.stream("on-off", index));
-                Self::Datagrams(Box::new(Datagrams::new(
-                    *rate, pattern, size, start, random,
-                )))
-            }
-            Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. } => {
-                unreachable!("`ends` makes both ends of these")
-            }
-            Transport::Iftp {
-                options,
-                classifier,
-            } => {
-                let options = iftp_core::Options {
-                    transmission_time: options
-                        .transmission_time
-                        .or_else(|| scenario.transmission_time(flow)),
-                    ..*options
-                };
-                let (size, random) = (flow.packet_size, streams.stream("verdict", index));
-                let classifier = classifier.clone();
-                Self::Iftp(Box::new(IftpSource::new(
-                    &options, size, classifier, random,
-                )))
-            }
-            Transport::Tcp {
-                options,
-                classifier,
-                controller,
-            } => {
-                let random = streams.stream("verdict", index);
-                let (outside, classifier) = (controller.as_ref(), classifier.clone());
-                let sender = tcp::Sender::with_decider(options, outside, classifier, random);
-                Self::Tcp(sender)
-            }
-            Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
-                options,
-                flow.packet_size,
-                start,
-            ))),
-            Transport::Web { options, transfers } => {
-                let random = streams.stream("web", index);
-                Self::Web(Box::new(Web::new(options, transfers, start, random)))
-            }
-        }
-    }
-
     /// Returns the facts about a flow's source.
     pub(crate) fn facts(flow: &Flow) -> SourceFacts {
         let (alert, paced) = match &flow.transport {
@@ -424,38 +398,6 @@ fn expire(sender: &mut tcp::Sender, now: Time) -> bool {
 }
 
 impl Sink {
-    /// Returns the sink of flow number `index`.
-    fn new(scenario: &Scenario, index: usize, streams: Streams) -> Self {
-        let (flow, index) = (&scenario.flows[index], index as u64);
-        match &flow.transport {
-            Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. } => {
-                unreachable!("`ends` makes both ends of these")
-            }
-            Transport::Datagrams { .. } => Self::Silent,
-            Transport::Iftp { .. } => Self::Iftp(iftp_core::Receiver),
-            Transport::Tcp { options, .. } | Transport::Web { options, .. } => {
-                Self::Tcp(tcp::Receiver::new(options))
-            }
-            Transport::Tfrc {
-                options,
-                classifier,
-            } => {
-                let random = streams.stream("verdict", index);
-                let mut decider = classifier.clone();
-                if let Some(mean) = scenario.clock_noise {
-                    let clock = NoisyClock::new(mean, streams.stream("clock", index));
-                    decider = clock::noisy(decider, clock);
-                }
-                Self::Tfrc(Box::new(TfrcSink::new(
-                    options,
-                    flow.packet_size,
-                    decider,
-                    random,
-                )))
-            }
-        }
-    }
-
     /// Returns whether a flow's sink sets no deadlines: nothing but its packets, in their order,
     /// changes it or makes it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
