@@ -488,35 +488,26 @@ mod tests {
         assert!(Whole::create(Path::new("/dev/null")).is_err());
     }
 
-    #[test]
     #[cfg(unix)]
-    fn links_are_not_followed() {
-        let dir = std::env::temp_dir().join(format!("whyloss-create-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        let (kept, link, file) = (dir.join("kept"), dir.join("link"), dir.join("file"));
-        fs::write(&kept, "kept").unwrap();
-        let _ = fs::remove_file(&link);
-        std::os::unix::fs::symlink(&kept, &link).unwrap();
-        assert!(
-            replace_file(&link)
-                .unwrap_err()
-                .to_string()
-                .contains("symbolic link")
-        );
-        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+    #[test]
+    fn only_plain_files_and_devices_are_replaced() {
+        let scratch = tempfile::tempdir().expect("a directory");
+        let [kept, link, file] = ["kept", "link", "file"].map(|name| scratch.path().join(name));
+        fs::write(&kept, "kept").expect("room");
+        std::os::unix::fs::symlink(&kept, &link).expect("a link");
+        let error = replace_file(&link).expect_err("a link").to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert_eq!(read(&kept), "kept");
         for text in ["first", "2"] {
-            io::Write::write_all(&mut replace_file(&file).unwrap(), text.as_bytes()).unwrap();
-            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+            let mut replaced = replace_file(&file).expect("a file");
+            replaced.write_all(text.as_bytes()).expect("room");
+            assert_eq!(read(&file), text);
         }
-        assert!(replace_file(&dir).is_err());
-        assert!(replace_file(Path::new("/dev/null")).is_ok());
-        assert!(replace_file(&dir.join("none/file")).is_err());
-        assert_eq!(
-            fs::read_dir(&dir).unwrap().count(),
-            3,
-            "nothing is left aside"
-        );
-        fs::remove_dir_all(&dir).unwrap();
+        replace_file(scratch.path()).expect_err("a directory");
+        replace_file(Path::new("/dev/null")).expect("a device");
+        replace_file(&scratch.path().join("none/file")).expect_err("no directory");
+        let left = fs::read_dir(scratch.path()).expect("it").count();
+        assert_eq!(left, 3, "nothing is left aside");
     }
 
     #[test]
