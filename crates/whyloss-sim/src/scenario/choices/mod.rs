@@ -3,6 +3,20 @@
 //! Each is given by its name alone (`channel = "none"`) or by a table with the name and its
 //! parameters (`channel = { kind = "bernoulli", loss = 0.01 }`).
 
+/// Defines the keys of `$Options`, and a function that reads each key into the field of the same
+/// name. A field whose key is missing is that of the base.
+macro_rules! options {
+    ($Options:ident, keys: $keys:ident, read: $read:ident { $($key:ident: $value:expr,)* }) => {
+        pub(super) const $keys: &[&str] = &[$(stringify!($key)),*];
+
+        fn $read(choice: &Choice<'_>, base: &$Options) -> Result<$Options, Fault> {
+            Ok($Options {
+                $($key: choice.or(stringify!($key), base.$key, $value)?,)*
+            })
+        }
+    };
+}
+
 mod application;
 mod channel;
 mod classifier;
@@ -170,10 +184,10 @@ mod tests {
         }
         for key in [
             &super::tcp::KEYS[..],
-            &super::tfrc::KEYS,
+            super::tfrc::KEYS,
             &super::iftp::KEYS,
             &super::quic::KEYS,
-            &super::rtp::KEYS,
+            super::rtp::KEYS,
             &super::transport::BURSTS,
             &super::transport::STEADY,
             &super::transport::POISSON,
