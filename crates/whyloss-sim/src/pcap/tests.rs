@@ -99,9 +99,20 @@ fn packet(flow: u32, size: u32, payload: Payload) -> Packet {
 }
 
 fn draw(packet: Packet) -> (u32, Vec<u8>) {
+    drawn(packet, None)
+}
+
+/// Draws a packet of a flow with 100 sensitive bytes; 20 of these are IPv4's header.
+fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
+    drawn(packet, Some(100))
+}
+
+fn drawn(packet: Packet, coverage: Option<u32>) -> (u32, Vec<u8>) {
     let at = Time::from_nanos(3);
+    let mut scenario = scenario(false);
+    scenario.flows[1].coverage = coverage;
     let (_, length, bytes, _) =
-        read_back(&scenario(false), &[(at, packet, 0, Fate::Delivered(at))]).remove(0);
+        read_back(&scenario, &[(at, packet, 0, Fate::Delivered(at))]).remove(0);
     (length, bytes)
 }
 
@@ -169,16 +180,6 @@ fn times_lengths_and_comments() {
         before.3.as_deref(),
         Some("lost: wireless (corrupted before the queue)")
     );
-}
-
-/// Draws a packet of a flow with 100 sensitive bytes; 20 of these are IPv4's header.
-fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
-    let at = Time::from_nanos(3);
-    let mut scenario = scenario(false);
-    scenario.flows[1].coverage = Some(100);
-    let (_, length, bytes, _) =
-        read_back(&scenario, &[(at, packet, 0, Fate::Delivered(at))]).remove(0);
-    (length, bytes)
 }
 
 /// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number. IFTP-W
