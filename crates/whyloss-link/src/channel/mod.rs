@@ -298,6 +298,8 @@ impl Channel {
 
 #[cfg(test)]
 mod tests {
+    use whyloss::Duration;
+
     use super::*;
     use crate::random::Streams;
 
@@ -324,6 +326,13 @@ mod tests {
         counts
     }
 
+    const TIMED: TimedGilbertElliott = TimedGilbertElliott {
+        mean_good: Duration::from_millis(90),
+        mean_bad: Duration::from_millis(10),
+        loss_good: 0.01,
+        loss_bad: 0.7,
+    };
+
     fn zoo() -> Vec<ChannelSpec> {
         let pattern = ErrorPattern::new([
             vec![true, false, false, true, false],
@@ -334,12 +343,7 @@ mod tests {
             ChannelSpec::None,
             ChannelSpec::Bernoulli { loss: 0.078 },
             ChannelSpec::GilbertElliott(GilbertElliott::from_loss_and_stay(0.078, 0.25).unwrap()),
-            ChannelSpec::TimedGilbertElliott(TimedGilbertElliott {
-                mean_good: whyloss::Duration::from_millis(90),
-                mean_bad: whyloss::Duration::from_millis(10),
-                loss_good: 0.01,
-                loss_bad: 0.7,
-            }),
+            ChannelSpec::TimedGilbertElliott(TIMED),
             ChannelSpec::BurstRenewal(BurstRenewal::cen(0.078)),
             ChannelSpec::Pattern {
                 pattern: pattern.clone(),
@@ -376,17 +380,76 @@ mod tests {
     }
 
     #[test]
-    fn slots_of_bits_are_refused() {
-        let spec = ChannelSpec::Slots {
+    fn impossible_channels_are_refused() {
+        const EMPTY: &str = "trial 2 of the error pattern (counted from 1) is empty";
+        const UNTIMED: &str = "trial 1 of the error pattern (counted from 1) needs a time for each";
+        let nan = f64::NAN;
+        let bernoulli = |loss| ChannelSpec::Bernoulli { loss }.check();
+        let bit_errors = ChannelSpec::BitErrors { rate: 1.5 };
+        let slots = ChannelSpec::Slots {
             channel: Box::new(ChannelSpec::BitErrors { rate: 1e-5 }),
             per_packet: 2,
         };
-        assert_eq!(spec.check(), Err(ChannelError::SlotsOfBits));
-        let error = ChannelSpec::BitErrors { rate: 1.5 }.check().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "rate is 1.5; it must be bit errors per bit, in [0, 1]"
-        );
+        let chain = |loss, stay| GilbertElliott::from_loss_and_stay(loss, stay).map(drop);
+        let timed = |millis| {
+            let mean_bad = Duration::from_millis(millis);
+            TimedGilbertElliott { mean_bad, ..TIMED }.check()
+        };
+        let bursts = |loss, lengths: &[f64]| {
+            let lengths = lengths.to_vec();
+            let cen = BurstRenewal::cen(loss);
+            BurstRenewal { lengths, ..cen }.check()
+        };
+        let varied = |loss, cv| {
+            let good_run_cv = Some(cv);
+            let cen = BurstRenewal::cen(loss);
+            BurstRenewal { good_run_cv, ..cen }.check()
+        };
+        let pattern = |trials: &[&[bool]]| ErrorPattern::new(trials).map(drop);
+        let times = |times: &[i64]| {
+            let lost = ErrorPattern::new([vec![false, true]])?;
+            TimedPattern::new(&lost, [times]).map(drop)
+        };
+        for (checked, message) in [
+            (bernoulli(-0.1), "loss is -0.1"),
+            (bernoulli(1.1), "loss is 1.1"),
+            (
+                bernoulli(1.5),
+                "loss is 1.5; it must be a probability, in [0, 1]",
+            ),
+            (bernoulli(nan), "loss is NaN"),
+            (bernoulli(f64::INFINITY), "loss is inf"),
+            (
+                bit_errors.check(),
+                "rate is 1.5; it must be bit errors per bit, in [0, 1]",
+            ),
+            (slots.check(), "slots need a channel that loses packets"),
+            (chain(0.6, 0.0), "loss is 0.6; it must be in [0, 1/(2"),
+            (chain(0.1, nan), "stay is NaN"),
+            (chain(0.5, 1.0), "stay is 1, so that every packet"),
+            (timed(0), "mean_bad is 0"),
+            (timed(-1), "mean_bad is -0.001"),
+            // A coefficient of variation below that of a geometric distribution, and runs too short
+            // for a mixture.
+            (varied(0.078, 0.9), "good_run_cv is 0.9"),
+            (varied(0.078, nan), "good_run_cv is NaN"),
+            (varied(0.4, 2.0), "good_run_cv is 2"),
+            (bursts(0.1, &[0.5, 0.25]), "probabilities sum to 0.75"),
+            (bursts(0.6, &[1.0]), "mean burst it must be at most 0.5"),
+            (bursts(0.1, &[]), "lengths is 0"),
+            (bursts(nan, &[1.0]), "loss is NaN"),
+            (bursts(0.1, &[1.5, -0.5]), "length's probability is 1.5"),
+            (pattern(&[]), "the error pattern has no trial"),
+            (pattern(&[&[true], &[]]), EMPTY),
+            (times(&[2, 1]), UNTIMED),
+            (times(&[1]), UNTIMED),
+        ] {
+            let error = checked.expect_err(message).to_string();
+            assert!(error.contains(message), "{error}, not {message}");
+        }
+        for possible in [chain(0.5, 0.0), chain(0.0, 1.0), chain(1.0, 1.0), timed(10)] {
+            assert_eq!(possible, Ok(()));
+        }
     }
 
     #[test]

@@ -217,14 +217,4 @@ mod tests {
         // Trials of 4 packets with 1 or 2 losses: σ of the rate is 0.125/√25 000 = 0.0008; 4 σ.
         assert!((rate(&lost) - 0.375).abs() < 0.0032);
     }
-
-    #[test]
-    fn empty_patterns_are_refused() {
-        let none: [Vec<bool>; 0] = [];
-        assert_eq!(ErrorPattern::new(none), Err(ChannelError::NoTrial));
-        assert_eq!(
-            ErrorPattern::new([vec![true], vec![]]),
-            Err(ChannelError::EmptyTrial { trial: 2 })
-        );
-    }
 }

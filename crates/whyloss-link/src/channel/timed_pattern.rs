@@ -173,13 +173,4 @@ mod tests {
             replay.corrupts(Time::MAX);
         }
     }
-
-    #[test]
-    fn times_that_decrease_are_refused() {
-        let lost = || ErrorPattern::new([vec![false, true]]).unwrap();
-        let refused = TimedPattern::new(&lost(), [&[2, 1][..]]);
-        assert_eq!(refused, Err(ChannelError::Times { trial: 1 }));
-        let refused = TimedPattern::new(&lost(), [&[1][..]]);
-        assert_eq!(refused, Err(ChannelError::Times { trial: 1 }));
-    }
 }
