@@ -380,49 +380,55 @@ mod tests {
         assert_eq!(times, [10, 44].map(millis));
     }
 
-    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue: the fourth packet
-    /// is the first above, the fifth finds 3 waiting, p_b = 0.75 and count = 2, so p_a = 1. Marked,
-    /// it enters, and the sixth finds 4: beyond max. Not marked, the sixth finds 3 again, with p_a
-    /// = 0.75/0.25.
+    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue. At a rate, the first
+    /// packet does not wait, and the fifth is the first to find 3 waiting; with a trace, the fourth
+    /// is: p_b = 0.75 and count = 2, so p_a = 1. Marked, it enters, and the next one finds 4: beyond
+    /// max. Not marked, the next one finds 3 again, with p_a = 0.75/0.25. Without `ecn`, RED marks
+    /// nothing.
     #[test]
     fn a_mark_instead_of_a_drop_by_hand() {
-        let spec = LinkSpec {
-            rate: Rate::from_mbps(8),
-            delay: Duration::from_millis(10),
-            queue: QueueSpec {
-                limit: Limit::Packets(100),
-                discipline: Discipline::Red(RedSpec {
+        let trace = Opportunities::parse("1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap();
+        let offer = |link: &mut Link| link.offer(Time::ZERO, 1_500);
+        let mark_instead = |link: &mut Link| link.mark_instead(Time::ZERO, 1_500);
+        let lost = Fate::Lost(Cause::Congestion, Time::ZERO);
+        for (trace, entering) in [(None, 4), (Some(trace), 3)] {
+            for (ecn, capable) in [(true, false), (true, true), (false, true)] {
+                let red = RedSpec {
                     min: Some(1.5),
                     max: Some(3.5),
                     max_p: 1.0,
                     weight: Some(1.0),
+                    gentle: trace.is_none(),
                     wait: false,
-                    ecn: true,
+                    ecn,
                     ..RedSpec::default()
-                }),
-            },
-            ..LinkSpec::default()
-        };
-        let lost = Fate::Lost(Cause::Congestion, Time::ZERO);
-        for capable in [false, true] {
-            let mut link = Link::new(&spec, Streams::new(0), 0);
-            for arrival in 11..15 {
-                assert_eq!(
-                    link.offer(Time::ZERO, 1_000),
-                    Fate::Delivered(millis(arrival))
-                );
-                assert_eq!(link.mark_instead(Time::ZERO, 1_000), None);
+                };
+                let spec = LinkSpec {
+                    rate: Rate::from_mbps(12),
+                    delay: Duration::from_millis(10),
+                    trace: trace.clone(),
+                    queue: QueueSpec {
+                        limit: Limit::Packets(100),
+                        discipline: Discipline::Red(red),
+                    },
+                    ..LinkSpec::default()
+                };
+                let mut link = Link::new(&spec, Streams::new(0), 0);
+                let delivered = |at: i64| Fate::Delivered(millis(at + 10));
+                for at in 1..=entering {
+                    assert_eq!(offer(&mut link), delivered(at));
+                    assert_eq!(mark_instead(&mut link), None);
+                }
+                assert_eq!(offer(&mut link), lost);
+                if capable {
+                    let marked = mark_instead(&mut link);
+                    assert_eq!(marked, ecn.then(|| delivered(entering + 1)));
+                    assert_eq!(mark_instead(&mut link), None);
+                }
+                assert_eq!(link.queue_len(Time::ZERO), 3 + usize::from(ecn && capable));
+                assert_eq!(offer(&mut link), lost);
+                assert_eq!(mark_instead(&mut link).is_some(), ecn && !capable);
             }
-            assert_eq!(link.offer(Time::ZERO, 1_000), lost);
-            if capable {
-                let marked = link.mark_instead(Time::ZERO, 1_000);
-                assert_eq!(marked, Some(Fate::Delivered(millis(15))));
-                assert_eq!(link.mark_instead(Time::ZERO, 1_000), None);
-            }
-            assert_eq!(link.queue_len(Time::ZERO), 3 + usize::from(capable));
-            assert_eq!(link.offer(Time::ZERO, 1_000), lost);
-            let again = link.mark_instead(Time::ZERO, 1_000);
-            assert_eq!(again.is_some(), !capable);
         }
     }
 

@@ -152,7 +152,7 @@ mod tests {
     use whyloss::{Cause, Duration};
 
     use super::*;
-    use crate::queue::{Discipline, Limit, QueueSpec, RedSpec};
+    use crate::queue::{Limit, QueueSpec};
     use crate::{Fate, Link, LinkSpec, Streams};
 
     fn millis(millis: u64) -> Time {
@@ -195,51 +195,6 @@ mod tests {
             });
             assert_eq!(link.offer(millis(at), size), expected, "{at} {size}");
         }
-    }
-
-    /// RED as in `link.rs`'s test by hand: a mean that is the queue, thresholds of 1.5 and 3.5
-    /// packets. An opportunity each ms; the fourth packet is the first to find two waiting, the
-    /// fifth finds three: p_a = 1. Marked, it enters and is sent in its turn.
-    #[test]
-    fn a_mark_instead_of_a_drop_by_hand() {
-        let red = RedSpec {
-            min: Some(1.5),
-            max: Some(3.5),
-            max_p: 1.0,
-            weight: Some(1.0),
-            gentle: false,
-            wait: false,
-            ecn: true,
-            ..RedSpec::default()
-        };
-        let traced = |ecn| {
-            let queue = QueueSpec {
-                limit: Limit::Packets(50),
-                discipline: Discipline::Red(RedSpec { ecn, ..red }),
-            };
-            link("1\n2\n3\n4\n5\n6\n7\n8\n9\n", queue)
-        };
-        let congestion = Fate::Lost(Cause::Congestion, millis(0));
-        let delivered = |at: u64| Fate::Delivered(millis(at + 10));
-        let mut link = traced(true);
-        for at in 1..=3 {
-            assert_eq!(link.offer(millis(0), 1_500), delivered(at));
-            assert_eq!(link.mark_instead(millis(0), 1_500), None, "it is in");
-        }
-        // Three wait, for all that leave do so later than at 0 ms: p_b = 0.75, count = 2.
-        assert_eq!(link.offer(millis(0), 1_500), congestion);
-        assert_eq!(link.mark_instead(millis(0), 1_500), Some(delivered(4)));
-        assert_eq!(link.mark_instead(millis(0), 1_500), None, "once");
-        // Four wait: beyond max, any packet is lost.
-        assert_eq!(link.offer(millis(0), 1_500), congestion);
-        assert_eq!(link.mark_instead(millis(0), 1_500), None);
-        // Without `ecn` nothing is marked.
-        let mut link = traced(false);
-        for at in 1..=3 {
-            assert_eq!(link.offer(millis(0), 1_500), delivered(at));
-        }
-        assert_eq!(link.offer(millis(0), 1_500), congestion);
-        assert_eq!(link.mark_instead(millis(0), 1_500), None);
     }
 
     #[test]
