@@ -248,6 +248,24 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
+    /// Returns packets of 1000 bytes that have waited since this time.
+    fn standing(packets: u32, since: Time, capable: bool) -> Line {
+        let mut line = Line::default();
+        for ticket in 0..packets {
+            line.push(Waiting {
+                ticket,
+                size: 1_000,
+                flow: 0,
+                since,
+                damaged: None,
+                capable,
+                marked: false,
+                copied: false,
+            });
+        }
+        line
+    }
+
     /// Returns the times of drops if a packet leaves every millisecond, has waited for `sojourn`
     /// ms, and has many behind it.
     fn drops(codel: &mut Codel, from: u64, to: u64, sojourn: u64) -> Vec<u64> {
@@ -264,20 +282,8 @@ mod tests {
     ) -> (Vec<u64>, Vec<u64>) {
         let (mut found, mut marks) = (Vec::new(), Vec::new());
         for now in from..to {
-            let mut line = Line::default();
-            for ticket in 0..20 {
-                codel.saw(1_000);
-                line.push(Waiting {
-                    ticket,
-                    size: 1_000,
-                    flow: 0,
-                    since: millis(now - sojourn),
-                    damaged: None,
-                    capable,
-                    marked: false,
-                    copied: false,
-                });
-            }
+            codel.saw(1_000);
+            let mut line = standing(20, millis(now - sojourn), capable);
             let left = codel.leave(millis(now), &mut line, |_| found.push(now));
             if left.is_some_and(|packet| packet.marked) {
                 marks.push(now);
@@ -338,19 +344,7 @@ mod tests {
         let mut codel = Codel::new(CodelSpec::default());
         codel.saw(1_000);
         for now in 0..500 {
-            let mut line = Line::default();
-            for ticket in 0..2 {
-                line.push(Waiting {
-                    ticket,
-                    size: 1_000,
-                    flow: 0,
-                    since: Time::ZERO,
-                    damaged: None,
-                    capable: false,
-                    marked: false,
-                    copied: false,
-                });
-            }
+            let mut line = standing(2, Time::ZERO, false);
             // One packet is left behind: no more than the largest.
             let left = codel.leave(millis(now), &mut line, |_| panic!("dropped"));
             assert_eq!(left.map(|packet| packet.ticket), Some(0));
