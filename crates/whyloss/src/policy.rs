@@ -17,8 +17,8 @@
 //! flight, which says nothing about the path.
 //!
 //! Sources: keep is from Milenkoski & Stojcevska 2010, section 4 (MIL-2, -4, -6), and keep window
-//! from their section 8 (MIL-8). Flight size is from Martignon & Fratta 2005, section 2 (MAR-3,
-//! -A5). Percent is 80 in TCP Veno and Feno (MIL-8). Keep unless queued is from Papadimitriou et
+//! from their section 8 (MIL-8). Flight size is from Martignon & Fratta 2005, section 2
+//! (MAR-3, -A5). Percent is 80 in TCP Veno and Feno (MIL-8). Keep unless queued is from Papadimitriou et
 //! al. 2010 (MIL-8); we could not find its threshold in print.
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
