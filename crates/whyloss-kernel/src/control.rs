@@ -48,7 +48,7 @@ pub const CONTROLS: &[Control] = &[
     Control {
         id: "whyloss",
         name: "wl_whyloss",
-        summary: "CUBIC that cuts its window only as far as a queue may have dropped the packet",
+        summary: "CUBIC that cuts its window less, or not at all, if a radio probably lost the packet",
         source: "this project's own",
         algorithm: Algorithm::Whyloss,
     },

@@ -61,10 +61,10 @@ registry! {
         "vegas", "Vegas", "keeps one to three segments in the queue, judged by round-trip time; for use with Vegas's recovery",
         "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => ControllerKind::Vegas(VegasDialect::Paper);
 
-        "whyloss", "Whyloss", "CUBIC that cuts its window only as far as a queue may have dropped the packet",
+        "whyloss", "Whyloss", "CUBIC that cuts its window less, or not at all, if a radio probably lost the packet",
         "this project, docs/reference/scheme.md", () => ControllerKind::Whyloss(Under::Cubic);
 
-        "whyloss-reno", "Whyloss over Reno", "Reno that cuts its window only as far as a queue may have dropped the packet",
+        "whyloss-reno", "Whyloss over Reno", "Reno that cuts its window less, or not at all, if a radio probably lost the packet",
         "this project, docs/reference/scheme.md", () => ControllerKind::Whyloss(Under::Reno);
     }
 }

@@ -1,4 +1,4 @@
-//! Whyloss: CUBIC or Reno, with the full window cut only if a queue may have dropped the packet.
+//! Whyloss: CUBIC or Reno that cuts less, or not at all, if a radio probably lost the packet.
 //!
 //! An algorithm of this project (2026). `docs/reference/scheme.md` explains it, with results and
 //! limits.

@@ -292,11 +292,11 @@ pub static REGISTRY: &[Entry] = entries!(Scheme {
     "RFC 8298, section 4.1.2", () => unaware(ControllerKind::Scream(ScreamTarget::Adapts));
 
     "whyloss", "Whyloss",
-    "CUBIC that cuts its window only as far as a queue may have dropped the packet",
+    "CUBIC that cuts its window less, or not at all, if a radio probably lost the packet",
     "this project, docs/reference/scheme.md", () => whyloss::scheme();
 
     "whyloss-reno", "Whyloss over Reno",
-    "Reno that cuts its window only as far as a queue may have dropped the packet",
+    "Reno that cuts its window less, or not at all, if a radio probably lost the packet",
     "this project, docs/reference/scheme.md", () => whyloss::reno();
 });
 
