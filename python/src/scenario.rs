@@ -47,6 +47,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
         "media",
         "parking-lot",
         "quic",
+        "radio",
         "satellite",
         "two-hop",
         "wb",

@@ -43,6 +43,7 @@ fn all_are_valid() {
             "media.toml",
             "parking-lot.toml",
             "quic.toml",
+            "radio.toml",
             "satellite.toml",
             "two-hop.toml",
             "wb.toml",
