@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
-//! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     only the first table
+//! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     only the first two tables
 //! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/guides/quic.md docs/evidence/data/quic.txt
 //!                         measures some of its cells again and compares them with the page
 //! ```
@@ -420,7 +420,7 @@ fn check(paths: &[&str]) -> Result<(), String> {
     for path in paths {
         pages += &std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     }
-    let schemes = schemes::table(true);
+    let schemes = schemes::tables(true);
     let lines = lines(&checked());
     let lines = lines.iter().map(Line::text);
     for text in schemes.lines().map(str::to_owned).chain(lines) {
@@ -438,7 +438,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {
             let lines = lines(&rows());
-            println!("{}", schemes::table(false));
+            println!("{}", schemes::tables(false));
             let mut out = String::from(
                 "### Goodput\n\nMbit/s of application data, with 95 % intervals.\n\n| stack | whose | controller, classifier | 0 % | 0.01 % | 0.1 % | 0.5 % | 1 % | 2 % | 5 % |\n|---|---|---|---|---|---|---|---|---|---|\n",
             );
@@ -453,7 +453,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["--schemes"] => {
-            print!("{}", schemes::table(false));
+            print!("{}", schemes::tables(false));
             Ok(())
         }
         ["--check", ref paths @ ..] if !paths.is_empty() => check(paths),
