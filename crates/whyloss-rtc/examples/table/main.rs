@@ -91,13 +91,8 @@ fn rows() -> Vec<Row> {
             1.2e6,
             30.0,
         ),
-        row("capacity grows 5 times*", widening, 1.2e6, 40.0),
-        row(
-            "capacity falls to 0.3 times, 3 % loss",
-            narrowing,
-            1.2e6,
-            30.0,
-        ),
+        row("capacity grows fivefold*", widening, 1.2e6, 40.0),
+        row("capacity falls to 30 %, 3 % loss", narrowing, 1.2e6, 30.0),
         row(
             "6 % loss in bursts of 4",
             lossy(Channel::Bursts(0.06, 4.0)),
@@ -113,34 +108,34 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-fn cells(outcome: &Outcome, goal: f64) -> String {
+/// Returns the share used and lost in %, the queueing delay in ms, and the time to converge in s.
+fn cells(outcome: &Outcome, goal: f64) -> [String; 4] {
     let (from, to) = outcome.tail();
     let (_, p95) = outcome.waits((from, to));
-    let within = outcome
-        .converged(goal)
-        .map_or_else(|| "never".to_owned(), |at| format!("{at:.1} s"));
-    format!(
-        "{:.1} % | {:.1} % | {:.0} ms | {within}",
-        100.0 * outcome.used(from, to),
-        100.0 * outcome.lost(),
-        1e3 * p95.max(0.0),
-    )
+    let within = outcome.converged(goal);
+    [
+        format!("{:.1}", 100.0 * outcome.used(from, to)),
+        format!("{:.1}", 100.0 * outcome.lost()),
+        format!("{:.0}", 1e3 * p95.max(0.0)),
+        within.map_or_else(|| "never".to_owned(), |at| format!("{at:.1}")),
+    ]
 }
 
 fn table() -> String {
     let mut text = String::from(
-        "| path | GCC: used | GCC: lost | GCC: queue | GCC: time to converge | whyloss: used | whyloss: lost | whyloss: queue | whyloss: time to converge |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| path | used (%): whyloss, GCC | lost (%): whyloss, GCC | queue (ms): whyloss, GCC | to converge (s): whyloss, GCC |\n|---|---|---|---|---|\n",
     );
     for row in rows() {
         let goal = row.path.capacity_at(row.duration);
-        let _ = write!(text, "| {} ", row.name);
-        let mut gcc = Theirs::new(row.initial, LEAST, MOST);
         let mut ours = Whyloss::new(row.initial, false);
-        for peer in [&mut gcc as &mut dyn Peer, &mut ours] {
-            let outcome = run::run(&row.path, row.duration, 1, peer);
-            let _ = write!(text, "| {} ", cells(&outcome, goal));
+        let mut gcc = Theirs::new(row.initial, LEAST, MOST);
+        let [ours, gcc] = [&mut ours as &mut dyn Peer, &mut gcc]
+            .map(|peer| cells(&run::run(&row.path, row.duration, 1, peer), goal));
+        let _ = write!(text, "| {} |", row.name);
+        for (ours, gcc) in ours.into_iter().zip(gcc) {
+            let _ = write!(text, " {ours}, {gcc} |");
         }
-        text.push_str("|\n");
+        text.push('\n');
     }
     text
 }
