@@ -180,10 +180,10 @@ impl Flow {
             say("what was lost behind the point of capture: no acknowledgements of this data were captured".to_owned());
         }
         if !half.stamps && !self.losses.is_empty() {
-            say("by time stamps which transmission arrived, and one-way delays: there are none, or they were cut off".to_owned());
+            say("by timestamps which transmission arrived, and one-way delays: there are none, or they were cut off".to_owned());
         } else if half.tick().is_none() && self.losses.iter().any(|loss| loss.side == Side::Before)
         {
-            say("causes of losses before the point of capture: the clock of the time stamps could not be made out".to_owned());
+            say("causes of losses before the point of capture: the clock of the timestamps could not be made out".to_owned());
         }
         if !half.sack && !self.losses.is_empty() && half.delays.least().is_some() {
             say("by SACK which packets arrived: no block was seen".to_owned());

@@ -96,7 +96,7 @@ impl Evidence {
     /// Returns the evidence's name as reports show it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::TimeStamp => "time stamp",
+            Self::TimeStamp => "timestamp",
             Self::Sack => "sack",
             Self::Retransmission => "retransmission",
             Self::Gap => "gap",

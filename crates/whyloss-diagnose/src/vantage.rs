@@ -34,7 +34,7 @@ impl Vantage {
             (Some(before), Some(beyond)) => (before, beyond),
             (None, Some(_)) => {
                 return Self::Unknown(
-                    "no time stamps are echoed by the sender, and there is no handshake",
+                    "no timestamps are echoed by the sender, and there is no handshake",
                 );
             }
             (Some(_), None) => return Self::Unknown("no acknowledgements"),

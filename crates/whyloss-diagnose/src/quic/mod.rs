@@ -417,7 +417,7 @@ impl Connection {
             ));
         }
         if let Some(span) = received.span.filter(|_| received.data) {
-            let why = "causes of losses among what was received: QUIC's packets have no time stamps, so only their sender can tell";
+            let why = "causes of losses among what was received: QUIC's packets have no timestamps, so only their sender can tell";
             let skipped =
                 "packet numbers that its sender left out on purpose from packets that were lost";
             let any = received.ledger.losses.is_empty();

@@ -207,7 +207,7 @@ fn numbers_that_never_came_are_lost_before() {
     assert!(
         flow.cannot_tell
             .iter()
-            .any(|limit| limit.contains("time stamps")),
+            .any(|limit| limit.contains("timestamps")),
         "{:?}",
         flow.cannot_tell
     );

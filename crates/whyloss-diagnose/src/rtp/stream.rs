@@ -401,7 +401,7 @@ impl Stream {
         }
         if self.clock.rate().is_none() && !losses.is_empty() {
             limits.push(
-                "causes: the rate of the time stamps could not be made out, so there are no delays"
+                "causes: the rate of the timestamps could not be made out, so there are no delays"
                     .to_owned(),
             );
         }
