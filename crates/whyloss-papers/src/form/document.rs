@@ -1,4 +1,4 @@
-//! Declares the keys of a paper's file (docs/guides/papers.md explains each).
+//! Declares the keys of a paper's file (docs/reference/papers.md explains each).
 
 use std::collections::BTreeMap;
 

@@ -362,7 +362,7 @@ impl<'p> Scope<'p> {
         let unfit = || {
             let hint = if functions().any(|of| of == name) {
                 format!(
-                    "`{name}` does not go with this; see the vocabulary in docs/guides/papers.md"
+                    "`{name}` does not go with this; docs/reference/papers.md#claims lists the expressions"
                 )
             } else {
                 format!(
