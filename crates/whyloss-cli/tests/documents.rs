@@ -27,7 +27,8 @@ fn the_plan_of_the_page_is_a_plan() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = root.join("docs/guides/sweeps.md");
     let page = std::fs::read_to_string(page).expect("a file of the repository");
-    let (_, plan) = page.split_once("```toml\n").expect("a plan");
+    let (_, plan) = page.split_once("## Every key").expect("its section");
+    let (_, plan) = plan.split_once("```toml\n").expect("a plan");
     let (plan, _) = plan.split_once("```").expect("its end");
     // Its scenarios have paths relative to this folder.
     let file = root.join("docs/plans/page.toml");
