@@ -341,7 +341,7 @@ fn toml(
     }
     writeln!(
         out,
-        "# {}: the simplest of {} models that held-out likelihood (within {} standard errors of the best) and tests leave standing",
+        "# {}: of {} models, the simplest that passes the tests and whose held-out likelihood is within {} standard errors of the best",
         best.model.name(),
         found.models.len(),
         fit::STANDARD_ERRORS
