@@ -1,5 +1,4 @@
-//! Sends numbered packets over a radio of 10 Mbit/s and 50 ms that loses one packet in a given
-//! number.
+//! Sends numbered packets over a radio of 10 Mbit/s and 50 ms that loses one in a given number.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -50,8 +49,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
                 connection.on_packets_acked([acked], now);
                 under_way.remove(index);
                 delivered += 1;
-                // An acknowledgement of a number three or more later reveals a loss (RFC 9002
-                // §6.1.1).
+                // An acknowledged number three or more later reveals a loss (RFC 9002 §6.1.1).
                 let gone = under_way.iter().take_while(|packet| packet.0 + 3 <= acked);
                 let gone: Vec<u64> = gone.map(|packet| packet.0).collect();
                 under_way.drain(..gone.len());
