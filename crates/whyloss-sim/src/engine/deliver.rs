@@ -1,8 +1,8 @@
-//! The sink of a flow in the fast engine: it takes data, wakes, and answers.
+//! The sink of a flow in the fast engine: it takes data, wakes, and replies.
 //!
 //! ```text
-//! arrived → deliver ─ in order ────────────────────────────────→ send_answer → foreseen or parked
-//!                   ╰ else → deliver_packet → deliver_unpacked → answer_with → parked
+//! arrived → deliver ─ in order ────────────────────────────────→ send_home → foreseen or parked
+//!                   ╰ else → deliver_any → give_to_sink → reply_with → parked
 //! ```
 //!
 //! Only the answer to a segment in order can be foreseen: others may let the source retransmit.
@@ -11,7 +11,7 @@ use whyloss::Time;
 
 use super::ends::{Ends, SINK, World};
 use super::flow::{Delivered, Flow};
-use super::foresee::Foreseen;
+use super::hear::Foreseen;
 use super::parcel::{Kind, Parcel};
 use super::send::Sent;
 use crate::host::Sink;
@@ -22,21 +22,21 @@ use crate::packet::{ANSWER_SIZE, Packet, Payload};
 impl Ends {
     /// Handles a data packet that reaches its sink, whose source may foresee the answer.
     #[inline(never)]
-    pub(super) fn arrived<O: Observer>(
+    pub(super) fn deliver<O: Observer>(
         &mut self,
         now: Time,
         parcel: &Parcel,
         world: &mut World,
         observer: &mut O,
     ) {
-        if let Some(answer) = self.deliver(now, parcel, world, observer) {
-            self.foreseen(&answer, world, observer);
+        if let Some(answer) = self.deliver_here(now, parcel, world, observer) {
+            self.hear_foreseen(&answer, world, observer);
         }
     }
 
     /// Handles a data packet that reaches the sink. Returns the answer if the source foresees it.
     #[inline(always)]
-    pub(super) fn deliver<O: Observer>(
+    pub(super) fn deliver_here<O: Observer>(
         &mut self,
         now: Time,
         parcel: &Parcel,
@@ -44,7 +44,7 @@ impl Ends {
         observer: &mut O,
     ) -> Option<Foreseen> {
         // The hot case: the next segment in order, and no deadline of the sink before it. It does
-        // what `deliver_packet` does.
+        // what `deliver_any` does.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= now
@@ -62,7 +62,7 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            if !send_answer(&mut answer, &mut self.flow, world, observer) {
+            if !send_home(&mut answer, &mut self.flow, world, observer) {
                 return None;
             }
             let foreseen = Foreseen {
@@ -77,14 +77,14 @@ impl Ends {
             }
             world.network.park(answer.copy(), &mut world.events);
         } else {
-            self.deliver_packet(now, parcel.copy(), world, observer);
+            self.deliver_any(now, parcel.copy(), world, observer);
         }
         None
     }
 
-    /// Does what [`Self::deliver`] does, for all packets and sinks.
+    /// Does what [`Self::deliver_here`] does, for all packets and sinks.
     #[inline(never)]
-    fn deliver_packet<O: Observer>(
+    fn deliver_any<O: Observer>(
         &mut self,
         now: Time,
         parcel: Parcel,
@@ -96,28 +96,28 @@ impl Ends {
         while self.flow.sink.next_timeout() < now {
             let deadline = self.flow.sink.next_timeout();
             let answer = self.flow.wake_sink(deadline);
-            self.answer(deadline, answer, world, observer);
+            self.reply(deadline, answer, world, observer);
         }
         // Each kind has its own call, so that the compiler keeps a packet of a known kind in
         // registers.
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.deliver_unpacked(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world, observer);
             }
             Kind::IftpData => {
                 let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.deliver_unpacked(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world, observer);
             }
             _ => {
                 let packet = parcel.unpack(&mut world.network.aside);
-                self.deliver_unpacked(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world, observer);
             }
         }
     }
 
     #[inline(always)]
-    fn deliver_unpacked<O: Observer>(
+    fn give_to_sink<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -128,11 +128,11 @@ impl Ends {
             // Only a sink from outside may have more than one answer.
             Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
                 if let Some(payload) = answer {
-                    self.answer_with(now, payload, world, observer);
+                    self.reply_with(now, payload, world, observer);
                 }
                 self.arm(SINK, self.flow.sink.next_timeout(), world);
             }
-            Delivered::Taken(answer) => self.answer(now, answer, world, observer),
+            Delivered::Taken(answer) => self.reply(now, answer, world, observer),
             Delivered::Dropped => {
                 let loss = world.network.dropped(now, packet);
                 // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
@@ -153,12 +153,12 @@ impl Ends {
         observer: &mut O,
     ) {
         let answer = self.flow.wake_sink(now);
-        self.answer(now, answer, world, observer);
+        self.reply(now, answer, world, observer);
     }
 
     /// Sends the sink's answer, and sets its next deadline.
     #[inline(never)]
-    fn answer<O: Observer>(
+    fn reply<O: Observer>(
         &mut self,
         now: Time,
         mut answer: Option<Payload>,
@@ -166,14 +166,14 @@ impl Ends {
         observer: &mut O,
     ) {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
-            self.answer_with(now, payload, world, observer);
+            self.reply_with(now, payload, world, observer);
         }
         self.arm(SINK, self.flow.sink.next_timeout(), world);
     }
 
     /// Packs an answer and sends it.
     #[inline(always)]
-    fn answer_with<O: Observer>(
+    fn reply_with<O: Observer>(
         &mut self,
         now: Time,
         payload: Payload,
@@ -184,7 +184,7 @@ impl Ends {
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
-        if send_answer(&mut parcel, &mut self.flow, world, observer) {
+        if send_home(&mut parcel, &mut self.flow, world, observer) {
             world.network.park(parcel, &mut world.events);
         }
     }
@@ -206,7 +206,7 @@ impl Ends {
 /// must foresee or park it. The loss of an answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-fn send_answer<O: Observer>(
+fn send_home<O: Observer>(
     parcel: &mut Parcel,
     flow: &mut Flow,
     world: &mut World,

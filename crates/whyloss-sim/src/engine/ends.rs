@@ -2,9 +2,10 @@
 //!
 //! | file | what the ends do |
 //! |---|---|
-//! | `transmit.rs` | the source: takes answers, wakes, sends |
-//! | `foresee.rs`, `late.rs` | the source, ahead of time and after its time |
-//! | `deliver.rs` | the sink: takes data, wakes, answers |
+//! | `hear.rs` | the source: takes answers, in time or ahead of it |
+//! | `transmit.rs` | the source: wakes, sends |
+//! | `late.rs` | the source, woken after its deadline |
+//! | `deliver.rs` | the sink: takes data, wakes, replies |
 //!
 //! Calls that are not inlined get a [copy](Parcel::copy) of a parcel, so that the parcel of the hot
 //! path itself stays in registers.

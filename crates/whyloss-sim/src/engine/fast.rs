@@ -29,16 +29,17 @@
 //! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
 //! | *put* | a packet has a stop ahead: it is in transit, and an event comes | `transit.rs` |
 //! | *take* | the packet in transit that is due leaves for the next place | `transit.rs` |
-//! | *deliver* | a data packet reaches its sink, which may *answer* | `deliver.rs` |
-//! | *answer* | a sink's packet is *sent* on its way home | `deliver.rs` |
-//! | *foresee* | a source learns of an answer ahead of time, then *transmits* | `foresee.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *reply* | `deliver.rs` |
+//! | *reply* | a sink's answer is *sent* on its way home | `deliver.rs` |
+//! | *hear* | an answer reaches its source, which then *transmits* | `hear.rs` |
+//! | *foresee* | a source *hears* an answer ahead of time | `hear.rs` |
 //!
 //! In the order in which they happen to a segment of TCP and its acknowledgement:
 //!
 //! ```text
-//! transmit → send (offer, link by link) → put … take → send → deliver → answer
-//!          → send (link by link) → foresee → transmit
-//!                                or put … take → transmit
+//! transmit → send (offer, link by link) → put … take → send → deliver → reply
+//!          → send (link by link) → hear, foreseen → transmit
+//!                                or put … take → hear → transmit
 //! ```
 //!
 //! `docs/evidence/performance.md` has measurements, and `mod.rs` defines more words.
@@ -193,8 +194,8 @@ impl Engine {
         let flow = parcel.flow as usize;
         match hop {
             hop if !hop.is_end() => self.forward(now, parcel, observer),
-            Hop::SINK => self.ends[flow].arrived(now, &parcel.copy(), &mut self.world, observer),
-            Hop::SOURCE => self.ends[flow].answered(now, &parcel, &mut self.world, observer),
+            Hop::SINK => self.ends[flow].deliver(now, &parcel.copy(), &mut self.world, observer),
+            Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world, observer),
             _ => {
                 debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
                 self.take_answers(now, link, &parcel.copy(), observer);
@@ -247,12 +248,14 @@ impl Engine {
         match network.send::<O, false>(&mut parcel, events, observer) {
             Sent::InTransit => {}
             Sent::AtSource => {
-                self.ends[flow].answered_ahead(parcel.copy(), &mut self.world, observer);
+                self.ends[flow].hear_early(parcel.copy(), &mut self.world, observer);
             }
             Sent::AtSink => {
                 let ends = &mut self.ends[flow];
-                if let Some(answer) = ends.deliver(parcel.due, &parcel, &mut self.world, observer) {
-                    ends.foreseen(&answer, &mut self.world, observer);
+                if let Some(answer) =
+                    ends.deliver_here(parcel.due, &parcel, &mut self.world, observer)
+                {
+                    ends.hear_foreseen(&answer, &mut self.world, observer);
                 }
             }
             Sent::Held => {
@@ -301,8 +304,8 @@ impl Engine {
                 continue;
             }
             match self.world.network.table.hops[parcel.hop as usize] {
-                Hop::SINK => self.ends[flow].arrived(now, &parcel, &mut self.world, observer),
-                Hop::SOURCE => self.ends[flow].answered(now, &parcel, &mut self.world, observer),
+                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world, observer),
+                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world, observer),
                 _ => self.forward_apart(now, parcel, observer),
             }
         }
@@ -329,9 +332,9 @@ impl Engine {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
         // If none is parked now, a packet that comes in this step sets the event itself.
         let more = world.network.some_are_parked(link);
-        ends.answered(now, parcel, world, observer);
+        ends.hear(now, parcel, world, observer);
         if more {
-            ends.foresee_parked(link, world, observer);
+            ends.hear_parked(link, world, observer);
             world.network.arm_first(link, &mut world.events);
         }
     }

@@ -226,7 +226,7 @@ impl Flow {
 
     /// Passes an answer to the source. Returns whether the source took it; any damage makes it drop
     /// the answer.
-    pub(super) fn answered<O: Observer>(
+    pub(super) fn hear<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -268,7 +268,7 @@ impl Flow {
             self.forget(&packet.payload);
             return Delivered::Dropped;
         }
-        let (answer, first_copy) = self.accept(now, packet, window, observer);
+        let (answer, first_copy) = self.react(now, packet, window, observer);
         self.count_received(now, packet, first_copy, window, observer);
         Delivered::Taken(answer)
     }
@@ -380,7 +380,7 @@ impl Flow {
     /// Passes a data packet to the sink. Returns the answer, and whether the packet was new to the
     /// sink.
     #[inline(always)]
-    fn accept<O: Observer>(
+    fn react<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,

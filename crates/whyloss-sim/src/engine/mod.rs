@@ -2,7 +2,7 @@
 //! per turn. `fast.rs` gives the same results with fewer events: shortcuts change a table of hops,
 //! which says where an event may be left out. Read the head of `fast.rs` next, then
 //! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`, `transmit.rs`
-//! and `deliver.rs`. `turns.rs`, `foresee.rs`, `late.rs` and `truths.rs` can wait.
+//! and `deliver.rs`. `turns.rs`, `hear.rs`, `late.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
 //!
@@ -46,7 +46,7 @@ mod ends;
 pub(crate) mod event_queue;
 mod fast;
 mod flow;
-mod foresee;
+mod hear;
 mod hops;
 mod late;
 mod measured;

@@ -153,7 +153,7 @@ impl<'a> Plain<'a> {
         let flow = &mut self.flows[index].flow;
         if end == SINK {
             let answer = flow.wake_sink(now);
-            self.answer(now, index, answer)
+            self.reply(now, index, answer)
         } else if flow.wake_source(now, self.window, &mut self.observer) {
             self.transmit(now, index)
         } else {
@@ -170,13 +170,13 @@ impl<'a> Plain<'a> {
         }
         let flow = &mut self.flows[index].flow;
         let Some(sequence) = packet.payload.sequence() else {
-            if flow.answered(now, &packet, self.window, &mut self.observer) {
+            if flow.hear(now, &packet, self.window, &mut self.observer) {
                 self.transmit(now, index)?;
             }
             return Ok(());
         };
         match flow.deliver(now, &packet, self.window, &mut self.observer) {
-            Delivered::Taken(answer) => self.answer(now, index, answer),
+            Delivered::Taken(answer) => self.reply(now, index, answer),
             Delivered::Dropped => {
                 if !packet.copy {
                     flow.count_lost(now, Cause::Wireless, self.window);
@@ -210,7 +210,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Sends the sink's answers.
-    fn answer(
+    fn reply(
         &mut self,
         now: Time,
         index: usize,

@@ -1,4 +1,4 @@
-//! The source of a flow in the fast engine: it takes answers, wakes, and sends.
+//! The source of a flow in the fast engine: it wakes, and sends.
 //!
 //! A greedy TCP flow is the hot case. While nothing is lost, it turns one parcel into the next,
 //! without a [`Packet`] unless an observer needs it.
@@ -15,31 +15,6 @@ use crate::packet::{Packet, Payload};
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// Handles an answer that reaches the source.
-    #[inline(always)]
-    pub(super) fn answered<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &Parcel,
-        world: &mut World,
-        observer: &mut O,
-    ) {
-        self.catch_up(now, world, observer);
-        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
-            sender.on_ack(now, &parcel.ack(), parcel.sent);
-            self.flow.judged(now, world.window, observer);
-        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
-            source.on_ack(now, &parcel.iftp_ack());
-            self.flow.judged(now, world.window, observer);
-        } else {
-            let packet = parcel.copy().unpack(&mut world.network.aside);
-            if !self.flow.answered(now, &packet, world.window, observer) {
-                return;
-            }
-        }
-        self.transmit(now, world, observer);
-    }
-
     /// Wakes the source if its deadline has expired.
     #[inline(never)]
     pub(super) fn wake_source<O: Observer>(
@@ -78,7 +53,7 @@ impl Ends {
                         world.network.table.end_of(self.back) != Hop::FUSED_SOURCE,
                         "data without a stop, from a source that foresees"
                     );
-                    self.arrived(parcel.due, &parcel.copy(), world, observer);
+                    self.deliver(parcel.due, &parcel.copy(), world, observer);
                 }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {

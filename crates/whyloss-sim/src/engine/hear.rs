@@ -1,4 +1,4 @@
-//! A source takes acknowledgements ahead of time (`shortcuts/foresee.rs` says when it may).
+//! The source of a flow hears answers, some ahead of time (`shortcuts/foresee.rs` says which).
 
 use whyloss::Time;
 
@@ -34,10 +34,35 @@ impl Foreseen {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
+    /// Handles an answer that reaches the source.
+    #[inline(always)]
+    pub(super) fn hear<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        world: &mut World,
+        observer: &mut O,
+    ) {
+        self.catch_up(now, world, observer);
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
+            sender.on_ack(now, &parcel.ack(), parcel.sent);
+            self.flow.judged(now, world.window, observer);
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
+            source.on_ack(now, &parcel.iftp_ack());
+            self.flow.judged(now, world.window, observer);
+        } else {
+            let packet = parcel.copy().unpack(&mut world.network.aside);
+            if !self.flow.hear(now, &packet, world.window, observer) {
+                return;
+            }
+        }
+        self.transmit(now, world, observer);
+    }
+
     /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
     /// Otherwise parks it.
     #[inline(never)]
-    pub(super) fn answered_ahead<O: Observer>(
+    pub(super) fn hear_early<O: Observer>(
         &mut self,
         parcel: Parcel,
         world: &mut World,
@@ -45,7 +70,7 @@ impl Ends {
     ) {
         let answer = Foreseen::of(&parcel);
         if parcel.kind == Kind::Ack && self.foresees(&answer) {
-            self.foreseen(&answer, world, observer);
+            self.hear_foreseen(&answer, world, observer);
         } else {
             world.network.park(parcel, &mut world.events);
         }
@@ -54,7 +79,7 @@ impl Ends {
     /// Handles an answer that the source foresees, as of the time at which it will come. Such a
     /// source is never woken late: a TCP that foresees has no pacer, and so no gate.
     #[inline(always)]
-    pub(super) fn foreseen<O: Observer>(
+    pub(super) fn hear_foreseen<O: Observer>(
         &mut self,
         answer: &Foreseen,
         world: &mut World,
@@ -73,7 +98,7 @@ impl Ends {
     }
 
     /// Takes the answers that are parked behind a link, as long as the source foresees them.
-    pub(super) fn foresee_parked<O: Observer>(
+    pub(super) fn hear_parked<O: Observer>(
         &mut self,
         link: usize,
         world: &mut World,
@@ -85,7 +110,7 @@ impl Ends {
             && self.foresees(&answer)
         {
             world.network.transits[link].pop();
-            self.foreseen(&answer, world, observer);
+            self.hear_foreseen(&answer, world, observer);
         }
     }
 
