@@ -26,11 +26,10 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) {
-        if let Some(answer) = self.deliver_here(now, parcel, world, observer) {
-            self.hear_foreseen(&answer, world, observer);
+        if let Some(answer) = self.deliver_here(now, parcel, world) {
+            self.hear_foreseen(&answer, world);
         }
     }
 
@@ -40,8 +39,7 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> Option<Foreseen> {
         // The hot case: the next segment in order, and no deadline of the sink before it. It does
         // what `deliver_any` does.
@@ -53,8 +51,8 @@ impl Ends {
             let payload = Payload::Segment(parcel.segment());
             let packet = parcel.whole(payload);
             self.flow
-                .count_received(now, &packet, true, world.window, observer);
-            self.arm(SINK, self.flow.sink.next_timeout(), world);
+                .count_received(now, &packet, true, &mut world.recorder);
+            self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
             let (next, echo) = acknowledged?;
             let mut answer = Parcel {
                 number: next,
@@ -62,7 +60,7 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            if !send_home(&mut answer, &mut self.flow, world, observer) {
+            if !send_home(&mut answer, &mut self.flow, world) {
                 return None;
             }
             let foreseen = Foreseen {
@@ -77,67 +75,55 @@ impl Ends {
             }
             world.network.park(answer.copy(), &mut world.events);
         } else {
-            self.deliver_any(now, parcel.copy(), world, observer);
+            self.deliver_any(now, parcel.copy(), world);
         }
         None
     }
 
     /// Does what [`Self::deliver_here`] does, for all packets and sinks.
     #[inline(never)]
-    fn deliver_any<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: Parcel,
-        world: &mut World,
-        observer: &mut O,
-    ) {
+    fn deliver_any<O: Observer>(&mut self, now: Time, parcel: Parcel, world: &mut World<'_, O>) {
         // A fused sink gets packets ahead of time. It first acts on its deadlines before this
         // packet.
         while self.flow.sink.next_timeout() < now {
             let deadline = self.flow.sink.next_timeout();
             let answer = self.flow.wake_sink(deadline);
-            self.reply(deadline, answer, world, observer);
+            self.reply(deadline, answer, world);
         }
         // Each kind has its own call, so that the compiler keeps a packet of a known kind in
         // registers.
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.give_to_sink(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world);
             }
             Kind::IftpData => {
                 let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.give_to_sink(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world);
             }
             _ => {
                 let packet = parcel.unpack(&mut world.network.aside);
-                self.give_to_sink(now, &packet, world, observer);
+                self.give_to_sink(now, &packet, world);
             }
         }
     }
 
     #[inline(always)]
-    fn give_to_sink<O: Observer>(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        world: &mut World,
-        observer: &mut O,
-    ) {
-        match self.flow.deliver(now, packet, world.window, observer) {
+    fn give_to_sink<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<'_, O>) {
+        match self.flow.deliver(now, packet, &mut world.recorder) {
             // Only a sink from outside may have more than one answer.
             Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
                 if let Some(payload) = answer {
-                    self.reply_with(now, payload, world, observer);
+                    self.reply_with(now, payload, world);
                 }
-                self.arm(SINK, self.flow.sink.next_timeout(), world);
+                self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
             }
-            Delivered::Taken(answer) => self.reply(now, answer, world, observer),
+            Delivered::Taken(answer) => self.reply(now, answer, world),
             Delivered::Dropped => {
                 let loss = world.network.dropped(now, packet);
                 // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
                 if loss.later.is_none() {
-                    self.catch_up(now, world, observer);
+                    self.catch_up(now, world);
                 }
                 self.lose_packet(packet, loss, world);
             }
@@ -146,14 +132,9 @@ impl Ends {
 
     /// Wakes the sink if its deadline has expired.
     #[inline(never)]
-    pub(super) fn wake_sink<O: Observer>(
-        &mut self,
-        now: Time,
-        world: &mut World,
-        observer: &mut O,
-    ) {
+    pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
         let answer = self.flow.wake_sink(now);
-        self.reply(now, answer, world, observer);
+        self.reply(now, answer, world);
     }
 
     /// Sends the sink's answer, and sets its next deadline.
@@ -162,29 +143,22 @@ impl Ends {
         &mut self,
         now: Time,
         mut answer: Option<Payload>,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
-            self.reply_with(now, payload, world, observer);
+            self.reply_with(now, payload, world);
         }
-        self.arm(SINK, self.flow.sink.next_timeout(), world);
+        self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
     }
 
     /// Packs an answer and sends it.
     #[inline(always)]
-    fn reply_with<O: Observer>(
-        &mut self,
-        now: Time,
-        payload: Payload,
-        world: &mut World,
-        observer: &mut O,
-    ) {
+    fn reply_with<O: Observer>(&mut self, now: Time, payload: Payload, world: &mut World<'_, O>) {
         let mut packet = self.blank_answer(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
-        if send_home(&mut parcel, &mut self.flow, world, observer) {
+        if send_home(&mut parcel, &mut self.flow, world) {
             world.network.park(parcel, &mut world.events);
         }
     }
@@ -206,14 +180,9 @@ impl Ends {
 /// must foresee or park it. The loss of an answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-fn send_home<O: Observer>(
-    parcel: &mut Parcel,
-    flow: &mut Flow,
-    world: &mut World,
-    observer: &mut O,
-) -> bool {
+fn send_home<O: Observer>(parcel: &mut Parcel, flow: &mut Flow, world: &mut World<'_, O>) -> bool {
     let (events, network) = (&mut world.events, &mut world.network);
-    match network.send::<O, false>(parcel, events, observer) {
+    match network.send::<O, false>(parcel, events, &mut world.recorder) {
         Sent::AtSource => return true,
         Sent::Held => network.hold(parcel, events, O::QUEUE_LENGTH),
         Sent::Lost(..) => {

@@ -15,21 +15,37 @@ use whyloss::{Cause, Duration, Time};
 use super::event_queue::EventQueue;
 use super::flow::Flow;
 use super::hops::Hop;
-use super::network::Network;
+use super::network::{Network, Route};
 use super::parcel::Parcel;
+use super::recorder::Recorder;
 use super::truths::{Loss, Truth};
-use crate::measure::Window;
 use crate::packet::Packet;
 
 /// The indices of a flow's ends.
 pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
-/// The network and the events between the hosts.
-pub(super) struct World {
-    pub(super) window: Window,
+/// All that is outside of hosts: the network, the pending events, and what is recorded.
+pub(super) struct World<'a, O> {
+    pub(super) recorder: Recorder<'a, O>,
     pub(super) network: Network,
     pub(super) events: EventQueue,
+}
+
+#[cfg(test)]
+impl<'a, O> World<'a, O> {
+    /// Returns the world of a scenario file without flows at work, and their routes.
+    pub(super) fn of(text: &str, shortcuts: Shortcuts, observer: &'a mut O) -> (Self, Vec<Route>) {
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let window = Window::of(&scenario);
+        let (network, routes) = Network::new(&scenario, Streams::new(1), window, shortcuts);
+        let world = Self {
+            recorder: Recorder { window, observer },
+            network,
+            events: EventQueue::new(entities(&scenario), scenario.end),
+        };
+        (world, routes)
+    }
 }
 
 /// The two ends of a flow.
@@ -53,12 +69,15 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Creates the ends of flow number `index`, whose source is woken at `start`.
-    pub(super) fn new(flow: Flow, index: usize, start: Time, world: &mut World) -> Self {
+    /// Creates the ends of a flow whose source is woken at `start`.
+    pub(super) fn new<O>(
+        flow: Flow,
+        Route { there, back, gate }: Route,
+        start: Time,
+        world: &mut World<'_, O>,
+    ) -> Self {
         let network = &world.network;
-        let source = network.links() + 2 * index;
-        let gate = network.gates[index];
-        let (there, back) = network.table.routes[index];
+        let source = network.links() + 2 * flow.index as usize;
         let mut ends = Self {
             flow,
             armed: [Time::MAX; 2],
@@ -70,7 +89,7 @@ impl Ends {
             there,
             back,
         };
-        ends.arm(SOURCE, start, world);
+        ends.arm(SOURCE, start, &mut world.events);
         ends
     }
 
@@ -81,24 +100,22 @@ impl Ends {
     /// closes sets its retransmission timer at each packet. Without this rule, all of these events
     /// would be pending.)
     #[inline]
-    pub(super) fn arm(&mut self, end: usize, deadline: Time, world: &mut World) {
+    pub(super) fn arm(&mut self, end: usize, deadline: Time, events: &mut EventQueue) {
         if deadline < self.armed[end] {
-            self.overtake(end, deadline, world);
+            self.overtake(end, deadline, events);
         }
     }
 
     /// Overtakes the pending event. (On the hot path, deadlines only move later.)
     #[inline(never)]
-    fn overtake(&mut self, end: usize, deadline: Time, world: &mut World) {
+    fn overtake(&mut self, end: usize, deadline: Time, events: &mut EventQueue) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
         let late = if end == SOURCE {
             self.late
         } else {
             Duration::ZERO
         };
-        world
-            .events
-            .push(self.entities[end] as usize, deadline.later(late));
+        events.push(self.entities[end] as usize, deadline.later(late));
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
@@ -115,12 +132,12 @@ impl Ends {
 
     /// Handles the loss of a packet at a link that it reaches now, or ahead of time.
     #[cold]
-    pub(super) fn lose(
+    pub(super) fn lose<O>(
         &mut self,
         now: Time,
         parcel: Parcel,
         (cause, when): (Cause, Time),
-        world: &mut World,
+        world: &mut World<'_, O>,
     ) {
         let loss = world.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut world.network.aside);
@@ -131,11 +148,12 @@ impl Ends {
     /// Counts a lost data packet and reports its cause, when the packet reaches the link that loses
     /// it (`truths.rs`). The judge of a [fused sink](Self::sink_is_ahead) learns of it at once,
     /// because this sink takes later packets ahead of time, too.
-    pub(super) fn lose_packet(&mut self, packet: &Packet, loss: Loss, world: &mut World) {
+    pub(super) fn lose_packet<O>(&mut self, packet: &Packet, loss: Loss, world: &mut World<'_, O>) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
-        self.flow.count_lost(loss.when, loss.cause, world.window);
+        self.flow
+            .count_lost(loss.when, loss.cause, world.recorder.window);
         match loss.later {
             Some((link, at)) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
                 let truth = Truth {

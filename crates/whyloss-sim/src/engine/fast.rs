@@ -50,11 +50,12 @@ use whyloss_link::Streams;
 use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
 use super::event_queue::{EventQueue, entities};
-use super::flow::{Flow, Start};
+use super::flow::Flow;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::prefetch::MANY;
+use super::recorder::Recorder;
 use super::run_error::RunError;
 use super::send::Sent;
 use super::shortcuts::Shortcuts;
@@ -64,66 +65,63 @@ use crate::observe::Observer;
 use crate::scenario::Scenario;
 
 /// A run of the fast engine.
-pub(super) struct Engine {
-    pub(super) world: World,
+pub(super) struct Engine<'a, O> {
+    pub(super) world: World<'a, O>,
     pub(super) ends: Vec<Ends>,
     handled: u64,
     /// The time of the last event; valid after the run.
     reached: Time,
 }
 
-impl Engine {
-    pub(super) fn new(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Self {
+impl<'a, O: Observer> Engine<'a, O> {
+    pub(super) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        shortcuts: Shortcuts,
+        observer: &'a mut O,
+    ) -> Self {
         let streams = Streams::new(seed);
         let window = Window::of(scenario);
+        let shortcuts = shortcuts.heard_by::<O>();
+        let (network, routes) = Network::new(scenario, streams, window, shortcuts);
         let mut world = World {
-            window,
-            network: Network::new(scenario, streams, window, shortcuts),
+            recorder: Recorder { window, observer },
+            network,
             events: EventQueue::new(entities(scenario), scenario.end),
         };
-        let ends = (0..scenario.flows.len()).map(|index| {
-            let times = Start::draw(scenario, index, streams);
-            let flow = Flow::new(scenario, index, (times.start, times.stop), streams);
-            Ends::new(flow, index, times.start, &mut world)
+        let ends = routes.into_iter().enumerate().map(|(index, route)| {
+            let (flow, start) = Flow::new(scenario, index, streams);
+            Ends::new(flow, route, start, &mut world)
         });
-        let ends = ends.collect();
-        // Only new ends ask for these.
-        (world.network.gates, world.network.table.routes) = Default::default();
         Self {
-            ends,
+            ends: ends.collect(),
             world,
             handled: 0,
             reached: Time::ZERO,
         }
     }
 
-    pub(super) fn run<O: Observer>(
+    pub(super) fn run(
         mut self,
-        observer: &mut O,
         goes_on: &mut dyn FnMut(Time) -> bool,
     ) -> Result<(Measurement, Time), RunError> {
-        let whole = self.advance(observer, goes_on);
+        let whole = self.advance(goes_on);
         if let Some(error) = self.world.network.overfull(self.reached) {
             return Err(error);
         }
-        let window = self.world.window;
-        let measurement = Measurement {
-            window: window.length(),
-            flows: (self.ends.into_iter())
-                .map(|ends| ends.flow.into_result(window))
-                .collect(),
-            links: self.world.network.into_counts(),
-            events: self.handled,
-        };
+        let window = self.world.recorder.window;
+        let flows = self.ends.into_iter().map(|ends| ends.flow);
+        let measurement = measured(
+            window,
+            flows,
+            self.world.network.into_counts(),
+            self.handled,
+        );
         Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
     /// Handles every event up to the end. Returns false if `goes_on` stops the run before.
-    pub(super) fn advance<O: Observer>(
-        &mut self,
-        observer: &mut O,
-        goes_on: &mut dyn FnMut(Time) -> bool,
-    ) -> bool {
+    pub(super) fn advance(&mut self, goes_on: &mut dyn FnMut(Time) -> bool) -> bool {
         let links = self.world.network.links();
         let many = self.ends.len() >= MANY;
         let mut ask_at = ASK_EVERY;
@@ -135,13 +133,13 @@ impl Engine {
             reached = now;
             if self.handled >= pause_at {
                 if many {
-                    self.prefetch_next(observer);
+                    self.prefetch_next();
                 }
                 if self.handled >= ask_at {
                     ask_at = self.handled + ASK_EVERY;
                     if !goes_on(now) {
                         self.reached = now;
-                        self.catch_up(now, observer);
+                        self.catch_up(now);
                         return false;
                     }
                 }
@@ -149,7 +147,7 @@ impl Engine {
             }
             if entity < links {
                 self.handled += 1;
-                self.arrival(now, entity, observer);
+                self.arrival(now, entity);
                 continue;
             }
             let (flow, end) = ((entity - links) / 2, (entity - links) % 2);
@@ -159,46 +157,46 @@ impl Engine {
             }
             self.handled += 1;
             if end == SINK {
-                ends.wake_sink(now, &mut self.world, observer);
+                ends.wake_sink(now, &mut self.world);
             } else {
-                ends.wake_source(now, &mut self.world, observer);
+                ends.wake_source(now, &mut self.world);
             }
         }
         self.reached = reached;
         // Deadlines at the end itself count.
-        self.catch_up(self.world.window.end + Duration::from_nanos(1), observer);
-        goes_on(self.world.window.end);
+        self.catch_up(self.world.recorder.window.end + Duration::from_nanos(1));
+        goes_on(self.world.recorder.window.end);
         true
     }
 
     /// Lets every source act as of its deadlines before this time, unless the run has failed.
-    fn catch_up<O: Observer>(&mut self, before: Time, observer: &mut O) {
+    fn catch_up(&mut self, before: Time) {
         if self.world.network.overfull(before).is_some() {
             return;
         }
         for ends in self.ends.iter_mut().filter(|ends| ends.is_late()) {
-            ends.catch_up(before, &mut self.world, observer);
+            ends.catch_up(before, &mut self.world);
         }
     }
 
     /// Handles an event of a link: mostly, a packet is due at its far end.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+    fn arrival(&mut self, now: Time, link: usize) {
         let World {
             network, events, ..
         } = &mut self.world;
         let Some((parcel, hop)) = network.take_due(now, link, events) else {
-            return self.other_event(now, link, observer);
+            return self.other_event(now, link);
         };
         let flow = parcel.flow as usize;
         match hop {
-            hop if !hop.is_end() => self.forward(now, parcel, observer),
-            Hop::SINK => self.ends[flow].deliver(now, &parcel.copy(), &mut self.world, observer),
-            Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world, observer),
+            hop if !hop.is_end() => self.forward(now, parcel),
+            Hop::SINK => self.ends[flow].deliver(now, &parcel.copy(), &mut self.world),
+            Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
             _ => {
                 debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
-                self.take_answers(now, link, &parcel.copy(), observer);
+                self.take_answers(now, link, &parcel.copy());
             }
         }
     }
@@ -208,22 +206,22 @@ impl Engine {
     /// Paced sources come here once per packet.)
     #[cold]
     #[inline(never)]
-    fn other_event<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+    fn other_event(&mut self, now: Time, link: usize) {
         if let Some(truth) = self.world.network.take_truth(link, now) {
-            return self.tell(now, truth, observer);
+            return self.tell(now, truth);
         }
         match self.world.network.gate_of[link] {
-            Some(flow) => self.wake_late(now, flow as usize, observer),
-            None => self.turn(now, link, observer),
+            Some(flow) => self.wake_late(now, flow as usize),
+            None => self.turn(now, link),
         }
     }
 
     /// Wakes a late source whose packet may be at its gate.
     #[inline(never)]
-    fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
-        let sent = self.ends[flow].wake_late(now, &mut self.world, observer);
+    fn wake_late(&mut self, now: Time, flow: usize) {
+        let sent = self.ends[flow].wake_late(now, &mut self.world);
         if let Some(parcel) = sent {
-            self.forward(now, parcel, observer);
+            self.forward(now, parcel);
         }
     }
 
@@ -231,40 +229,40 @@ impl Engine {
     /// it.
     #[cold]
     #[inline(never)]
-    fn tell<O: Observer>(&mut self, now: Time, truth: Truth, observer: &mut O) {
+    fn tell(&mut self, now: Time, truth: Truth) {
         let ends = &mut self.ends[truth.flow as usize];
-        ends.catch_up(now, &mut self.world, observer);
+        ends.catch_up(now, &mut self.world);
         ends.flow.tell(truth.sequence, truth.cause);
     }
 
     /// Sends a packet on from between two links, where it is due now, or later if that is known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn forward<O: Observer>(&mut self, now: Time, mut parcel: Parcel, observer: &mut O) {
+    fn forward(&mut self, now: Time, mut parcel: Parcel) {
         let World {
-            network, events, ..
+            recorder,
+            network,
+            events,
         } = &mut self.world;
         let flow = parcel.flow as usize;
-        match network.send::<O, false>(&mut parcel, events, observer) {
+        match network.send::<O, false>(&mut parcel, events, recorder) {
             Sent::InTransit => {}
             Sent::AtSource => {
-                self.ends[flow].hear_early(parcel.copy(), &mut self.world, observer);
+                self.ends[flow].hear_early(parcel.copy(), &mut self.world);
             }
             Sent::AtSink => {
                 let ends = &mut self.ends[flow];
-                if let Some(answer) =
-                    ends.deliver_here(parcel.due, &parcel, &mut self.world, observer)
-                {
-                    ends.hear_foreseen(&answer, &mut self.world, observer);
+                if let Some(answer) = ends.deliver_here(parcel.due, &parcel, &mut self.world) {
+                    ends.hear_foreseen(&answer, &mut self.world);
                 }
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, events, O::QUEUE_LENGTH) {
-                    self.forward_apart(now, onward, observer);
+                    self.forward_apart(now, onward);
                 }
             }
             Sent::Lost(cause, when) => {
-                self.lose(now, parcel.copy(), (cause, when), observer);
+                self.lose(now, parcel.copy(), (cause, when));
             }
             Sent::AtGate => debug_assert!(false, "at a gate, from behind it"),
         }
@@ -273,26 +271,26 @@ impl Engine {
     /// Handles the loss of a packet on its way.
     #[cold]
     #[inline(never)]
-    fn lose<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: Parcel,
-        lost: (Cause, Time),
-        observer: &mut O,
-    ) {
+    fn lose(&mut self, now: Time, parcel: Parcel, lost: (Cause, Time)) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
-        ends.catch_up(now, world, observer);
+        ends.catch_up(now, world);
         ends.lose(now, parcel, lost, world);
     }
 
     /// Handles the packets that a link returns because their fates are known.
     #[cold]
     #[inline(never)]
-    fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+    fn turn(&mut self, now: Time, link: usize) {
         if !self.world.network.begin_turn(link, now) {
             return;
         }
-        while let Some(turned) = self.world.network.take_turned(link, now, observer) {
+        loop {
+            let World {
+                recorder, network, ..
+            } = &mut self.world;
+            let Some(turned) = network.take_turned(link, now, recorder) else {
+                break;
+            };
             let parcel = turned.parcel;
             let flow = parcel.flow as usize;
             if turned.comes_again {
@@ -300,13 +298,13 @@ impl Engine {
                 self.ends[flow].flow.copied(&packet.payload);
             }
             if let Some(lost) = turned.lost {
-                self.lose(now, parcel, lost, observer);
+                self.lose(now, parcel, lost);
                 continue;
             }
             match self.world.network.table.hops[parcel.hop as usize] {
-                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world, observer),
-                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world, observer),
-                _ => self.forward_apart(now, parcel, observer),
+                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world),
+                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
+                _ => self.forward_apart(now, parcel),
             }
         }
         self.world.network.arm_turn(link, &mut self.world.events);
@@ -315,26 +313,20 @@ impl Engine {
     /// Does what [`Self::forward`] does for a packet that a busy link returned. (A copy that is not
     /// inlined, because a function that is inlined everywhere cannot call itself.)
     #[inline(never)]
-    fn forward_apart<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
-        self.forward(now, parcel, observer);
+    fn forward_apart(&mut self, now: Time, parcel: Parcel) {
+        self.forward(now, parcel);
     }
 
     /// Passes a parked answer to its fused source, and those behind it that the source then
     /// foresees. Then sets the link's event, which [`Network::take_due`] left to this function.
     #[inline(never)]
-    fn take_answers<O: Observer>(
-        &mut self,
-        now: Time,
-        link: usize,
-        parcel: &Parcel,
-        observer: &mut O,
-    ) {
+    fn take_answers(&mut self, now: Time, link: usize, parcel: &Parcel) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
         // If none is parked now, a packet that comes in this step sets the event itself.
         let more = world.network.some_are_parked(link);
-        ends.hear(now, parcel, world, observer);
+        ends.hear(now, parcel, world);
         if more {
-            ends.hear_parked(link, world, observer);
+            ends.hear_parked(link, world);
             world.network.arm_first(link, &mut world.events);
         }
     }

@@ -7,11 +7,12 @@ use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Ecn, Streams};
 
+use super::recorder::Recorder;
 use super::tally::{Rare, Tally};
 use crate::host::outside::{Datagram, End};
 use crate::host::transfers::TransferResult;
 use crate::host::{self, Sink, Source};
-use crate::measure::{FlowResult, Window};
+use crate::measure::{FlowResult, LinkResult, Measurement, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
@@ -42,27 +43,6 @@ struct Transfers {
     result: TransferResult,
 }
 
-/// The start and stop times of a flow.
-pub(super) struct Start {
-    pub(super) start: Time,
-    pub(super) stop: Time,
-}
-
-impl Start {
-    /// Draws both times as the scenario says.
-    pub(super) fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
-        let flow = &scenario.flows[index];
-        let mut random = streams.stream("times", index as u64);
-        let mut between = |(first, last): (Time, Time)| {
-            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
-        };
-        Self {
-            start: between(flow.start),
-            stop: flow.stop.map_or(Time::MAX, between),
-        }
-    }
-}
-
 /// The outcome of a data packet at its sink.
 pub(super) enum Delivered {
     /// The sink took the packet, and may answer at once.
@@ -73,21 +53,22 @@ pub(super) enum Delivered {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Flow {
-    /// Creates flow number `index`, whose source starts and stops at these times.
-    pub(super) fn new(
-        scenario: &Scenario,
-        index: usize,
-        (start, stop): (Time, Time),
-        streams: Streams,
-    ) -> Self {
+    /// Creates flow number `index`. Returns it with the time at which its source starts.
+    pub(super) fn new(scenario: &Scenario, index: usize, streams: Streams) -> (Self, Time) {
         let flow = &scenario.flows[index];
+        let mut random = streams.stream("times", index as u64);
+        let mut between = |(first, last): (Time, Time)| {
+            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
+        };
+        let start = between(flow.start);
+        let stop = flow.stop.map_or(Time::MAX, between);
         let (source, sink) = host::ends(scenario, index, (start, stop), streams);
         let transfers = flow.has_transfers().then(|| Transfers {
             segments: (flow.application.transfers()).map_or(1, |all| all.segments(&flow.transport)),
             completed: 0,
             result: TransferResult::default(),
         });
-        Self {
+        let flow = Self {
             source,
             sink,
             count: Tally::default(),
@@ -98,7 +79,8 @@ impl Flow {
             started: false,
             transfers: transfers.map(Box::new),
             capable: flow.transport.is_ecn_capable(),
-        }
+        };
+        (flow, start)
     }
 
     /// Returns a packet with this payload that leaves one of the ends now. It has `size` bytes,
@@ -143,8 +125,7 @@ impl Flow {
     pub(super) fn wake_source<O: Observer>(
         &mut self,
         now: Time,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> bool {
         if now >= self.stop {
             return false;
@@ -153,12 +134,12 @@ impl Flow {
         self.started = true;
         let due = self.source.next_timeout() <= now;
         if due && self.source.is_only_to_send(now) {
-            self.reacted(now, window, observer);
+            self.reacted(now, recorder);
         } else if due {
-            if self.source.wake(now) && window.contains(now) {
+            if self.source.wake(now) && recorder.counts(now) {
                 self.count.add(Rare::Timeout);
             }
-            self.judged(now, window, observer);
+            self.judged(now, recorder);
         }
         first || due
     }
@@ -178,28 +159,23 @@ impl Flow {
     pub(super) fn may_send<O: Observer>(
         &mut self,
         now: Time,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> bool {
         let may = now < self.stop;
         if !may {
-            self.acted(now, window, observer);
+            self.acted(now, recorder);
         }
         may
     }
 
     /// Shows the state of the source to the observer, after it has sent.
     #[inline(always)]
-    pub(super) fn acted<O: Observer>(&self, now: Time, window: Window, observer: &mut O) {
+    pub(super) fn acted<O: Observer>(&self, now: Time, recorder: &mut Recorder<'_, O>) {
         if O::STATES
-            && now <= window.end
             && let Some(state) = self.source.state()
         {
-            observer.on(&Event::Acted {
-                flow: self.index as usize,
-                at: now,
-                state: &state,
-            });
+            let (flow, at, state) = (self.index as usize, now, &state);
+            recorder.on(now, &Event::Acted { flow, at, state });
         }
     }
 
@@ -209,19 +185,13 @@ impl Flow {
         &mut self,
         now: Time,
         packet: &Packet,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) {
-        if window.contains(now) {
+        if recorder.counts(now) {
             self.count.sent += 1;
         }
-        if now <= window.end {
-            observer.on(&Event::Sent {
-                flow: self.index as usize,
-                at: now,
-                packet,
-            });
-        }
+        let (flow, at) = (self.index as usize, now);
+        recorder.on(now, &Event::Sent { flow, at, packet });
     }
 
     /// Passes an answer to the source. Returns whether the source took it; any damage makes it drop
@@ -230,8 +200,7 @@ impl Flow {
         &mut self,
         now: Time,
         packet: &Packet,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> bool {
         let whole = !packet.is_damaged();
         if whole {
@@ -241,7 +210,7 @@ impl Flow {
                 }
                 (source, ..) => source.receive(now, packet),
             }
-            self.judged(now, window, observer);
+            self.judged(now, recorder);
         } else {
             self.forget(&packet.payload);
         }
@@ -254,22 +223,16 @@ impl Flow {
         &mut self,
         now: Time,
         packet: &Packet,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> Delivered {
         if packet.first_damaged < self.covered {
-            if now <= window.end {
-                observer.on(&Event::Dropped {
-                    flow: self.index as usize,
-                    at: now,
-                    packet,
-                });
-            }
+            let (flow, at) = (self.index as usize, now);
+            recorder.on(now, &Event::Dropped { flow, at, packet });
             self.forget(&packet.payload);
             return Delivered::Dropped;
         }
-        let (answer, first_copy) = self.react(now, packet, window, observer);
-        self.count_received(now, packet, first_copy, window, observer);
+        let (answer, first_copy) = self.react(now, packet, recorder);
+        self.count_received(now, packet, first_copy, recorder);
         Delivered::Taken(answer)
     }
 
@@ -280,10 +243,9 @@ impl Flow {
         now: Time,
         packet: &Packet,
         first_copy: bool,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) {
-        if window.contains(now) {
+        if recorder.counts(now) {
             let count = &mut self.count;
             count.received += 1;
             if packet.is_damaged() {
@@ -296,16 +258,15 @@ impl Flow {
             count.delivered += u64::from(first_copy);
         }
         if self.transfers.is_some() {
-            self.complete(now, window);
+            self.complete(now, recorder.window);
         }
-        if now <= window.end {
-            observer.on(&Event::Arrived {
-                flow: self.index as usize,
-                at: now,
-                packet,
-                classifier: self.sink.classifier(),
-            });
-        }
+        let arrived = Event::Arrived {
+            flow: self.index as usize,
+            at: now,
+            packet,
+            classifier: self.sink.classifier(),
+        };
+        recorder.on(now, &arrived);
     }
 
     /// Counts the transfers that the packet just delivered completes at the sink.
@@ -384,8 +345,7 @@ impl Flow {
         &mut self,
         now: Time,
         packet: &Packet,
-        window: Window,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> (Option<Payload>, bool) {
         let (count, flow) = (&mut self.count, self.index as usize);
         let mut first_copy = !packet.copy;
@@ -404,7 +364,7 @@ impl Flow {
                     sink.receive(now, source, *datagram);
                 }
                 let delivered = sink.newly_delivered();
-                if window.contains(now) {
+                if recorder.counts(now) {
                     count.application_bytes += delivered;
                 }
                 None
@@ -416,23 +376,22 @@ impl Flow {
                 let mut gap: Option<(Cause, Cause)> = None;
                 let came = (packet.size, packet.ecn.is_marked());
                 let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
-                    if now <= window.end {
-                        observer.on(&Event::Judged {
-                            flow,
-                            at: now,
-                            sequence,
-                            truth,
-                            verdict,
-                        });
-                    }
-                    if window.contains(now) {
+                    let judged = Event::Judged {
+                        flow,
+                        at: now,
+                        sequence,
+                        truth,
+                        verdict,
+                    };
+                    recorder.on(now, &judged);
+                    if recorder.counts(now) {
                         count.add(Rare::Packet(truth, verdict));
                     }
                     gap = Some(
                         gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
                     );
                 });
-                if let Some((truth, verdict)) = gap.filter(|_| window.contains(now)) {
+                if let Some((truth, verdict)) = gap.filter(|_| recorder.counts(now)) {
                     count.add(Rare::Gap(truth, verdict));
                 }
                 feedback.map(Payload::TfrcFeedback)
@@ -444,37 +403,34 @@ impl Flow {
 
     /// Reports to the observer that a TCP source took an acknowledgement or met a deadline.
     #[inline(always)]
-    pub(super) fn reacted<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
+    pub(super) fn reacted<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
         if O::SOURCES
-            && now <= window.end
             && let Some(sender) = self.source.tcp()
         {
-            observer.on(&Event::Reacted {
-                flow: self.index as usize,
-                at: now,
-                sender,
-            });
+            let (flow, at) = (self.index as usize, now);
+            recorder.on(now, &Event::Reacted { flow, at, sender });
         }
     }
 
     /// Counts the verdict of a sender's classifier on the loss that the last event found, if any.
     #[inline(always)]
-    pub(super) fn judged<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
-        self.reacted(now, window, observer);
+    pub(super) fn judged<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
+        self.reacted(now, recorder);
         let flow = self.index as usize;
         let Some((said, packets)) = self.source.judgement() else {
             return;
         };
         for &(sequence, truth) in packets {
-            observer.on(&Event::Judged {
+            let judged = Event::Judged {
                 flow,
                 at: now,
                 sequence,
                 truth,
                 verdict: said.verdict,
-            });
+            };
+            recorder.on(now, &judged);
         }
-        if window.contains(now) {
+        if recorder.counts(now) {
             let count = &mut self.count;
             for &(_, truth) in packets {
                 count.add(Rare::Packet(truth, said.verdict));
@@ -532,6 +488,22 @@ impl Flow {
         } else {
             self.source.on_lost(sequence, cause);
         }
+    }
+}
+
+/// Returns the measurement of a run from its flows, the counts of its links, and the number of its
+/// events.
+pub(super) fn measured(
+    window: Window,
+    flows: impl Iterator<Item = Flow>,
+    links: Vec<LinkResult>,
+    events: u64,
+) -> Measurement {
+    Measurement {
+        window: window.length(),
+        flows: flows.map(|flow| flow.into_result(window)).collect(),
+        links,
+        events,
     }
 }
 

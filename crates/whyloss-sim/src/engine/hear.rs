@@ -40,37 +40,31 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &Parcel,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) {
-        self.catch_up(now, world, observer);
+        self.catch_up(now, world);
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
-            self.flow.judged(now, world.window, observer);
+            self.flow.judged(now, &mut world.recorder);
         } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
             source.on_ack(now, &parcel.iftp_ack());
-            self.flow.judged(now, world.window, observer);
+            self.flow.judged(now, &mut world.recorder);
         } else {
             let packet = parcel.copy().unpack(&mut world.network.aside);
-            if !self.flow.hear(now, &packet, world.window, observer) {
+            if !self.flow.hear(now, &packet, &mut world.recorder) {
                 return;
             }
         }
-        self.transmit(now, world, observer);
+        self.transmit(now, world);
     }
 
     /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
     /// Otherwise parks it.
     #[inline(never)]
-    pub(super) fn hear_early<O: Observer>(
-        &mut self,
-        parcel: Parcel,
-        world: &mut World,
-        observer: &mut O,
-    ) {
+    pub(super) fn hear_early<O: Observer>(&mut self, parcel: Parcel, world: &mut World<'_, O>) {
         let answer = Foreseen::of(&parcel);
         if parcel.kind == Kind::Ack && self.foresees(&answer) {
-            self.hear_foreseen(&answer, world, observer);
+            self.hear_foreseen(&answer, world);
         } else {
             world.network.park(parcel, &mut world.events);
         }
@@ -82,8 +76,7 @@ impl Ends {
     pub(super) fn hear_foreseen<O: Observer>(
         &mut self,
         answer: &Foreseen,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) {
         if let Source::Tcp(sender) = &mut self.flow.source {
             let ack = Ack {
@@ -93,24 +86,19 @@ impl Ends {
             };
             sender.on_foreseen_ack(answer.at, &ack, answer.sent);
         }
-        self.flow.reacted(answer.at, world.window, observer);
-        self.transmit(answer.at, world, observer);
+        self.flow.reacted(answer.at, &mut world.recorder);
+        self.transmit(answer.at, world);
     }
 
     /// Takes the answers that are parked behind a link, as long as the source foresees them.
-    pub(super) fn hear_parked<O: Observer>(
-        &mut self,
-        link: usize,
-        world: &mut World,
-        observer: &mut O,
-    ) {
+    pub(super) fn hear_parked<O: Observer>(&mut self, link: usize, world: &mut World<'_, O>) {
         while let Some(parcel) = world.network.first_for_source(link)
             && parcel.flow == self.flow.index
             && let answer = Foreseen::of(parcel)
             && self.foresees(&answer)
         {
             world.network.transits[link].pop();
-            self.hear_foreseen(&answer, world, observer);
+            self.hear_foreseen(&answer, world);
         }
     }
 

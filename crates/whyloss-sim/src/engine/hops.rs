@@ -34,15 +34,14 @@ use crate::measure::Window;
 pub(super) struct Table {
     /// The hops of every way, one way after the other.
     pub(super) hops: Vec<Hop>,
-    /// The index of each flow's first hop there, and of the first hop back.
-    pub(super) routes: Vec<(u32, u32)>,
     pub(super) stretches: Vec<Stretch>,
 }
 
 impl Table {
-    /// Writes the table of a map with these licences.
-    pub(super) fn new(map: &Map, licences: &Licences, window: Window) -> Self {
-        let mut table = Self::default();
+    /// Writes the table of a map with these licences. Returns it with the index of each flow's
+    /// first hop there, and of its first hop back.
+    pub(super) fn new(map: &Map, licences: &Licences, window: Window) -> (Self, Vec<(u32, u32)>) {
+        let (mut table, mut routes) = (Self::default(), Vec::new());
         // The entries so far: stretches by links and size of packet, ways by hops.
         let (mut stretches, mut ways) = (BTreeMap::new(), BTreeMap::new());
         for (index, flow) in map.flows.iter().enumerate() {
@@ -67,9 +66,9 @@ impl Table {
                     (table.hops.len() - way.len()) as u32
                 })
             });
-            table.routes.push((there, back));
+            routes.push((there, back));
         }
-        table
+        (table, routes)
     }
 
     /// Adds a stretch for packets of `size` bytes, and returns its index.

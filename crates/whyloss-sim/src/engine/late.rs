@@ -35,33 +35,32 @@ impl Ends {
     pub(super) fn wake_late<O: Observer>(
         &mut self,
         now: Time,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> Option<Parcel> {
         let deadline = now - self.late;
         if !self.disarm(deadline, SOURCE) {
             return None;
         }
-        self.act_late(deadline, Some(now), world, observer)
+        self.act_late(deadline, Some(now), world)
     }
 
     /// Lets a late source act as of all its deadlines before now, because something reaches it or
     /// its state is needed. Does nothing for other sources: their events come at their deadlines,
     /// so `armed[SOURCE]` is never before now.
     #[inline(always)]
-    pub(super) fn catch_up<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
+    pub(super) fn catch_up<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
         if self.armed[SOURCE] < now {
-            self.act_before(now, world, observer);
+            self.act_before(now, world);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn act_before<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
+    fn act_before<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
         while self.armed[SOURCE] < now {
             let deadline = self.armed[SOURCE];
             self.disarm(deadline, SOURCE);
-            self.act_late(deadline, None, world, observer);
+            self.act_late(deadline, None, world);
         }
     }
 
@@ -73,23 +72,22 @@ impl Ends {
         &mut self,
         deadline: Time,
         now: Option<Time>,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> Option<Parcel> {
-        if !self.flow.wake_source(deadline, world.window, observer) {
+        if !self.flow.wake_source(deadline, &mut world.recorder) {
             if deadline < self.flow.stop {
-                self.arm(SOURCE, self.flow.source.next_timeout(), world);
+                self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
             }
             return None;
         }
-        if !self.flow.may_send(deadline, world.window, observer) {
+        if !self.flow.may_send(deadline, &mut world.recorder) {
             return None;
         }
         let (mut there_now, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
-        while self.poll(deadline, &mut parcel, world, observer) {
+        while self.poll(deadline, &mut parcel, world) {
             let (network, events) = (&mut world.network, &mut world.events);
-            match network.send::<O, true>(&mut parcel, events, observer) {
+            match network.send::<O, true>(&mut parcel, events, &mut world.recorder) {
                 Sent::AtGate if Some(parcel.due) == now => there_now = Some(parcel),
                 Sent::AtGate => {
                     let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
@@ -105,8 +103,8 @@ impl Ends {
                 break;
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), world);
-        self.flow.acted(deadline, world.window, observer);
+        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+        self.flow.acted(deadline, &mut world.recorder);
         there_now
     }
 }
@@ -134,17 +132,18 @@ mod tests {
             ]
         "#;
         let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
-        let mut engine = Engine::new(&scenario, 1, Shortcuts::ALL);
+        let observer = &mut ();
+        let mut engine = Engine::new(&scenario, 1, Shortcuts::ALL, observer);
         let (ends, world) = (&mut engine.ends[0], &mut engine.world);
         let gate = ends.entities[SOURCE] as usize;
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let times = |parcel: Parcel| (parcel.sent, parcel.due);
 
         assert_eq!(world.events.pop(), Some((at(5), gate)));
-        let there = ends.wake_late(at(5), world, &mut ()).map(times);
+        let there = ends.wake_late(at(5), world).map(times);
         assert_eq!(there, Some((at(0), at(5))));
 
-        ends.catch_up(at(12), world, &mut ());
+        ends.catch_up(at(12), world);
         let parked = world.network.transits[gate].first().copied().map(times);
         assert_eq!(parked, Some((at(10), at(15))));
 
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(taken.map(|(parcel, _)| times(parcel)), parked);
 
         assert_eq!(world.events.pop(), Some((at(25), gate)));
-        let there = ends.wake_late(at(25), world, &mut ()).map(times);
+        let there = ends.wake_late(at(25), world).map(times);
         assert_eq!(there, Some((at(20), at(25))));
     }
 }

@@ -54,6 +54,7 @@ mod network;
 mod parcel;
 mod plain;
 pub(crate) mod prefetch;
+mod recorder;
 mod run_error;
 mod send;
 mod shortcuts;
@@ -232,16 +233,17 @@ impl<'a> Simulation<'a> {
         let goes_on = self.goes_on.unwrap_or(&mut always);
         // (`const`: no fast engine is compiled for an observer that needs the order of runs.)
         if self.plain || const { matches!(O::ORDER, Order::Run) } {
-            return Plain::new(scenario, seed, &mut (observer, self.watch)).run(goes_on);
+            let mut both = (observer, self.watch);
+            let mut watch: &mut dyn Watch = &mut both;
+            return Plain::new(scenario, seed, &mut watch).run(goes_on);
         }
         match self.watch {
             Some(watch) => {
                 let mut both = (observer, watch);
                 let mut watch: &mut dyn Watch = &mut both;
-                Engine::new(scenario, seed, shortcuts.heard_by::<&mut dyn Watch>())
-                    .run(&mut watch, goes_on)
+                Engine::new(scenario, seed, shortcuts, &mut watch).run(goes_on)
             }
-            None => Engine::new(scenario, seed, shortcuts.heard_by::<O>()).run(observer, goes_on),
+            None => Engine::new(scenario, seed, shortcuts, observer).run(goes_on),
         }
     }
 }

@@ -41,8 +41,6 @@ pub(crate) struct Network {
     pub(super) room: u64,
     /// The link whose packet found no room.
     overfull: Option<usize>,
-    /// The gate of each flow that has one. Empty once the ends are built.
-    pub(super) gates: Vec<Option<Gate>>,
     /// The flow whose gate is at the end of each link, if there is one.
     pub(super) gate_of: Vec<Option<u32>>,
     pub(super) window: Window,
@@ -50,15 +48,23 @@ pub(crate) struct Network {
     pub(crate) aside: Aside,
 }
 
+/// The ways of a flow's packets.
+pub(super) struct Route {
+    /// The first hops of the ways there and back, in the table of hops.
+    pub(super) there: u32,
+    pub(super) back: u32,
+    pub(super) gate: Option<Gate>,
+}
+
 impl Network {
     /// Creates the network of a scenario that passed its checks, with the shortcuts that it
-    /// licenses.
+    /// licenses. Returns it with the route of each flow.
     pub(crate) fn new(
         scenario: &Scenario,
         streams: Streams,
         window: Window,
         shortcuts: Shortcuts,
-    ) -> Self {
+    ) -> (Self, Vec<Route>) {
         let links = &scenario.links;
         let map = Map::new(scenario);
         let licences = shortcuts.licences(&map);
@@ -77,19 +83,22 @@ impl Network {
                 gate_of[gate.link] = Some(flow as u32);
             }
         }
-        Self {
+        let (table, ways) = Table::new(&map, &licences, window);
+        let routes = ways.into_iter().zip(licences.gates);
+        let routes = routes.map(|((there, back), gate)| Route { there, back, gate });
+        let network = Self {
             wires: links.iter().enumerate().map(wire).collect(),
-            table: Table::new(&map, &licences, window),
+            table,
             transits: links.iter().map(|_| Transit::default()).collect(),
             truths: Truths::default(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
-            gates: licences.gates,
             gate_of,
             window,
             aside: Aside::default(),
-        }
+        };
+        (network, routes.collect())
     }
 
     /// Returns the number of links: the entities `0..links()` of the event queue.
@@ -154,16 +163,6 @@ impl Network {
             }
         }
         counts
-    }
-
-    /// Creates the network of a scenario file, and an empty event queue.
-    #[cfg(test)]
-    pub(super) fn of(text: &str, shortcuts: Shortcuts) -> (Self, EventQueue) {
-        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
-        let window = Window::of(&scenario);
-        let events = EventQueue::new(super::event_queue::entities(&scenario), scenario.end);
-        let streams = Streams::new(1);
-        (Self::new(&scenario, streams, window, shortcuts), events)
     }
 
     /// Returns the number of packets in flight or waiting, over all structures that can grow.

@@ -22,7 +22,8 @@ use whyloss::{Cause, Time};
 use whyloss_link::{Ecn, Fate, Streams};
 
 use super::ASK_EVERY;
-use super::flow::{Delivered, Flow, Start};
+use super::flow::{Delivered, Flow};
+use super::recorder::Recorder;
 use super::run_error::RunError;
 use super::wire::Wire;
 use crate::measure::{Measurement, Window};
@@ -32,7 +33,7 @@ use crate::scenario::{Router, Scenario};
 
 /// A run of the plain engine.
 pub(super) struct Plain<'a> {
-    window: Window,
+    recorder: Recorder<'a, &'a mut dyn Watch>,
     links: Vec<Wire<Packet>>,
     flows: Vec<Routed>,
     /// The pending events by time, entity, and packet number (0 for a deadline or a turn).
@@ -45,7 +46,6 @@ pub(super) struct Plain<'a> {
     most_packets: u64,
     /// The number of events handled so far.
     handled: u64,
-    observer: &'a mut dyn Watch,
 }
 
 /// An event of an entity.
@@ -73,11 +73,14 @@ const SOURCE: usize = 0;
 const SINK: usize = 1;
 
 impl<'a> Plain<'a> {
-    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut dyn Watch) -> Self {
+    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut &'a mut dyn Watch) -> Self {
         let streams = Streams::new(seed);
         let router = Router::new(scenario);
         let mut plain = Self {
-            window: Window::of(scenario),
+            recorder: Recorder {
+                window: Window::of(scenario),
+                observer,
+            },
             links: scenario
                 .links
                 .iter()
@@ -91,18 +94,17 @@ impl<'a> Plain<'a> {
             all_under_way: 0,
             most_packets: scenario.packet_limit(),
             handled: 0,
-            observer,
         };
         for index in 0..scenario.flows.len() {
             let (there, back) = router.routes_of(&scenario.flows[index]).unwrap_or_default();
-            let times = Start::draw(scenario, index, streams);
+            let (flow, start) = Flow::new(scenario, index, streams);
             plain.flows.push(Routed {
-                flow: Flow::new(scenario, index, (times.start, times.stop), streams),
+                flow,
                 there,
                 back,
                 deadlines: [Time::MAX; 2],
             });
-            plain.set_deadline(index, SOURCE, times.start);
+            plain.set_deadline(index, SOURCE, start);
         }
         plain
     }
@@ -112,7 +114,7 @@ impl<'a> Plain<'a> {
         goes_on: &mut dyn FnMut(Time) -> bool,
     ) -> Result<(Measurement, Time), RunError> {
         while let Some(((now, entity, _), event)) = self.events.pop_first() {
-            if now > self.window.end {
+            if now > self.recorder.window.end {
                 break;
             }
             self.handled += 1;
@@ -133,20 +135,15 @@ impl<'a> Plain<'a> {
                 Event::Turn => self.turn(now, entity)?,
             }
         }
-        let end = self.window.end;
+        let end = self.recorder.window.end;
         goes_on(end);
         Ok((self.measured(), end))
     }
 
     fn measured(self) -> Measurement {
-        Measurement {
-            window: self.window.length(),
-            flows: (self.flows.into_iter())
-                .map(|ends| ends.flow.into_result(self.window))
-                .collect(),
-            links: self.links.into_iter().map(|wire| wire.count).collect(),
-            events: self.handled,
-        }
+        let flows = self.flows.into_iter().map(|ends| ends.flow);
+        let links = self.links.into_iter().map(|wire| wire.count).collect();
+        measured(self.recorder.window, flows, links, self.handled)
     }
 
     fn deadline(&mut self, now: Time, index: usize, end: usize) -> Result<(), RunError> {
@@ -154,7 +151,7 @@ impl<'a> Plain<'a> {
         if end == SINK {
             let answer = flow.wake_sink(now);
             self.reply(now, index, answer)
-        } else if flow.wake_source(now, self.window, &mut self.observer) {
+        } else if flow.wake_source(now, &mut self.recorder) {
             self.transmit(now, index)
         } else {
             Ok(())
@@ -170,16 +167,16 @@ impl<'a> Plain<'a> {
         }
         let flow = &mut self.flows[index].flow;
         let Some(sequence) = packet.payload.sequence() else {
-            if flow.hear(now, &packet, self.window, &mut self.observer) {
+            if flow.hear(now, &packet, &mut self.recorder) {
                 self.transmit(now, index)?;
             }
             return Ok(());
         };
-        match flow.deliver(now, &packet, self.window, &mut self.observer) {
+        match flow.deliver(now, &packet, &mut self.recorder) {
             Delivered::Taken(answer) => self.reply(now, index, answer),
             Delivered::Dropped => {
                 if !packet.copy {
-                    flow.count_lost(now, Cause::Wireless, self.window);
+                    flow.count_lost(now, Cause::Wireless, self.recorder.window);
                     flow.tell(sequence, Cause::Wireless);
                 }
                 Ok(())
@@ -190,7 +187,7 @@ impl<'a> Plain<'a> {
     /// Sends all that the source may send now.
     fn transmit(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         let flow = &mut self.flows[index].flow;
-        if !flow.may_send(now, self.window, &mut self.observer) {
+        if !flow.may_send(now, &mut self.recorder) {
             return Ok(());
         }
         loop {
@@ -199,11 +196,11 @@ impl<'a> Plain<'a> {
                 break;
             };
             let packet = flow.packet(now, flow.wire_size, payload);
-            flow.count_sent(now, &packet, self.window, &mut self.observer);
+            flow.count_sent(now, &packet, &mut self.recorder);
             self.enter(now, packet)?;
         }
         let flow = &self.flows[index].flow;
-        flow.acted(now, self.window, &mut self.observer);
+        flow.acted(now, &mut self.recorder);
         let deadline = flow.source.next_timeout();
         self.set_deadline(index, SOURCE, deadline);
         Ok(())
@@ -248,16 +245,23 @@ impl<'a> Plain<'a> {
             fate = instead;
             marked = !matches!(fate, Fate::Lost(..));
         }
-        self.observer.on(&Offered {
-            link: entity,
-            at: now,
-            packet: &packet,
-            waiting,
-            fate,
-            marked,
-        });
+        self.recorder.on(
+            now,
+            &Offered {
+                link: entity,
+                at: now,
+                packet: &packet,
+                waiting,
+                fate,
+                marked,
+            },
+        );
         let used_link = fate.when() > now;
-        wire.record((packet.size, used_link), (fate, marked), self.window);
+        wire.record(
+            (packet.size, used_link),
+            (fate, marked),
+            self.recorder.window,
+        );
         if marked {
             packet.ecn = Ecn::Marked;
         }
@@ -285,7 +289,7 @@ impl<'a> Plain<'a> {
     fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
         let flow = &mut self.flows[packet.flow as usize].flow;
         if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
-            flow.count_lost(at, cause, self.window);
+            flow.count_lost(at, cause, self.recorder.window);
             flow.tell(sequence, cause);
         }
         flow.forget(&packet.payload);
@@ -320,21 +324,24 @@ impl<'a> Plain<'a> {
             let (marked, sent) = (busy.marked(fate), busy.sent());
             let mut packet = held.packet;
             packet.copy |= given.is_copy;
-            wire.record((packet.size, sent), (fate, marked), self.window);
+            wire.record((packet.size, sent), (fate, marked), self.recorder.window);
             if given.comes_again {
                 let flow = &mut self.flows[packet.flow as usize].flow;
                 flow.copied(&packet.payload);
             } else {
                 self.remove(entity);
             }
-            self.observer.on(&Offered {
-                link: entity,
-                at: held.since,
-                packet: &packet,
-                waiting: held.waiting,
-                fate,
-                marked,
-            });
+            self.recorder.on(
+                now,
+                &Offered {
+                    link: entity,
+                    at: held.since,
+                    packet: &packet,
+                    waiting: held.waiting,
+                    fate,
+                    marked,
+                },
+            );
             if marked {
                 packet.ecn = Ecn::Marked;
             }

@@ -16,15 +16,15 @@ use crate::observe::Observer;
 /// Minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
 pub(super) const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
 
-impl Engine {
+impl<O: Observer> Engine<'_, O> {
     /// Prefetches the data of the next events.
     #[inline(never)]
-    pub(super) fn prefetch_next<O: Observer>(&self, observer: &O) {
+    pub(super) fn prefetch_next(&self) {
         let [next, second, soon] = self.world.events.next_few();
         if let Some(transit) = self.world.network.transits.get(soon) {
             transit.prefetch();
         }
-        if let Some((flow, ends, end)) = self.of(second) {
+        if let Some((flow, ends, end)) = self.target(second) {
             prefetch(&ends.armed);
             prefetch(&ends.flow.count);
             if end == SINK {
@@ -32,21 +32,21 @@ impl Engine {
             } else {
                 prefetch(&ends.flow.source);
             }
-            observer.prefetch(flow, false);
+            self.world.recorder.observer.prefetch(flow, false);
         }
-        if let Some((flow, ends, end)) = self.of(next) {
+        if let Some((flow, ends, end)) = self.target(next) {
             match (&ends.flow.source, &ends.flow.sink) {
                 (_, Sink::Tcp(receiver)) if end == SINK => receiver.prefetch(),
                 (Source::Tcp(sender), _) if end == SOURCE => sender.prefetch(),
                 _ => {}
             }
-            observer.prefetch(flow, true);
+            self.world.recorder.observer.prefetch(flow, true);
         }
     }
 
     /// Returns the flow to which an entity's event belongs, with the end that is concerned.
     #[inline]
-    fn of(&self, entity: usize) -> Option<(usize, &Ends, usize)> {
+    fn target(&self, entity: usize) -> Option<(usize, &Ends, usize)> {
         let network = &self.world.network;
         let (flow, end) = match entity.checked_sub(network.links()) {
             None => {

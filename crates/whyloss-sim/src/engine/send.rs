@@ -7,6 +7,7 @@ use super::event_queue::EventQueue;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
+use super::recorder::Recorder;
 use crate::observe::{Event, Observer};
 
 /// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
@@ -42,7 +43,7 @@ impl Network {
         &mut self,
         parcel: &mut Parcel,
         events: &mut EventQueue,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> Sent {
         let mut at = parcel.due;
         let mut place = parcel.hop as usize;
@@ -60,7 +61,7 @@ impl Network {
                 }
                 link = last;
             } else {
-                match self.offer(at, link, parcel, observer) {
+                match self.offer(at, link, parcel, recorder) {
                     Ok(arrival) => at = arrival,
                     Err(sent) => {
                         (parcel.hop, parcel.due) = (place as u32, at);
@@ -100,7 +101,7 @@ impl Network {
         now: Time,
         link: usize,
         parcel: &mut Parcel,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> Result<Time, Sent> {
         let (wire, size) = (&mut self.wires[link], parcel.size);
         let waiting = if O::QUEUE_LENGTH {
@@ -115,7 +116,7 @@ impl Network {
             wire.record((size, true), (fate, false), self.window);
             return Ok(arrival);
         }
-        self.settle((now, link, waiting), parcel, fate, observer)
+        self.settle((now, link, waiting), parcel, fate, recorder)
     }
 
     /// Does what [`Self::offer`] does after the link has answered, for all fates.
@@ -125,7 +126,7 @@ impl Network {
         (now, link, waiting): (Time, usize, usize),
         parcel: &mut Parcel,
         mut fate: Fate,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> Result<Time, Sent> {
         if fate == Fate::Held {
             return Err(Sent::Held);
@@ -138,15 +139,16 @@ impl Network {
             fate = instead;
             marked = !matches!(fate, Fate::Lost(..));
         }
-        if O::LINKS && now <= self.window.end {
-            observer.on(&Event::Offered {
+        if O::LINKS {
+            let offered = Event::Offered {
                 link,
                 at: now,
                 packet: &parcel.open(&self.aside),
                 waiting,
                 fate,
                 marked,
-            });
+            };
+            recorder.on(now, &offered);
         }
         self.record_fate((link, fate.when() > now), parcel, fate, marked);
         match fate {
@@ -179,6 +181,7 @@ impl Network {
 mod tests {
     use whyloss::Duration;
 
+    use super::super::ends::World;
     use super::super::shortcuts::Shortcuts;
     use super::*;
 
@@ -197,8 +200,14 @@ mod tests {
                 { from = "b", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } },
             ]
         "#;
-        let (mut network, mut events) = Network::of(text, Shortcuts::ALL);
-        let first = network.table.routes[0].0;
+        let observer = &mut ();
+        let (mut world, routes) = World::of(text, Shortcuts::ALL, observer);
+        let World {
+            recorder,
+            network,
+            events,
+        } = &mut world;
+        let first = routes[0].there;
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let mut parcel = Parcel {
             size: 1_000,
@@ -206,18 +215,16 @@ mod tests {
             ..Parcel::default()
         };
         // 1 ms of transmission and 1 ms of delay.
-        let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+        let sent = network.send::<(), false>(&mut parcel, events, recorder);
         assert!(matches!(sent, Sent::InTransit));
         assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
         let (now, link) = events.pop().expect("its arrival");
-        let (parcel, _) = network
-            .take_due(now, link, &mut events)
-            .expect("the packet");
+        let (parcel, _) = network.take_due(now, link, events).expect("the packet");
         assert_eq!((parcel.hop, parcel.due, now), (first + 1, at(2), at(2)));
         // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
         let [one, two, three] = [(); 3].map(|()| {
             let mut parcel = parcel;
-            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            let sent = network.send::<(), false>(&mut parcel, events, recorder);
             (sent, parcel.hop, parcel.due)
         });
         assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));

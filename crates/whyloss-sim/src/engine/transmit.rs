@@ -17,16 +17,11 @@ use crate::packet::{Packet, Payload};
 impl Ends {
     /// Wakes the source if its deadline has expired.
     #[inline(never)]
-    pub(super) fn wake_source<O: Observer>(
-        &mut self,
-        now: Time,
-        world: &mut World,
-        observer: &mut O,
-    ) {
-        if self.flow.wake_source(now, world.window, observer) {
-            self.transmit(now, world, observer);
+    pub(super) fn wake_source<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
+        if self.flow.wake_source(now, &mut world.recorder) {
+            self.transmit(now, world);
         } else if now < self.flow.stop {
-            self.arm(SOURCE, self.flow.source.next_timeout(), world);
+            self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
         }
     }
 
@@ -37,23 +32,24 @@ impl Ends {
     /// (`shortcuts/foresee.rs`), so no packet reaches the sink in this step. A packet that it loses
     /// at its first link is reported at once; its judge is asked nothing before `now`.
     #[inline(always)]
-    pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World, observer: &mut O) {
-        if !self.flow.may_send(now, world.window, observer) {
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
+        if !self.flow.may_send(now, &mut world.recorder) {
             return;
         }
         let mut parcel = Parcel::default();
-        while self.poll(now, &mut parcel, world, observer) {
-            match world
-                .network
-                .send::<O, false>(&mut parcel, &mut world.events, observer)
-            {
+        while self.poll(now, &mut parcel, world) {
+            match world.network.send::<O, false>(
+                &mut parcel,
+                &mut world.events,
+                &mut world.recorder,
+            ) {
                 Sent::InTransit => {}
                 Sent::AtSink => {
                     debug_assert!(
                         world.network.table.end_of(self.back) != Hop::FUSED_SOURCE,
                         "data without a stop, from a source that foresees"
                     );
-                    self.deliver(parcel.due, &parcel.copy(), world, observer);
+                    self.deliver(parcel.due, &parcel.copy(), world);
                 }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
@@ -65,8 +61,8 @@ impl Ends {
                 }
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), world);
-        self.flow.acted(now, world.window, observer);
+        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+        self.flow.acted(now, &mut world.recorder);
     }
 
     /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
@@ -76,8 +72,7 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &mut Parcel,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> bool {
         // (Each kind of source is asked directly, so that its payload stays in registers.)
         let payload = match &mut self.flow.source {
@@ -91,17 +86,17 @@ impl Ends {
                     parcel.kind = Kind::Retransmission;
                 }
                 let packet = parcel.whole(Payload::Segment(segment));
-                self.flow.count_sent(now, &packet, world.window, observer);
+                self.flow.count_sent(now, &packet, &mut world.recorder);
                 return true;
             }
             Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
             Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
-            _ => return self.poll_packet(now, parcel, world, observer),
+            _ => return self.poll_packet(now, parcel, world),
         };
         let Some(payload) = payload else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, world, observer);
+        *parcel = self.pack_next(now, payload, world);
         true
     }
 
@@ -112,13 +107,12 @@ impl Ends {
         &mut self,
         now: Time,
         parcel: &mut Parcel,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> bool {
         let Some(payload) = self.flow.source.poll(now) else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, world, observer);
+        *parcel = self.pack_next(now, payload, world);
         true
     }
 
@@ -128,15 +122,14 @@ impl Ends {
         &mut self,
         now: Time,
         payload: Payload,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> Parcel {
         let mut packet = self.blank(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         if self.flow.capable {
-            return self.pack_capable(now, packet, world, observer);
+            return self.pack_capable(now, packet, world);
         }
-        self.flow.count_sent(now, &packet, world.window, observer);
+        self.flow.count_sent(now, &packet, &mut world.recorder);
         Parcel::pack(&packet, &mut world.network.aside)
     }
 
@@ -148,11 +141,10 @@ impl Ends {
         &mut self,
         now: Time,
         mut packet: Packet,
-        world: &mut World,
-        observer: &mut O,
+        world: &mut World<'_, O>,
     ) -> Parcel {
         self.flow.dress(&mut packet);
-        self.flow.count_sent(now, &packet, world.window, observer);
+        self.flow.count_sent(now, &packet, &mut world.recorder);
         Parcel::pack(&packet, &mut world.network.aside)
     }
 

@@ -26,6 +26,7 @@ use super::busy::Busy;
 use super::event_queue::EventQueue;
 use super::network::Network;
 use super::parcel::Parcel;
+use super::recorder::Recorder;
 use crate::observe::{Event, Observer};
 
 /// A packet that a busy link returns: due at the far end, or lost.
@@ -115,7 +116,7 @@ impl Network {
         &mut self,
         link: usize,
         now: Time,
-        observer: &mut O,
+        recorder: &mut Recorder<'_, O>,
     ) -> Option<Turned> {
         let busy = self.busy(link)?;
         let given = busy.poll(now)?;
@@ -127,14 +128,17 @@ impl Network {
         }
         self.room += u64::from(!comes_again);
         if O::LINKS {
-            observer.on(&Event::Offered {
-                link,
-                at: held.since,
-                packet: &parcel.open(&self.aside),
-                waiting: held.waiting,
-                fate,
-                marked,
-            });
+            recorder.on(
+                now,
+                &Event::Offered {
+                    link,
+                    at: held.since,
+                    packet: &parcel.open(&self.aside),
+                    waiting: held.waiting,
+                    fate,
+                    marked,
+                },
+            );
         }
         self.record_fate((link, sent), &mut parcel, fate, marked);
         let lost = match fate {
@@ -176,6 +180,7 @@ fn behind(parcel: &Parcel) -> Parcel {
 mod tests {
     use whyloss::Duration;
 
+    use super::super::ends::World;
     use super::super::send::Sent;
     use super::super::shortcuts::{Shortcut, Shortcuts};
     use super::*;
@@ -191,7 +196,12 @@ mod tests {
             ]
             flow = [{ from = "s", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } }]
         "#;
-        let (mut network, mut events) = Network::of(text, shortcuts);
+        let observer = &mut ();
+        let World {
+            recorder,
+            network,
+            events,
+        } = &mut World::of(text, shortcuts, observer).0;
         let mut returned = Vec::new();
         let mut note = |now: Time, due: Time| returned.push((now - Time::ZERO, due - Time::ZERO));
         for _ in ["A", "B"] {
@@ -199,18 +209,18 @@ mod tests {
                 size: 1_000,
                 ..Parcel::default()
             };
-            let sent = network.send::<(), false>(&mut parcel, &mut events, &mut ());
+            let sent = network.send::<(), false>(&mut parcel, events, recorder);
             assert!(matches!(sent, Sent::Held));
-            if let Some(passed) = network.hold_or_pass(&parcel, &mut events, false) {
+            if let Some(passed) = network.hold_or_pass(&parcel, events, false) {
                 note(Time::ZERO, passed.due);
             }
         }
         while let Some((now, link)) = events.pop() {
             assert!(network.begin_turn(link, now));
-            while let Some(turned) = network.take_turned(link, now, &mut ()) {
+            while let Some(turned) = network.take_turned(link, now, recorder) {
                 note(now, turned.parcel.due);
             }
-            network.arm_turn(link, &mut events);
+            network.arm_turn(link, events);
         }
         returned
     }

@@ -260,7 +260,7 @@ mod tests {
             from: Time::ZERO,
             end: Time::from_secs_f64(10.0),
         };
-        let table = Table::new(map, &Shortcuts(set).licences(map), window);
+        let (table, routes) = Table::new(map, &Shortcuts(set).licences(map), window);
         let way = |from: u32| {
             let hops = &table.hops[from as usize..];
             let last = hops.iter().position(|hop| hop.is_end()).expect("an end");
@@ -275,8 +275,8 @@ mod tests {
             };
             hops[..=last].iter().map(name).collect::<Vec<_>>().join(" ")
         };
-        let ways = table.routes.iter();
-        let ways = ways.flat_map(|&(there, back)| [way(there), way(back)]);
+        let ways = routes.into_iter();
+        let ways = ways.flat_map(|(there, back)| [way(there), way(back)]);
         ways.collect::<Vec<_>>().join(" ")
     }
 

@@ -38,7 +38,7 @@ fn damage(scenario: &mut Scenario, rate: f64) {
 }
 
 fn measure(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Measurement {
-    let run = Engine::new(scenario, seed, shortcuts).run(&mut (), &mut |_| true);
+    let run = Engine::new(scenario, seed, shortcuts, &mut ()).run(&mut |_| true);
     run.expect("room for its packets").0
 }
 
@@ -73,8 +73,9 @@ fn every_loss_event_is_counted_once() {
     for link in &mut scenario.links {
         link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
     }
-    let mut engine = Engine::new(&scenario, 1, FUSED);
-    engine.advance(&mut (), &mut |_| true);
+    let observer = &mut ();
+    let mut engine = Engine::new(&scenario, 1, FUSED, observer);
+    engine.advance(&mut |_| true);
     let mut events = 0;
     for ends in &engine.ends {
         let Source::Tcp(sender) = &ends.flow.source else {
@@ -142,8 +143,9 @@ fn delivers_what_the_budget_assumes() {
 fn memory_does_not_grow_with_time() {
     let held = |text, end| {
         let scenario = scenario(text, end);
-        let mut engine = Engine::new(&scenario, 1, FUSED);
-        engine.advance(&mut (), &mut |_| true);
+        let observer = &mut ();
+        let mut engine = Engine::new(&scenario, 1, FUSED, observer);
+        engine.advance(&mut |_| true);
         engine.world.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
     };
     for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
