@@ -52,7 +52,7 @@ impl Ends {
             let packet = parcel.whole(payload);
             self.flow
                 .count_received(now, &packet, true, &mut world.recorder);
-            self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
+            self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
             let (next, echo) = acknowledged?;
             let mut answer = Parcel {
                 number: next,
@@ -73,7 +73,7 @@ impl Ends {
             if answer.kind == Kind::Ack && self.foresees(&foreseen) {
                 return Some(foreseen);
             }
-            world.network.park(answer.copy(), &mut world.events);
+            world.network.park(answer.copy());
         } else {
             self.deliver_any(now, parcel.copy(), world);
         }
@@ -116,7 +116,7 @@ impl Ends {
                 if let Some(payload) = answer {
                     self.reply_with(now, payload, world);
                 }
-                self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
+                self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
             }
             Delivered::Taken(answer) => self.reply(now, answer, world),
             Delivered::Dropped => {
@@ -148,7 +148,7 @@ impl Ends {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
             self.reply_with(now, payload, world);
         }
-        self.arm(SINK, self.flow.sink.next_timeout(), &mut world.events);
+        self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
     }
 
     /// Packs an answer and sends it.
@@ -159,7 +159,7 @@ impl Ends {
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
         if send_home(&mut parcel, &mut self.flow, world) {
-            world.network.park(parcel, &mut world.events);
+            world.network.park(parcel);
         }
     }
 
@@ -181,10 +181,10 @@ impl Ends {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_home<O: Observer>(parcel: &mut Parcel, flow: &mut Flow, world: &mut World<'_, O>) -> bool {
-    let (events, network) = (&mut world.events, &mut world.network);
-    match network.send::<O, false>(parcel, events, &mut world.recorder) {
+    let network = &mut world.network;
+    match network.send::<O, false>(parcel, &mut world.recorder) {
         Sent::AtSource => return true,
-        Sent::Held => network.hold(parcel, events, O::QUEUE_LENGTH),
+        Sent::Held => network.hold(parcel, O::QUEUE_LENGTH),
         Sent::Lost(..) => {
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }

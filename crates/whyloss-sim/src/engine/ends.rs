@@ -12,7 +12,6 @@
 
 use whyloss::{Cause, Duration, Time};
 
-use super::event_queue::EventQueue;
 use super::flow::Flow;
 use super::hops::Hop;
 use super::network::{Network, Route};
@@ -25,11 +24,10 @@ use crate::packet::Packet;
 pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
-/// All that is outside of hosts: the network, the pending events, and what is recorded.
+/// All that is outside of the hosts.
 pub(super) struct World<'a, O> {
     pub(super) recorder: Recorder<'a, O>,
     pub(super) network: Network,
-    pub(super) events: EventQueue,
 }
 
 #[cfg(test)]
@@ -42,7 +40,6 @@ impl<'a, O> World<'a, O> {
         let world = Self {
             recorder: Recorder { window, observer },
             network,
-            events: EventQueue::new(entities(&scenario), scenario.end),
         };
         (world, routes)
     }
@@ -89,7 +86,7 @@ impl Ends {
             there,
             back,
         };
-        ends.arm(SOURCE, start, &mut world.events);
+        ends.arm(SOURCE, start, &mut world.network);
         ends
     }
 
@@ -100,22 +97,24 @@ impl Ends {
     /// closes sets its retransmission timer at each packet. Without this rule, all of these events
     /// would be pending.)
     #[inline]
-    pub(super) fn arm(&mut self, end: usize, deadline: Time, events: &mut EventQueue) {
+    pub(super) fn arm(&mut self, end: usize, deadline: Time, network: &mut Network) {
         if deadline < self.armed[end] {
-            self.overtake(end, deadline, events);
+            self.overtake(end, deadline, network);
         }
     }
 
     /// Overtakes the pending event. (On the hot path, deadlines only move later.)
     #[inline(never)]
-    fn overtake(&mut self, end: usize, deadline: Time, events: &mut EventQueue) {
+    fn overtake(&mut self, end: usize, deadline: Time, network: &mut Network) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
         let late = if end == SOURCE {
             self.late
         } else {
             Duration::ZERO
         };
-        events.push(self.entities[end] as usize, deadline.later(late));
+        network
+            .events
+            .push(self.entities[end] as usize, deadline.later(late));
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
@@ -161,7 +160,7 @@ impl Ends {
                     sequence,
                     cause: loss.cause,
                 };
-                world.network.tell_later(link, at, truth, &mut world.events);
+                world.network.tell_later(link, at, truth);
             }
             _ => self.flow.tell(sequence, loss.cause),
         }

@@ -49,7 +49,6 @@ use whyloss_link::Streams;
 
 use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
-use super::event_queue::{EventQueue, entities};
 use super::flow::Flow;
 use super::hops::Hop;
 use super::network::Network;
@@ -87,7 +86,6 @@ impl<'a, O: Observer> Engine<'a, O> {
         let mut world = World {
             recorder: Recorder { window, observer },
             network,
-            events: EventQueue::new(entities(scenario), scenario.end),
         };
         let ends = routes.into_iter().enumerate().map(|(index, route)| {
             let (flow, start) = Flow::new(scenario, index, streams);
@@ -128,7 +126,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         // With many flows, every event pauses to prefetch; otherwise only those that ask.
         let mut pause_at = if many { 0 } else { ask_at };
         let mut reached = Time::ZERO;
-        while let Some((now, entity)) = self.world.events.pop() {
+        while let Some((now, entity)) = self.world.network.events.pop() {
             debug_assert!(now >= reached, "an event in the past");
             reached = now;
             if self.handled >= pause_at {
@@ -183,10 +181,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival(&mut self, now: Time, link: usize) {
-        let World {
-            network, events, ..
-        } = &mut self.world;
-        let Some((parcel, hop)) = network.take_due(now, link, events) else {
+        let Some((parcel, hop)) = self.world.network.take_due(now, link) else {
             return self.other_event(now, link);
         };
         let flow = parcel.flow as usize;
@@ -239,13 +234,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn forward(&mut self, now: Time, mut parcel: Parcel) {
-        let World {
-            recorder,
-            network,
-            events,
-        } = &mut self.world;
+        let World { recorder, network } = &mut self.world;
         let flow = parcel.flow as usize;
-        match network.send::<O, false>(&mut parcel, events, recorder) {
+        match network.send::<O, false>(&mut parcel, recorder) {
             Sent::InTransit => {}
             Sent::AtSource => {
                 self.ends[flow].hear_early(parcel.copy(), &mut self.world);
@@ -257,7 +248,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
             }
             Sent::Held => {
-                if let Some(onward) = network.hold_or_pass(&parcel, events, O::QUEUE_LENGTH) {
+                if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
                     self.forward_apart(now, onward);
                 }
             }
@@ -307,7 +298,7 @@ impl<'a, O: Observer> Engine<'a, O> {
                 _ => self.forward_apart(now, parcel),
             }
         }
-        self.world.network.arm_turn(link, &mut self.world.events);
+        self.world.network.arm_turn(link);
     }
 
     /// Does what [`Self::forward`] does for a packet that a busy link returned. (A copy that is not
@@ -327,7 +318,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         ends.hear(now, parcel, world);
         if more {
             ends.hear_parked(link, world);
-            world.network.arm_first(link, &mut world.events);
+            world.network.arm_first(link);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Ends {
         if parcel.kind == Kind::Ack && self.foresees(&answer) {
             self.hear_foreseen(&answer, world);
         } else {
-            world.network.park(parcel, &mut world.events);
+            world.network.park(parcel);
         }
     }
 

@@ -76,7 +76,7 @@ impl Ends {
     ) -> Option<Parcel> {
         if !self.flow.wake_source(deadline, &mut world.recorder) {
             if deadline < self.flow.stop {
-                self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+                self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
             }
             return None;
         }
@@ -86,12 +86,12 @@ impl Ends {
         let (mut there_now, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
         while self.poll(deadline, &mut parcel, world) {
-            let (network, events) = (&mut world.network, &mut world.events);
-            match network.send::<O, true>(&mut parcel, events, &mut world.recorder) {
+            let network = &mut world.network;
+            match network.send::<O, true>(&mut parcel, &mut world.recorder) {
                 Sent::AtGate if Some(parcel.due) == now => there_now = Some(parcel),
                 Sent::AtGate => {
                     let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
-                    network.park_at_gate(link as usize, parcel, is_awaited, events);
+                    network.park_at_gate(link as usize, parcel, is_awaited);
                 }
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), world);
@@ -103,7 +103,7 @@ impl Ends {
                 break;
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
         self.flow.acted(deadline, &mut world.recorder);
         there_now
     }
@@ -139,7 +139,7 @@ mod tests {
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let times = |parcel: Parcel| (parcel.sent, parcel.due);
 
-        assert_eq!(world.events.pop(), Some((at(5), gate)));
+        assert_eq!(world.network.events.pop(), Some((at(5), gate)));
         let there = ends.wake_late(at(5), world).map(times);
         assert_eq!(there, Some((at(0), at(5))));
 
@@ -147,11 +147,11 @@ mod tests {
         let parked = world.network.transits[gate].first().copied().map(times);
         assert_eq!(parked, Some((at(10), at(15))));
 
-        assert_eq!(world.events.pop(), Some((at(15), gate)));
-        let taken = world.network.take_due(at(15), gate, &mut world.events);
+        assert_eq!(world.network.events.pop(), Some((at(15), gate)));
+        let taken = world.network.take_due(at(15), gate);
         assert_eq!(taken.map(|(parcel, _)| times(parcel)), parked);
 
-        assert_eq!(world.events.pop(), Some((at(25), gate)));
+        assert_eq!(world.network.events.pop(), Some((at(25), gate)));
         let there = ends.wake_late(at(25), world).map(times);
         assert_eq!(there, Some((at(20), at(25))));
     }

@@ -1,4 +1,4 @@
-//! The network: its links, the table of hops, and all packets in flight.
+//! The network: its links, the table of hops, all packets in flight, and the pending events.
 //!
 //! | file | what happens to a packet |
 //! |---|---|
@@ -13,7 +13,7 @@
 use whyloss::Time;
 use whyloss_link::{Fate, Streams};
 
-use super::event_queue::EventQueue;
+use super::event_queue::{EventQueue, entities};
 use super::hops::Table;
 use super::parcel::{Aside, Parcel};
 use super::run_error::RunError;
@@ -32,6 +32,8 @@ pub(crate) struct Network {
     /// The packets in transit over each link to a stop, or parked there. If there are any, an event
     /// of the link is pending for the first.
     pub(super) transits: Vec<Transit>,
+    /// The pending events, those of sources and sinks included.
+    pub(super) events: EventQueue,
     /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
     /// Maximum number of places: those of the rings of packets in transit, which only grow, and one
@@ -90,6 +92,7 @@ impl Network {
             wires: links.iter().enumerate().map(wire).collect(),
             table,
             transits: links.iter().map(|_| Transit::default()).collect(),
+            events: EventQueue::new(entities(scenario), scenario.end),
             truths: Truths::default(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
@@ -108,10 +111,10 @@ impl Network {
 
     /// Takes a place for a packet or a truth at a link. Returns false at the limit on packets, where
     /// the run ends.
-    pub(super) fn take_place(&mut self, link: usize, events: &mut EventQueue) -> bool {
+    pub(super) fn take_place(&mut self, link: usize) -> bool {
         match self.room.checked_sub(1) {
             Some(left) => self.room = left,
-            None => self.end_at_limit(link, events),
+            None => self.end_at_limit(link),
         }
         self.overfull.is_none()
     }
@@ -119,9 +122,9 @@ impl Network {
     /// Ends the run at the limit on packets, which one at this link would exceed.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_at_limit(&mut self, link: usize, events: &mut EventQueue) {
+    pub(super) fn end_at_limit(&mut self, link: usize) {
         self.overfull = Some(link);
-        events.close();
+        self.events.close();
     }
 
     /// Returns the error of a run that ended early at `at`, at the limit on packets.

@@ -20,7 +20,7 @@ impl<O: Observer> Engine<'_, O> {
     /// Prefetches the data of the next events.
     #[inline(never)]
     pub(super) fn prefetch_next(&self) {
-        let [next, second, soon] = self.world.events.next_few();
+        let [next, second, soon] = self.world.network.events.next_few();
         if let Some(transit) = self.world.network.transits.get(soon) {
             transit.prefetch();
         }

@@ -3,7 +3,6 @@
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
-use super::event_queue::EventQueue;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
@@ -42,7 +41,6 @@ impl Network {
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(
         &mut self,
         parcel: &mut Parcel,
-        events: &mut EventQueue,
         recorder: &mut Recorder<'_, O>,
     ) -> Sent {
         let mut at = parcel.due;
@@ -76,7 +74,7 @@ impl Network {
                 if TO_GATE {
                     return Sent::AtGate;
                 }
-                self.put(link, *parcel, events);
+                self.put(link, *parcel);
                 return Sent::InTransit;
             }
             if hop.is_end() {
@@ -87,7 +85,7 @@ impl Network {
                 if self.transits[link].is_empty() {
                     return Sent::AtSource;
                 }
-                self.park(parcel.copy(), events);
+                self.park(parcel.copy());
                 return Sent::InTransit;
             }
         }
@@ -202,11 +200,7 @@ mod tests {
         "#;
         let observer = &mut ();
         let (mut world, routes) = World::of(text, Shortcuts::ALL, observer);
-        let World {
-            recorder,
-            network,
-            events,
-        } = &mut world;
+        let World { recorder, network } = &mut world;
         let first = routes[0].there;
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let mut parcel = Parcel {
@@ -215,16 +209,16 @@ mod tests {
             ..Parcel::default()
         };
         // 1 ms of transmission and 1 ms of delay.
-        let sent = network.send::<(), false>(&mut parcel, events, recorder);
+        let sent = network.send::<(), false>(&mut parcel, recorder);
         assert!(matches!(sent, Sent::InTransit));
         assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
-        let (now, link) = events.pop().expect("its arrival");
-        let (parcel, _) = network.take_due(now, link, events).expect("the packet");
+        let (now, link) = network.events.pop().expect("its arrival");
+        let (parcel, _) = network.take_due(now, link).expect("the packet");
         assert_eq!((parcel.hop, parcel.due, now), (first + 1, at(2), at(2)));
         // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
         let [one, two, three] = [(); 3].map(|()| {
             let mut parcel = parcel;
-            let sent = network.send::<(), false>(&mut parcel, events, recorder);
+            let sent = network.send::<(), false>(&mut parcel, recorder);
             (sent, parcel.hop, parcel.due)
         });
         assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));

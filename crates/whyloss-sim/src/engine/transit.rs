@@ -5,7 +5,6 @@
 
 use whyloss::Time;
 
-use super::event_queue::EventQueue;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::{Kind, Parcel};
@@ -116,19 +115,19 @@ impl Transit {
 impl Network {
     /// Puts a packet in transit over a link, and sets the link's event if it is the first there.
     #[inline(always)]
-    pub(super) fn put(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+    pub(super) fn put(&mut self, link: usize, parcel: Parcel) {
         if self.transits[link].is_empty() {
-            events.push(link, parcel.due);
+            self.events.push(link, parcel.due);
         }
-        self.put_silently(link, parcel, events);
+        self.put_silently(link, parcel);
     }
 
     /// Does what [`Self::put`] does, but sets no event.
     #[inline(always)]
-    fn put_silently(&mut self, link: usize, parcel: Parcel, events: &mut EventQueue) {
+    fn put_silently(&mut self, link: usize, parcel: Parcel) {
         let transit = &mut self.transits[link];
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end_at_limit(link, events);
+            return self.end_at_limit(link);
         }
         transit.push(parcel);
     }
@@ -137,24 +136,18 @@ impl Network {
     /// is due.
     #[cold]
     #[inline(never)]
-    pub(crate) fn park(&mut self, parcel: Parcel, events: &mut EventQueue) {
-        self.put(self.table.link_before(parcel.hop), parcel, events);
+    pub(crate) fn park(&mut self, parcel: Parcel) {
+        self.put(self.table.link_before(parcel.hop), parcel);
     }
 
     /// Parks a packet that is [at its gate](super::send::Sent::AtGate), the end of a link, until it
     /// is due. If it `is_awaited`, the link has an event at that time: that of the source's
     /// deadline.
-    pub(crate) fn park_at_gate(
-        &mut self,
-        link: usize,
-        parcel: Parcel,
-        is_awaited: bool,
-        events: &mut EventQueue,
-    ) {
+    pub(crate) fn park_at_gate(&mut self, link: usize, parcel: Parcel, is_awaited: bool) {
         if is_awaited {
-            self.put_silently(link, parcel, events);
+            self.put_silently(link, parcel);
         } else {
-            self.put(link, parcel, events);
+            self.put(link, parcel);
         }
     }
 
@@ -164,18 +157,13 @@ impl Network {
     /// packets [were parked there](Self::some_are_parked) before. [`Self::put`] sets one only if it
     /// finds the ring empty.
     #[inline(always)]
-    pub(crate) fn take_due(
-        &mut self,
-        now: Time,
-        link: usize,
-        events: &mut EventQueue,
-    ) -> Option<(Parcel, Hop)> {
+    pub(crate) fn take_due(&mut self, now: Time, link: usize) -> Option<(Parcel, Hop)> {
         let (parcel, next) = self.transits[link].pop_due(now)?;
         let hop = self.table.hops[parcel.hop as usize];
         if hop != Hop::FUSED_SOURCE
             && let Some(due) = next
         {
-            events.push_next(link, due);
+            self.events.push_next(link, due);
         }
         Some((parcel, hop))
     }
@@ -197,9 +185,9 @@ impl Network {
 
     /// Sets the event of a link for the first packet in transit over it.
     #[inline]
-    pub(crate) fn arm_first(&mut self, link: usize, events: &mut EventQueue) {
+    pub(crate) fn arm_first(&mut self, link: usize) {
         if let Some(first) = self.transits[link].first() {
-            events.push(link, first.due);
+            self.events.push(link, first.due);
         }
     }
 }

@@ -21,7 +21,7 @@ impl Ends {
         if self.flow.wake_source(now, &mut world.recorder) {
             self.transmit(now, world);
         } else if now < self.flow.stop {
-            self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+            self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
         }
     }
 
@@ -38,11 +38,10 @@ impl Ends {
         }
         let mut parcel = Parcel::default();
         while self.poll(now, &mut parcel, world) {
-            match world.network.send::<O, false>(
-                &mut parcel,
-                &mut world.events,
-                &mut world.recorder,
-            ) {
+            match world
+                .network
+                .send::<O, false>(&mut parcel, &mut world.recorder)
+            {
                 Sent::InTransit => {}
                 Sent::AtSink => {
                     debug_assert!(
@@ -56,12 +55,11 @@ impl Ends {
                     self.lose(now, parcel.copy(), (cause, when), world);
                 }
                 Sent::Held => {
-                    let (network, events) = (&mut world.network, &mut world.events);
-                    network.hold(&parcel.copy(), events, O::QUEUE_LENGTH);
+                    world.network.hold(&parcel.copy(), O::QUEUE_LENGTH);
                 }
             }
         }
-        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.events);
+        self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
         self.flow.acted(now, &mut world.recorder);
     }
 

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
 
-use super::event_queue::EventQueue;
 use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
@@ -108,16 +107,10 @@ impl Network {
 
     /// Holds the cause of a loss back until `at`, when the packet reaches the end of a link, and
     /// sets an event of that link.
-    pub(crate) fn tell_later(
-        &mut self,
-        link: usize,
-        at: Time,
-        truth: Truth,
-        events: &mut EventQueue,
-    ) {
-        if self.take_place(link, events) {
+    pub(crate) fn tell_later(&mut self, link: usize, at: Time, truth: Truth) {
+        if self.take_place(link) {
             self.truths.add(at, link, truth);
-            events.push(link, at);
+            self.events.push(link, at);
         }
     }
 

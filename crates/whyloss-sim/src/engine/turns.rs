@@ -23,7 +23,6 @@ use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
 use super::busy::Busy;
-use super::event_queue::EventQueue;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::recorder::Recorder;
@@ -49,37 +48,32 @@ impl Network {
 
     /// Gives a packet to the link that [holds](super::send::Sent::Held) it. Notes the number of
     /// waiting packets if an observer needs it.
-    pub(crate) fn hold(&mut self, parcel: &Parcel, events: &mut EventQueue, note_waiting: bool) {
+    pub(crate) fn hold(&mut self, parcel: &Parcel, note_waiting: bool) {
         let link = self.table.hops[parcel.hop as usize].index();
         let whose = (parcel.flow, parcel.size, parcel.ecn(&self.aside));
-        if self.take_place(link, events)
+        if self.take_place(link)
             && let Some(busy) = self.busy(link)
         {
             busy.offer(parcel.due, whose, behind(parcel), note_waiting);
-            self.arm_turn(link, events);
+            self.arm_turn(link);
         }
     }
 
     /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
     /// once. Then returns the packet if it arrives, due at the far end.
     #[inline(never)]
-    pub(crate) fn hold_or_pass(
-        &mut self,
-        parcel: &Parcel,
-        events: &mut EventQueue,
-        note_waiting: bool,
-    ) -> Option<Parcel> {
+    pub(crate) fn hold_or_pass(&mut self, parcel: &Parcel, note_waiting: bool) -> Option<Parcel> {
         let (link, mut onward) = self.onward(parcel);
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
         match busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) {
-            None => self.hold(parcel, events, note_waiting),
+            None => self.hold(parcel, note_waiting),
             // (The channel loses it.)
             Some(Fate::Held) => {
-                if self.take_place(link, events)
+                if self.take_place(link)
                     && let Some(busy) = self.busy(link)
                 {
                     busy.keep_passed(onward.due, onward);
-                    self.arm_turn(link, events);
+                    self.arm_turn(link);
                 }
             }
             Some(fate) => {
@@ -156,12 +150,12 @@ impl Network {
     }
 
     /// Sets the event of a link's next turn.
-    pub(crate) fn arm_turn(&mut self, link: usize, events: &mut EventQueue) {
+    pub(crate) fn arm_turn(&mut self, link: usize) {
         if let Some(busy) = self.busy(link) {
             let next = busy.next_event();
             if next < busy.armed {
                 busy.armed = next;
-                events.push(link, next);
+                self.events.push(link, next);
             }
         }
     }
@@ -197,11 +191,7 @@ mod tests {
             flow = [{ from = "s", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } }]
         "#;
         let observer = &mut ();
-        let World {
-            recorder,
-            network,
-            events,
-        } = &mut World::of(text, shortcuts, observer).0;
+        let World { recorder, network } = &mut World::of(text, shortcuts, observer).0;
         let mut returned = Vec::new();
         let mut note = |now: Time, due: Time| returned.push((now - Time::ZERO, due - Time::ZERO));
         for _ in ["A", "B"] {
@@ -209,18 +199,18 @@ mod tests {
                 size: 1_000,
                 ..Parcel::default()
             };
-            let sent = network.send::<(), false>(&mut parcel, events, recorder);
+            let sent = network.send::<(), false>(&mut parcel, recorder);
             assert!(matches!(sent, Sent::Held));
-            if let Some(passed) = network.hold_or_pass(&parcel, events, false) {
+            if let Some(passed) = network.hold_or_pass(&parcel, false) {
                 note(Time::ZERO, passed.due);
             }
         }
-        while let Some((now, link)) = events.pop() {
+        while let Some((now, link)) = network.events.pop() {
             assert!(network.begin_turn(link, now));
             while let Some(turned) = network.take_turned(link, now, recorder) {
                 note(now, turned.parcel.due);
             }
-            network.arm_turn(link, events);
+            network.arm_turn(link);
         }
         returned
     }
