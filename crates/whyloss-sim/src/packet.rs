@@ -98,6 +98,12 @@ impl Payload {
             Self::TfrcFeedback(_) | Self::IftpAck(_) | Self::Ack(_) => None,
         }
     }
+
+    /// Returns whether this is an answer, on its way from sink to source.
+    #[inline]
+    pub(crate) fn is_answer(&self) -> bool {
+        self.sequence().is_none()
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
+use super::wire::Decision;
+
 /// The link at work, with the packets that it holds. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(crate) struct Busy<T> {
@@ -31,9 +33,9 @@ pub(crate) struct Held<T> {
 
 /// A packet that the link returns.
 #[derive(Debug)]
-pub(crate) struct Given<T> {
+pub(super) struct Given<T> {
     pub(crate) held: Held<T>,
-    pub(crate) fate: Fate,
+    pub(crate) decision: Decision,
     /// Whether the packet is a copy, or is lost while its copy may still arrive in its place.
     pub(crate) is_copy: bool,
     /// Whether the other one of packet and copy is still held.
@@ -112,20 +114,20 @@ impl<T: Copy> Busy<T> {
         let ticket = self.next_ticket();
         self.free.pop();
         match self.held.get_mut(ticket as usize) {
-            Some(place) => *place = Some(held),
+            Some(slot) => *slot = Some(held),
             None => self.held.push(Some(held)),
         }
         ticket
     }
 
     /// Returns the next packet whose fate is known by `now`.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Given<T>> {
+    pub(super) fn poll(&mut self, now: Time) -> Option<Given<T>> {
         let (ticket, fate) = self.link.poll(now)?;
-        let place = self.held.get_mut(ticket as usize)?;
-        let held = place.take()?;
+        let slot = self.held.get_mut(ticket as usize)?;
+        let held = slot.take()?;
         let (lost, again) = (matches!(fate, Fate::Lost(..)), self.link.comes_again());
         if let Some(since) = again {
-            *place = Some(Held {
+            *slot = Some(Held {
                 since,
                 passed: !lost,
                 ..held
@@ -137,19 +139,13 @@ impl<T: Copy> Busy<T> {
         Some(Given {
             is_copy: held.passed || (lost && comes_again),
             held,
-            fate,
+            decision: Decision {
+                fate,
+                marked: self.link.marked() && !lost,
+                used_link: self.link.sent(),
+            },
             comes_again,
         })
-    }
-
-    /// Returns whether the link marked the packet returned last, which arrives.
-    pub(crate) fn marked(&self, fate: Fate) -> bool {
-        self.link.marked() && !matches!(fate, Fate::Lost(..))
-    }
-
-    /// Returns whether the packet returned last took the link's time.
-    pub(crate) fn sent(&self) -> bool {
-        self.link.sent()
     }
 
     /// Returns the time at which the link must be polled again.

@@ -17,7 +17,7 @@ use super::hops::Hop;
 use super::network::{Network, Route};
 use super::parcel::Parcel;
 use super::recorder::Recorder;
-use super::truths::{Loss, Truth};
+use super::truths::Truth;
 use crate::packet::Packet;
 
 /// The indices of a flow's ends.
@@ -131,38 +131,44 @@ impl Ends {
 
     /// Handles the loss of a packet at a link that it reaches now, or ahead of time.
     #[cold]
-    pub(super) fn lose<O>(
+    pub(super) fn lose(
         &mut self,
         now: Time,
         parcel: Parcel,
-        (cause, when): (Cause, Time),
-        world: &mut World<'_, O>,
+        lost: (Cause, Time),
+        network: &mut Network,
     ) {
-        let loss = world.network.loss(now, &parcel, cause, when);
-        let packet = parcel.unpack(&mut world.network.aside);
-        self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, loss, world);
+        let packet = parcel.unpack(&mut network.aside);
+        let later = (parcel.due > now).then_some(parcel.due);
+        self.report_loss(&packet, lost, later, network);
     }
 
-    /// Counts a lost data packet and reports its cause, when the packet reaches the link that loses
-    /// it (`truths.rs`). The judge of a [fused sink](Self::sink_is_ahead) learns of it at once,
-    /// because this sink takes later packets ahead of time, too.
-    pub(super) fn lose_packet<O>(&mut self, packet: &Packet, loss: Loss, world: &mut World<'_, O>) {
+    /// Counts a packet that is lost for this cause at this time, and reports the cause: at once, or
+    /// `later`, when the packet reaches the point of its loss (`truths.rs`). The judge of a [fused
+    /// sink](Self::sink_is_ahead) learns of it at once, because this sink takes later packets ahead
+    /// of time, too.
+    pub(super) fn report_loss(
+        &mut self,
+        packet: &Packet,
+        (cause, when): (Cause, Time),
+        later: Option<Time>,
+        network: &mut Network,
+    ) {
+        self.flow.forget(&packet.payload);
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
-        self.flow
-            .count_lost(loss.when, loss.cause, world.recorder.window);
-        match loss.later {
-            Some((link, at)) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
+        self.flow.count_lost(when, cause, network.window);
+        match later {
+            Some(at) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
                 let truth = Truth {
                     flow: self.flow.index,
                     sequence,
-                    cause: loss.cause,
+                    cause,
                 };
-                world.network.tell_later(link, at, truth);
+                network.tell_later(packet.hop, at, truth);
             }
-            _ => self.flow.tell(sequence, loss.cause),
+            _ => self.flow.tell(sequence, cause),
         }
     }
 }

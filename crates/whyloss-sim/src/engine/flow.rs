@@ -228,7 +228,6 @@ impl Flow {
         if packet.first_damaged < self.covered {
             let (flow, at) = (self.index as usize, now);
             recorder.on(now, &Event::Dropped { flow, at, packet });
-            self.forget(&packet.payload);
             return Delivered::Dropped;
         }
         let (answer, first_copy) = self.react(now, packet, recorder);

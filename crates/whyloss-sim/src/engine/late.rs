@@ -41,7 +41,7 @@ impl Ends {
         if !self.disarm(deadline, SOURCE) {
             return None;
         }
-        self.act_late(deadline, Some(now), world)
+        self.act_late(deadline, true, world)
     }
 
     /// Lets a late source act as of all its deadlines before now, because something reaches it or
@@ -60,18 +60,19 @@ impl Ends {
         while self.armed[SOURCE] < now {
             let deadline = self.armed[SOURCE];
             self.disarm(deadline, SOURCE);
-            self.act_late(deadline, None, world);
+            self.act_late(deadline, false, world);
         }
     }
 
-    /// Lets a late source act as of its deadline: it sends packets to its gate. Returns the packet
-    /// that is there `now`, if the current event is that of the deadline, and parks the others.
-    /// At most one is there at that time, as each leaves the first link later than the one before.
+    /// Lets a late source act as of its deadline: it sends packets to its gate, where they are parked.
+    /// If the source is `woken` by the event of this deadline, returns the packet that is there at
+    /// the time of the event instead. At most one is, as each leaves the first link later than the
+    /// one before.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
         deadline: Time,
-        now: Option<Time>,
+        woken: bool,
         world: &mut World<'_, O>,
     ) -> Option<Parcel> {
         if !self.flow.wake_source(deadline, &mut world.recorder) {
@@ -83,18 +84,18 @@ impl Ends {
         if !self.flow.may_send(deadline, &mut world.recorder) {
             return None;
         }
-        let (mut there_now, event) = (None, deadline.later(self.late));
+        let (mut there, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
         while self.poll(deadline, &mut parcel, world) {
             let network = &mut world.network;
             match network.send::<O, true>(&mut parcel, &mut world.recorder) {
-                Sent::AtGate if Some(parcel.due) == now => there_now = Some(parcel),
+                Sent::AtGate if woken && parcel.due == event => there = Some(parcel),
                 Sent::AtGate => {
                     let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
                     network.park_at_gate(link as usize, parcel, is_awaited);
                 }
                 Sent::Lost(cause, when) => {
-                    self.lose(deadline, parcel.copy(), (cause, when), world);
+                    self.lose(deadline, parcel.copy(), (cause, when), network);
                 }
                 _ => debug_assert!(false, "short of its gate"),
             }
@@ -105,7 +106,7 @@ impl Ends {
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
         self.flow.acted(deadline, &mut world.recorder);
-        there_now
+        there
     }
 }
 

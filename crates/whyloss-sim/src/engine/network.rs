@@ -11,7 +11,7 @@
 //! many packets are in transit over it, it needs one pending event, that of the first.
 
 use whyloss::Time;
-use whyloss_link::{Fate, Streams};
+use whyloss_link::Streams;
 
 use super::event_queue::{EventQueue, entities};
 use super::hops::Table;
@@ -20,7 +20,7 @@ use super::run_error::RunError;
 use super::shortcuts::{Gate, Map, Shortcuts};
 use super::transit::Transit;
 use super::truths::Truths;
-use super::wire::Wire;
+use super::wire::{Decision, Wire};
 use crate::measure::{LinkResult, Window};
 use crate::scenario::Scenario;
 
@@ -109,9 +109,9 @@ impl Network {
         self.wires.len()
     }
 
-    /// Takes a place for a packet or a truth at a link. Returns false at the limit on packets, where
-    /// the run ends.
-    pub(super) fn take_place(&mut self, link: usize) -> bool {
+    /// Takes room for a packet or a truth at a link. Returns false at the limit on packets, where the
+    /// run ends.
+    pub(super) fn take_room(&mut self, link: usize) -> bool {
         match self.room.checked_sub(1) {
             Some(left) => self.room = left,
             None => self.end_at_limit(link),
@@ -132,7 +132,7 @@ impl Network {
         let last = self.overfull?;
         // Names the link that holds most packets. The packet too many may be at another link.
         let holds = |link: &usize| {
-            self.transits[*link].len() + self.held_at(*link) + self.truths.len(*link)
+            self.transits[*link].len() + self.held_by(*link) + self.truths.len(*link)
         };
         let fullest = (0..self.links()).max_by_key(holds);
         Some(RunError::TooManyPackets {
@@ -151,8 +151,7 @@ impl Network {
         let mut at = now;
         for &(link, crossing) in &stretch.links {
             at = at.later(crossing);
-            let delivered = (Fate::Delivered(at), false);
-            self.wires[link].record((stretch.size, true), delivered, self.window);
+            self.wires[link].record(stretch.size, Decision::delivered(at), self.window);
         }
     }
 
@@ -170,9 +169,9 @@ impl Network {
 
     /// Returns the number of packets in flight or waiting, over all structures that can grow.
     #[cfg(test)]
-    pub(crate) fn held(&self) -> usize {
+    pub(crate) fn in_memory(&self) -> usize {
         let links =
-            (0..self.links()).map(|link| self.transits[link].capacity() + self.held_at(link));
+            (0..self.links()).map(|link| self.transits[link].capacity() + self.held_by(link));
         links.sum::<usize>() + self.aside.capacity()
     }
 }

@@ -232,6 +232,15 @@ impl Parcel {
         }
     }
 
+    /// Returns the packet at the next hop of its way.
+    #[inline]
+    pub(crate) fn onward(self) -> Self {
+        Self {
+            hop: self.hop + 1,
+            ..self.copy()
+        }
+    }
+
     /// Returns the segment.
     #[inline]
     pub(crate) fn segment(self) -> Segment {

@@ -4,8 +4,8 @@
 //! start       every flow's source has a deadline when it starts
 //! deadline    the end acts; a source then sends all that it may, a sink the answer that it owes
 //! send        a packet enters the first link of its way
-//! enter       the link says whether the packet is lost, or when it arrives: an event
-//! arrival     the packet enters the next link of its way; behind the last, an end takes it
+//! enter       the link decides whether the packet is lost, or when it arrives: an event
+//! arrival     the packet enters the next link of its way; after the last, an end takes it
 //! turn        a busy link (`busy.rs`) returns packets whose fate is due: arrivals and losses
 //! ```
 //!
@@ -25,7 +25,7 @@ use super::ASK_EVERY;
 use super::flow::{Delivered, Flow};
 use super::recorder::Recorder;
 use super::run_error::RunError;
-use super::wire::Wire;
+use super::wire::{Decision, Wire};
 use crate::measure::{Measurement, Window};
 use crate::observe::{Event::Offered, Watch};
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
@@ -166,19 +166,16 @@ impl<'a> Plain<'a> {
             return self.enter(now, packet);
         }
         let flow = &mut self.flows[index].flow;
-        let Some(sequence) = packet.payload.sequence() else {
+        if packet.payload.is_answer() {
             if flow.hear(now, &packet, &mut self.recorder) {
                 self.transmit(now, index)?;
             }
             return Ok(());
-        };
+        }
         match flow.deliver(now, &packet, &mut self.recorder) {
             Delivered::Taken(answer) => self.reply(now, index, answer),
             Delivered::Dropped => {
-                if !packet.copy {
-                    flow.count_lost(now, Cause::Wireless, self.recorder.window);
-                    flow.tell(sequence, Cause::Wireless);
-                }
+                self.lose(&packet, Cause::Wireless, now);
                 Ok(())
             }
         }
@@ -236,56 +233,51 @@ impl<'a> Plain<'a> {
             return self.hold(now, entity, packet);
         }
         let waiting = wire.link.queue_len(now);
-        let mut fate = wire.link.offer(now, packet.size);
-        let mut marked = false;
-        if let Fate::Lost(..) = fate
-            && packet.ecn.is_capable()
-            && let Some(instead) = wire.link.mark_instead(now, packet.size)
-        {
-            fate = instead;
-            marked = !matches!(fate, Fate::Lost(..));
+        let fate = wire.link.offer(now, packet.size);
+        let decision = wire.decision(now, packet.size, packet.ecn, fate);
+        if let Some(packet) = self.settle((now, entity, waiting), packet, decision) {
+            self.add(now, entity)?;
+            self.entered += 1;
+            let event = (decision.fate.when(), entity, self.entered);
+            self.events.insert(event, Event::Arrival(packet));
         }
-        self.recorder.on(
-            now,
-            &Offered {
-                link: entity,
-                at: now,
-                packet: &packet,
-                waiting,
-                fate,
-                marked,
-            },
-        );
-        let used_link = fate.when() > now;
-        wire.record(
-            (packet.size, used_link),
-            (fate, marked),
-            self.recorder.window,
-        );
-        if marked {
-            packet.ecn = Ecn::Marked;
-        }
-        let arrival = match fate {
-            Fate::Delivered(arrival) => arrival,
-            Fate::Damaged(arrival, first) => {
-                packet.first_damaged = packet.first_damaged.min(first);
-                arrival
-            }
-            Fate::Lost(cause, at) => {
-                self.lose(&packet, cause, at);
-                return Ok(());
-            }
-            // Only a busy link holds packets.
-            Fate::Held => return self.hold(now, entity, packet),
-        };
-        self.add(now, entity)?;
-        self.entered += 1;
-        let event = (arrival, entity, self.entered);
-        self.events.insert(event, Event::Arrival(packet));
         Ok(())
     }
 
-    /// Counts a packet that a link lost, and reports its cause.
+    /// Reports and counts the decision of a link about a packet that was offered to it at `at`.
+    /// Returns the packet as it leaves the link, unless it is lost.
+    fn settle(
+        &mut self,
+        (at, entity, waiting): (Time, usize, usize),
+        mut packet: Packet,
+        decision: Decision,
+    ) -> Option<Packet> {
+        let Decision { fate, marked, .. } = decision;
+        let offered = Offered {
+            link: entity,
+            at,
+            packet: &packet,
+            waiting,
+            fate,
+            marked,
+        };
+        self.recorder.on(at, &offered);
+        self.links[entity].record(packet.size, decision, self.recorder.window);
+        if marked {
+            packet.ecn = Ecn::Marked;
+        }
+        match fate {
+            Fate::Lost(cause, at) => {
+                self.lose(&packet, cause, at);
+                return None;
+            }
+            Fate::Damaged(_, first) => packet.first_damaged = packet.first_damaged.min(first),
+            Fate::Delivered(_) | Fate::Held => {}
+        }
+        Some(packet)
+    }
+
+    /// Counts a packet that a link lost or its sink dropped, and reports its cause.
     fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
         let flow = &mut self.flows[packet.flow as usize].flow;
         if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
@@ -295,7 +287,7 @@ impl<'a> Plain<'a> {
         flow.forget(&packet.payload);
     }
 
-    /// Hands a packet to a link that cannot answer at once.
+    /// Gives a packet to a link that cannot decide at once.
     fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
         let wire = &mut self.links[entity];
         if let Some(busy) = &mut wire.busy {
@@ -312,47 +304,19 @@ impl<'a> Plain<'a> {
         if let Some(busy) = &mut self.links[entity].busy {
             busy.armed = Time::MAX;
         }
-        loop {
-            let wire = &mut self.links[entity];
-            let Some(busy) = &mut wire.busy else {
-                break;
-            };
-            let Some(given) = busy.poll(now) else {
-                break;
-            };
-            let (held, fate) = (given.held, given.fate);
-            let (marked, sent) = (busy.marked(fate), busy.sent());
+        while let Some(given) = (self.links[entity].busy.as_mut()).and_then(|busy| busy.poll(now)) {
+            let held = given.held;
             let mut packet = held.packet;
             packet.copy |= given.is_copy;
-            wire.record((packet.size, sent), (fate, marked), self.recorder.window);
             if given.comes_again {
                 let flow = &mut self.flows[packet.flow as usize].flow;
                 flow.copied(&packet.payload);
             } else {
                 self.remove(entity);
             }
-            self.recorder.on(
-                now,
-                &Offered {
-                    link: entity,
-                    at: held.since,
-                    packet: &packet,
-                    waiting: held.waiting,
-                    fate,
-                    marked,
-                },
-            );
-            if marked {
-                packet.ecn = Ecn::Marked;
-            }
-            match fate {
-                Fate::Delivered(_) => self.arrival(now, packet)?,
-                Fate::Damaged(_, first) => {
-                    packet.first_damaged = packet.first_damaged.min(first);
-                    self.arrival(now, packet)?;
-                }
-                Fate::Lost(cause, at) => self.lose(&packet, cause, at),
-                Fate::Held => {}
+            let offered = (held.since, entity, held.waiting);
+            if let Some(packet) = self.settle(offered, packet, given.decision) {
+                self.arrival(now, packet)?;
             }
         }
         self.set_turn(entity);
@@ -375,10 +339,10 @@ impl<'a> Plain<'a> {
     /// Returns the link that a packet enters next; `None` at the end of its route.
     fn next_link(&self, packet: &Packet) -> Option<usize> {
         let ends = &self.flows[packet.flow as usize];
-        let way = if packet.payload.sequence().is_some() {
-            &ends.there
-        } else {
+        let way = if packet.payload.is_answer() {
             &ends.back
+        } else {
+            &ends.there
         };
         way.get(packet.hop as usize).copied()
     }

@@ -7,10 +7,11 @@ use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::recorder::Recorder;
+use super::wire::Decision;
 use crate::observe::{Event, Observer};
 
-/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the place that
-/// the packet has reached, and `due` the time at which it is there.
+/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the hop that the
+/// packet has reached, and `due` the time at which it is there.
 ///
 /// | outcome | `hop` | what is left to do |
 /// |---|---|---|
@@ -18,14 +19,14 @@ use crate::observe::{Event, Observer};
 /// | `AtSink` | its fused sink | deliver it |
 /// | `AtSource` | its fused source | let the source foresee it, or [park](Network::park) it |
 /// | `AtGate` | its [gate](super::shortcuts::Gate) | send it on, or [park](Network::park_at_gate) it |
-/// | `Lost` | the link that loses it | report the [loss](super::truths::Loss) |
+/// | `Lost` | the link that loses it | [report](super::ends::Ends::lose) the loss |
 /// | `Held` | a busy link | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
     InTransit,
     AtSink,
     /// No packet is parked there before it.
     AtSource,
-    /// Only with `TO_GATE`.
+    /// Only if the sender asked to stop at its gate (`TO_GATE`).
     AtGate,
     /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
@@ -44,8 +45,8 @@ impl Network {
         recorder: &mut Recorder<'_, O>,
     ) -> Sent {
         let mut at = parcel.due;
-        let mut place = parcel.hop as usize;
-        let mut hop = self.table.hops[place];
+        let mut index = parcel.hop as usize;
+        let mut hop = self.table.hops[index];
         loop {
             let mut link = hop.index();
             if !O::LINKS && hop.is_stretch() {
@@ -62,15 +63,15 @@ impl Network {
                 match self.offer(at, link, parcel, recorder) {
                     Ok(arrival) => at = arrival,
                     Err(sent) => {
-                        (parcel.hop, parcel.due) = (place as u32, at);
+                        (parcel.hop, parcel.due) = (index as u32, at);
                         return sent;
                     }
                 }
             }
-            place += 1;
-            hop = self.table.hops[place];
+            index += 1;
+            hop = self.table.hops[index];
             if !hop.is_fused() {
-                (parcel.hop, parcel.due) = (place as u32, at);
+                (parcel.hop, parcel.due) = (index as u32, at);
                 if TO_GATE {
                     return Sent::AtGate;
                 }
@@ -78,7 +79,7 @@ impl Network {
                 return Sent::InTransit;
             }
             if hop.is_end() {
-                (parcel.hop, parcel.due) = (place as u32, at);
+                (parcel.hop, parcel.due) = (index as u32, at);
                 if hop == Hop::FUSED_SINK {
                     return Sent::AtSink;
                 }
@@ -111,65 +112,64 @@ impl Network {
         if !O::LINKS
             && let Fate::Delivered(arrival) = fate
         {
-            wire.record((size, true), (fate, false), self.window);
+            wire.record(size, Decision::delivered(arrival), self.window);
             return Ok(arrival);
         }
         self.settle((now, link, waiting), parcel, fate, recorder)
     }
 
-    /// Does what [`Self::offer`] does after the link has answered, for all fates.
+    /// Does what [`Self::offer`] does after the link has decided, for all fates.
     #[inline(never)]
     fn settle<O: Observer>(
         &mut self,
         (now, link, waiting): (Time, usize, usize),
         parcel: &mut Parcel,
-        mut fate: Fate,
+        fate: Fate,
         recorder: &mut Recorder<'_, O>,
     ) -> Result<Time, Sent> {
         if fate == Fate::Held {
             return Err(Sent::Held);
         }
-        let mut marked = false;
-        if let Fate::Lost(..) = fate
-            && parcel.ecn(&self.aside).is_capable()
-            && let Some(instead) = self.wires[link].link.mark_instead(now, parcel.size)
-        {
-            fate = instead;
-            marked = !matches!(fate, Fate::Lost(..));
-        }
-        if O::LINKS {
-            let offered = Event::Offered {
-                link,
-                at: now,
-                packet: &parcel.open(&self.aside),
-                waiting,
-                fate,
-                marked,
-            };
-            recorder.on(now, &offered);
-        }
-        self.record_fate((link, fate.when() > now), parcel, fate, marked);
-        match fate {
+        let ecn = parcel.ecn(&self.aside);
+        let decision = self.wires[link].decision(now, parcel.size, ecn, fate);
+        self.report((now, link, waiting), parcel, decision, recorder);
+        self.apply(link, parcel, decision);
+        match decision.fate {
             Fate::Lost(cause, when) => Err(Sent::Lost(cause, when)),
             fate => Ok(fate.when()),
         }
     }
 
-    /// Counts the fate of a packet at a link whose time it `used_link` or not, and writes mark and
-    /// damage into the packet.
+    /// Reports the decision about a packet that was offered to a link at this time.
     #[inline]
-    pub(super) fn record_fate(
-        &mut self,
-        (link, used_link): (usize, bool),
-        parcel: &mut Parcel,
-        fate: Fate,
-        marked: bool,
+    pub(super) fn report<O: Observer>(
+        &self,
+        (at, link, waiting): (Time, usize, usize),
+        parcel: &Parcel,
+        Decision { fate, marked, .. }: Decision,
+        recorder: &mut Recorder<'_, O>,
     ) {
-        self.wires[link].record((parcel.size, used_link), (fate, marked), self.window);
-        if marked {
+        if O::LINKS {
+            let offered = Event::Offered {
+                link,
+                at,
+                packet: &parcel.open(&self.aside),
+                waiting,
+                fate,
+                marked,
+            };
+            recorder.on(at, &offered);
+        }
+    }
+
+    /// Counts the decision of a link about a packet, and writes mark and damage into it.
+    #[inline]
+    pub(super) fn apply(&mut self, link: usize, parcel: &mut Parcel, decision: Decision) {
+        self.wires[link].record(parcel.size, decision, self.window);
+        if decision.marked {
             parcel.mark(&mut self.aside);
         }
-        if let Fate::Damaged(_, first) = fate {
+        if let Fate::Damaged(_, first) = decision.fate {
             *parcel = parcel.copy().damaged(first, &mut self.aside);
         }
     }

@@ -1,4 +1,4 @@
-//! Busy links: they cannot answer at once, so they hold the packets offered to them, and return
+//! Busy links: they cannot decide at once, so they hold the packets offered to them, and return
 //! them at *turns*, events of their own.
 //!
 //! Packets A and B reach a CoDel link at 0 ms. Each takes 1 ms of transmission and 4 ms of delay. A
@@ -14,7 +14,7 @@
 //!
 //! A test below asserts these rows. A busy link has nothing in transit, so an event of its entity
 //! that finds no truth is a turn, or an old one. The hot path needs no check for busy links: the
-//! plain link of such a [`Wire`](super::wire::Wire) answers every offer with [`Fate::Held`].
+//! plain link of such a [`Wire`](super::wire::Wire) gives every packet [`Fate::Held`].
 //!
 //! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. A
 //! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time.
@@ -22,11 +22,12 @@
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
-use super::busy::Busy;
+use super::busy::{Busy, Given};
 use super::network::Network;
 use super::parcel::Parcel;
 use super::recorder::Recorder;
-use crate::observe::{Event, Observer};
+use super::wire::Decision;
+use crate::observe::Observer;
 
 /// A packet that a busy link returns: due at the far end, or lost.
 pub(crate) struct Turned {
@@ -42,42 +43,39 @@ impl Network {
     }
 
     /// Returns the number of packets that a link holds.
-    pub(super) fn held_at(&self, link: usize) -> usize {
+    pub(super) fn held_by(&self, link: usize) -> usize {
         self.wires[link].busy.as_ref().map_or(0, |busy| busy.len())
     }
 
     /// Gives a packet to the link that [holds](super::send::Sent::Held) it. Notes the number of
     /// waiting packets if an observer needs it.
     pub(crate) fn hold(&mut self, parcel: &Parcel, note_waiting: bool) {
-        let link = self.table.hops[parcel.hop as usize].index();
         let whose = (parcel.flow, parcel.size, parcel.ecn(&self.aside));
-        if self.take_place(link)
-            && let Some(busy) = self.busy(link)
-        {
-            busy.offer(parcel.due, whose, behind(parcel), note_waiting);
-            self.arm_turn(link);
-        }
+        self.give(parcel, |busy, onward| {
+            busy.offer(parcel.due, whose, onward, note_waiting);
+        });
     }
 
     /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
     /// once. Then returns the packet if it arrives, due at the far end.
     #[inline(never)]
     pub(crate) fn hold_or_pass(&mut self, parcel: &Parcel, note_waiting: bool) -> Option<Parcel> {
-        let (link, mut onward) = self.onward(parcel);
+        let link = self.table.hops[parcel.hop as usize].index();
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
         match busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) {
             None => self.hold(parcel, note_waiting),
             // (The channel loses it.)
             Some(Fate::Held) => {
-                if self.take_place(link)
-                    && let Some(busy) = self.busy(link)
-                {
-                    busy.keep_passed(onward.due, onward);
-                    self.arm_turn(link);
-                }
+                self.give(parcel, |busy, onward| busy.keep_passed(parcel.due, onward));
             }
             Some(fate) => {
-                self.record_fate((link, true), &mut onward, fate, false);
+                let mut onward = parcel.onward();
+                let decision = Decision {
+                    fate,
+                    marked: false,
+                    used_link: true,
+                };
+                self.apply(link, &mut onward, decision);
                 onward.due = fate.when();
                 return Some(onward);
             }
@@ -85,17 +83,16 @@ impl Network {
         None
     }
 
-    /// Returns the link that a packet is to enter, and the packet behind it.
-    fn onward(&self, parcel: &Parcel) -> (usize, Parcel) {
+    /// Gives a packet to a busy link, as it will be at the far end, and sets the next turn. Does
+    /// nothing if there is no room.
+    fn give(&mut self, parcel: &Parcel, take: impl FnOnce(&mut Busy<Parcel>, Parcel)) {
         let link = self.table.hops[parcel.hop as usize].index();
-        let hop = parcel.hop + 1;
-        (
-            link,
-            Parcel {
-                hop,
-                ..parcel.copy()
-            },
-        )
+        if self.take_room(link)
+            && let Some(busy) = self.busy(link)
+        {
+            take(busy, parcel.onward());
+            self.arm_turn(link);
+        }
     }
 
     /// Returns whether this event of a link is a valid turn.
@@ -112,35 +109,26 @@ impl Network {
         now: Time,
         recorder: &mut Recorder<'_, O>,
     ) -> Option<Turned> {
-        let busy = self.busy(link)?;
-        let given = busy.poll(now)?;
-        let (held, fate, comes_again) = (given.held, given.fate, given.comes_again);
-        let (marked, sent) = (busy.marked(fate), busy.sent());
+        let Given {
+            held,
+            decision,
+            is_copy,
+            comes_again,
+        } = self.busy(link)?.poll(now)?;
         let mut parcel = held.packet;
-        if given.is_copy || comes_again {
-            parcel = parcel.one_of_two(given.is_copy, comes_again, &mut self.aside);
+        if is_copy || comes_again {
+            parcel = parcel.one_of_two(is_copy, comes_again, &mut self.aside);
         }
         self.room += u64::from(!comes_again);
-        if O::LINKS {
-            recorder.on(
-                now,
-                &Event::Offered {
-                    link,
-                    at: held.since,
-                    packet: &parcel.open(&self.aside),
-                    waiting: held.waiting,
-                    fate,
-                    marked,
-                },
-            );
-        }
-        self.record_fate((link, sent), &mut parcel, fate, marked);
-        let lost = match fate {
+        let offered = (held.since, link, held.waiting);
+        self.report(offered, &parcel, decision, recorder);
+        self.apply(link, &mut parcel, decision);
+        let lost = match decision.fate {
             Fate::Lost(cause, when) => Some((cause, when)),
             _ => None,
         };
         if lost.is_none() {
-            parcel.due = fate.when();
+            parcel.due = decision.fate.when();
         }
         Some(Turned {
             parcel,
@@ -158,15 +146,6 @@ impl Network {
                 self.events.push(link, next);
             }
         }
-    }
-}
-
-/// Returns the packet behind the link that it is to enter.
-#[inline]
-fn behind(parcel: &Parcel) -> Parcel {
-    Parcel {
-        hop: parcel.hop + 1,
-        ..parcel.copy()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A link at work, with its counts. Both engines use it.
 
-use whyloss::Cause;
-use whyloss_link::{Fate, Link, Streams};
+use whyloss::{Cause, Time};
+use whyloss_link::{Ecn, Fate, Link, Streams};
 
 use super::busy::Busy;
 use crate::measure::{LinkResult, Window};
@@ -15,6 +15,28 @@ pub(super) struct Wire<T> {
     /// The link that replaces it if it cannot decide at once.
     pub(super) busy: Option<Box<Busy<T>>>,
     pub(super) count: LinkResult,
+}
+
+/// The decision of a link about a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decision {
+    pub(super) fate: Fate,
+    /// Whether the link marked the packet, which arrives.
+    pub(super) marked: bool,
+    /// Whether the packet took the link's time.
+    pub(super) used_link: bool,
+}
+
+impl Decision {
+    /// Returns the decision that a packet arrives, without mark or damage, at this time.
+    #[inline]
+    pub(super) fn delivered(arrival: Time) -> Self {
+        Self {
+            fate: Fate::Delivered(arrival),
+            marked: false,
+            used_link: true,
+        }
+    }
 }
 
 impl<T: Copy> Wire<T> {
@@ -31,15 +53,29 @@ impl<T: Copy> Wire<T> {
         }
     }
 
-    /// Counts the fate of a packet of this size, whether it took the link's time, and whether it
-    /// was marked.
+    /// Returns the link's decision about a packet that it has just given this fate. A queue with ECN
+    /// marks an ECN-capable packet instead of dropping it early.
+    pub(super) fn decision(&mut self, now: Time, size: u32, ecn: Ecn, fate: Fate) -> Decision {
+        let instead = match fate {
+            Fate::Lost(..) if ecn.is_capable() => self.link.mark_instead(now, size),
+            _ => None,
+        };
+        let fate = instead.unwrap_or(fate);
+        Decision {
+            fate,
+            marked: instead.is_some() && !matches!(fate, Fate::Lost(..)),
+            used_link: fate.when() > now,
+        }
+    }
+
+    /// Counts a decision about a packet of this size.
     #[inline]
-    pub(super) fn record(
-        &mut self,
-        (size, used_link): (u32, bool),
-        (fate, marked): (Fate, bool),
-        window: Window,
-    ) {
+    pub(super) fn record(&mut self, size: u32, decision: Decision, window: Window) {
+        let Decision {
+            fate,
+            marked,
+            used_link,
+        } = decision;
         if !window.contains(fate.when()) {
             return;
         }

@@ -130,7 +130,7 @@ impl Watch for NodeCapture {
             if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate
                 && self.ways.far[link] == self.node
             {
-                let forward = packet.payload.sequence().is_some();
+                let forward = !packet.payload.is_answer();
                 let last = if forward {
                     self.sinks[flow]
                 } else {

@@ -146,7 +146,7 @@ fn memory_does_not_grow_with_time() {
         let observer = &mut ();
         let mut engine = Engine::new(&scenario, 1, FUSED, observer);
         engine.advance(&mut |_| true);
-        engine.world.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
+        engine.world.network.in_memory() + engine.ends.iter().map(Ends::held).sum::<usize>()
     };
     for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
         let (short, long) = (held(text, end), held(text, 10.0 * end));
