@@ -1,17 +1,16 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and replies.
 //!
 //! ```text
-//! arrived → deliver ─ in order ────────────────────────────────→ send_home → foreseen or parked
-//!                   ╰ else → deliver_any → give_to_sink → reply_with → parked
+//! deliver ─ in order ──────────────────────────────→ send_home → hear_early, or park
+//!         ╰ else → deliver_any → give_to_sink → reply_with → send_home → park
 //! ```
 //!
 //! Only the answer to a segment in order can be foreseen: others may let the source retransmit.
 
-use whyloss::Time;
+use whyloss::{Cause, Time};
 
 use super::ends::{Ends, SINK, World};
 use super::flow::{Delivered, Flow};
-use super::hear::Foreseen;
 use super::parcel::{Kind, Parcel};
 use super::send::Sent;
 use crate::host::Sink;
@@ -20,7 +19,7 @@ use crate::packet::{ANSWER_SIZE, Packet, Payload};
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// Handles a data packet that reaches its sink, whose source may foresee the answer.
+    /// Handles a data packet that reaches the sink.
     #[inline(never)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
@@ -28,19 +27,17 @@ impl Ends {
         parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
-        if let Some(answer) = self.deliver_here(now, parcel, world) {
-            self.hear_foreseen(&answer, world);
-        }
+        self.deliver_here(now, parcel, world);
     }
 
-    /// Handles a data packet that reaches the sink. Returns the answer if the source foresees it.
+    /// Does what [`Self::deliver`] does, as a part of its caller.
     #[inline(always)]
     pub(super) fn deliver_here<O: Observer>(
         &mut self,
         now: Time,
         parcel: &Parcel,
         world: &mut World<'_, O>,
-    ) -> Option<Foreseen> {
+    ) {
         // The hot case: the next segment in order, and no deadline of the sink before it. It does
         // what `deliver_any` does.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
@@ -48,36 +45,24 @@ impl Ends {
             && receiver.next_timeout() >= now
         {
             let acknowledged = receiver.on_expected(now, &parcel.segment());
-            let payload = Payload::Segment(parcel.segment());
-            let packet = parcel.whole(payload);
+            let packet = parcel.whole(Payload::Segment(parcel.segment()));
             self.flow
                 .count_received(now, &packet, true, &mut world.recorder);
             self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
-            let (next, echo) = acknowledged?;
-            let mut answer = Parcel {
-                number: next,
-                echo,
-                kind: Kind::Ack,
-                ..self.blank_answer(now)
-            };
-            if !send_home(&mut answer, &mut self.flow, world) {
-                return None;
+            if let Some((next, echo)) = acknowledged {
+                let mut answer = Parcel {
+                    number: next,
+                    echo,
+                    kind: Kind::Ack,
+                    ..self.blank(now, ANSWER_SIZE, self.back)
+                };
+                if send_home(&mut answer, &mut self.flow, world) {
+                    self.hear_early_here(&answer, world);
+                }
             }
-            let foreseen = Foreseen {
-                at: answer.due,
-                sent: now,
-                next,
-                echo,
-            };
-            // (A link may have damaged the answer, which is then not an `Ack` but aside.)
-            if answer.kind == Kind::Ack && self.foresees(&foreseen) {
-                return Some(foreseen);
-            }
-            world.network.park(answer.copy());
         } else {
             self.deliver_any(now, parcel.copy(), world);
         }
-        None
     }
 
     /// Does what [`Self::deliver_here`] does, for all packets and sinks.
@@ -86,9 +71,7 @@ impl Ends {
         // A fused sink gets packets ahead of time. It first acts on its deadlines before this
         // packet.
         while self.flow.sink.next_timeout() < now {
-            let deadline = self.flow.sink.next_timeout();
-            let answer = self.flow.wake_sink(deadline);
-            self.reply(deadline, answer, world);
+            self.wake_sink(self.flow.sink.next_timeout(), world);
         }
         // Each kind has its own call, so that the compiler keeps a packet of a known kind in
         // registers.
@@ -120,12 +103,12 @@ impl Ends {
             }
             Delivered::Taken(answer) => self.reply(now, answer, world),
             Delivered::Dropped => {
-                let loss = world.network.dropped(now, packet);
                 // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
-                if loss.later.is_none() {
+                let later = self.sink_is_ahead.then_some(now);
+                if later.is_none() {
                     self.catch_up(now, world);
                 }
-                self.lose_packet(packet, loss, world);
+                self.report_loss(packet, (Cause::Wireless, now), later, &mut world.network);
             }
         }
     }
@@ -154,24 +137,10 @@ impl Ends {
     /// Packs an answer and sends it.
     #[inline(always)]
     fn reply_with<O: Observer>(&mut self, now: Time, payload: Payload, world: &mut World<'_, O>) {
-        let mut packet = self.blank_answer(now).whole(payload);
-        packet.size = payload.size().unwrap_or(packet.size);
-        self.flow.dress(&mut packet);
+        let packet = self.flow.packet(now, self.back, ANSWER_SIZE, payload);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
         if send_home(&mut parcel, &mut self.flow, world) {
             world.network.park(parcel);
-        }
-    }
-
-    #[inline]
-    fn blank_answer(&self, now: Time) -> Parcel {
-        Parcel {
-            due: now,
-            sent: now,
-            flow: self.flow.index,
-            size: ANSWER_SIZE,
-            hop: self.back,
-            ..Parcel::default()
         }
     }
 }

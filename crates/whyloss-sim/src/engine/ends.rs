@@ -11,14 +11,18 @@
 //! path itself stays in registers.
 
 use whyloss::{Cause, Duration, Time};
+use whyloss_link::Streams;
 
 use super::flow::Flow;
 use super::hops::Hop;
 use super::network::{Network, Route};
 use super::parcel::Parcel;
 use super::recorder::Recorder;
+use super::shortcuts::Shortcuts;
 use super::truths::Truth;
+use crate::observe::Observer;
 use crate::packet::Packet;
+use crate::scenario::Scenario;
 
 /// The indices of a flow's ends.
 pub(super) const SOURCE: usize = 0;
@@ -30,18 +34,19 @@ pub(super) struct World<'a, O> {
     pub(super) network: Network,
 }
 
-#[cfg(test)]
-impl<'a, O> World<'a, O> {
-    /// Returns the world of a scenario file without flows at work, and their routes.
-    pub(super) fn of(text: &str, shortcuts: Shortcuts, observer: &'a mut O) -> (Self, Vec<Route>) {
-        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
-        let window = Window::of(&scenario);
-        let (network, routes) = Network::new(&scenario, Streams::new(1), window, shortcuts);
-        let world = Self {
-            recorder: Recorder { window, observer },
-            network,
-        };
-        (world, routes)
+impl<'a, O: Observer> World<'a, O> {
+    /// Creates the world of a scenario, with the shortcuts that it licenses and the observer allows.
+    /// Returns it with the route of each flow.
+    pub(super) fn new(
+        scenario: &Scenario,
+        streams: Streams,
+        shortcuts: Shortcuts,
+        observer: &'a mut O,
+    ) -> (Self, Vec<Route>) {
+        let (network, routes) = Network::new(scenario, streams, shortcuts.heard_by::<O>());
+        let window = network.window;
+        let recorder = Recorder { window, observer };
+        (Self { recorder, network }, routes)
     }
 }
 
@@ -67,13 +72,12 @@ pub(super) struct Ends {
 
 impl Ends {
     /// Creates the ends of a flow whose source is woken at `start`.
-    pub(super) fn new<O>(
+    pub(super) fn new(
         flow: Flow,
         Route { there, back, gate }: Route,
         start: Time,
-        world: &mut World<'_, O>,
+        network: &mut Network,
     ) -> Self {
-        let network = &world.network;
         let source = network.links() + 2 * flow.index as usize;
         let mut ends = Self {
             flow,
@@ -86,8 +90,21 @@ impl Ends {
             there,
             back,
         };
-        ends.arm(SOURCE, start, &mut world.network);
+        ends.arm(SOURCE, start, network);
         ends
+    }
+
+    /// Returns a parcel of `size` bytes that leaves an end now at this hop, and has no payload yet.
+    #[inline]
+    pub(super) fn blank(&self, now: Time, size: u32, hop: u32) -> Parcel {
+        Parcel {
+            due: now,
+            sent: now,
+            flow: self.flow.index,
+            size,
+            hop,
+            ..Parcel::default()
+        }
     }
 
     /// Makes sure that a host is woken at its deadline. If the new deadline is later than the

@@ -49,17 +49,15 @@ use whyloss_link::Streams;
 
 use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
-use super::flow::Flow;
+use super::flow::{Flow, measurement};
 use super::hops::Hop;
-use super::network::Network;
 use super::parcel::Parcel;
 use super::prefetch::MANY;
-use super::recorder::Recorder;
 use super::run_error::RunError;
 use super::send::Sent;
 use super::shortcuts::Shortcuts;
 use super::truths::Truth;
-use crate::measure::{Measurement, Window};
+use crate::measure::Measurement;
 use crate::observe::Observer;
 use crate::scenario::Scenario;
 
@@ -80,16 +78,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         observer: &'a mut O,
     ) -> Self {
         let streams = Streams::new(seed);
-        let window = Window::of(scenario);
-        let shortcuts = shortcuts.heard_by::<O>();
-        let (network, routes) = Network::new(scenario, streams, window, shortcuts);
-        let mut world = World {
-            recorder: Recorder { window, observer },
-            network,
-        };
+        let (mut world, routes) = World::new(scenario, streams, shortcuts, observer);
         let ends = routes.into_iter().enumerate().map(|(index, route)| {
             let (flow, start) = Flow::new(scenario, index, streams);
-            Ends::new(flow, route, start, &mut world)
+            Ends::new(flow, route, start, &mut world.network)
         });
         Self {
             ends: ends.collect(),
@@ -109,7 +101,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let window = self.world.recorder.window;
         let flows = self.ends.into_iter().map(|ends| ends.flow);
-        let measurement = measured(
+        let measurement = measurement(
             window,
             flows,
             self.world.network.into_counts(),
@@ -191,7 +183,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
             _ => {
                 debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
-                self.take_answers(now, link, &parcel.copy());
+                self.ends[flow].hear_parked(now, link, &parcel.copy(), &mut self.world);
             }
         }
     }
@@ -239,13 +231,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         match network.send::<O, false>(&mut parcel, recorder) {
             Sent::InTransit => {}
             Sent::AtSource => {
-                self.ends[flow].hear_early(parcel.copy(), &mut self.world);
+                self.ends[flow].hear_early(&parcel.copy(), &mut self.world);
             }
             Sent::AtSink => {
-                let ends = &mut self.ends[flow];
-                if let Some(answer) = ends.deliver_here(parcel.due, &parcel, &mut self.world) {
-                    ends.hear_foreseen(&answer, &mut self.world);
-                }
+                self.ends[flow].deliver_here(parcel.due, &parcel, &mut self.world);
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
@@ -265,7 +254,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     fn lose(&mut self, now: Time, parcel: Parcel, lost: (Cause, Time)) {
         let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
         ends.catch_up(now, world);
-        ends.lose(now, parcel, lost, world);
+        ends.lose(now, parcel, lost, &mut world.network);
     }
 
     /// Handles the packets that a link returns because their fates are known.
@@ -275,13 +264,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         if !self.world.network.begin_turn(link, now) {
             return;
         }
-        loop {
-            let World {
-                recorder, network, ..
-            } = &mut self.world;
-            let Some(turned) = network.take_turned(link, now, recorder) else {
-                break;
-            };
+        while let Some(turned) =
+            (self.world.network).take_turned(link, now, &mut self.world.recorder)
+        {
             let parcel = turned.parcel;
             let flow = parcel.flow as usize;
             if turned.comes_again {
@@ -306,19 +291,5 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(never)]
     fn forward_apart(&mut self, now: Time, parcel: Parcel) {
         self.forward(now, parcel);
-    }
-
-    /// Passes a parked answer to its fused source, and those behind it that the source then
-    /// foresees. Then sets the link's event, which [`Network::take_due`] left to this function.
-    #[inline(never)]
-    fn take_answers(&mut self, now: Time, link: usize, parcel: &Parcel) {
-        let (ends, world) = (&mut self.ends[parcel.flow as usize], &mut self.world);
-        // If none is parked now, a packet that comes in this step sets the event itself.
-        let more = world.network.some_are_parked(link);
-        ends.hear(now, parcel, world);
-        if more {
-            ends.hear_parked(link, world);
-            world.network.arm_first(link);
-        }
     }
 }

@@ -83,12 +83,12 @@ impl Flow {
         (flow, start)
     }
 
-    /// Returns a packet with this payload that leaves one of the ends now. It has `size` bytes,
-    /// unless the payload determines the size.
-    #[inline]
-    pub(super) fn packet(&mut self, now: Time, size: u32, payload: Payload) -> Packet {
-        let mut packet = Packet {
-            hop: 0,
+    /// Returns a packet with this payload that leaves one of the ends now, at this hop. It has `size`
+    /// bytes, unless the payload determines the size.
+    #[inline(always)]
+    pub(super) fn packet(&mut self, now: Time, hop: u32, size: u32, payload: Payload) -> Packet {
+        let packet = Packet {
+            hop,
             flow: self.index,
             size: payload.size().unwrap_or(size),
             first_damaged: Packet::WHOLE,
@@ -98,25 +98,21 @@ impl Flow {
             sent: now,
             payload,
         };
-        self.dress(&mut packet);
+        if self.capable {
+            return self.dressed(packet);
+        }
         packet
     }
 
-    /// Writes the ECN fields of a packet that leaves one of the ends.
-    #[inline]
-    pub(super) fn dress(&mut self, packet: &mut Packet) {
-        if self.capable {
-            self.dress_capable(packet);
-        }
-    }
-
+    /// Returns a packet that leaves one of the ends with its ECN fields.
     #[cold]
     #[inline(never)]
-    fn dress_capable(&mut self, packet: &mut Packet) {
+    fn dressed(&mut self, mut packet: Packet) -> Packet {
         match (&self.sink, &packet.payload) {
             (Sink::Tcp(receiver), Payload::Ack(_)) => packet.ecn_flag = receiver.echoes(),
-            _ => self.source.dress(packet),
+            _ => self.source.dress(&mut packet),
         }
+        packet
     }
 
     /// Wakes the source at its deadline, or at its start, and lets it act on the deadline. Returns
@@ -492,7 +488,7 @@ impl Flow {
 
 /// Returns the measurement of a run from its flows, the counts of its links, and the number of its
 /// events.
-pub(super) fn measured(
+pub(super) fn measurement(
     window: Window,
     flows: impl Iterator<Item = Flow>,
     links: Vec<LinkResult>,

@@ -5,32 +5,7 @@ use whyloss::Time;
 use super::ends::{Ends, World};
 use super::parcel::{Kind, Parcel};
 use crate::host::Source;
-use crate::host::tcp::{Ack, SackBlocks};
 use crate::observe::Observer;
-
-/// An acknowledgement that the source may [foresee](crate::host::tcp::Sender::foresees). (Smaller
-/// than a parcel, so that it stays in registers.)
-pub(super) struct Foreseen {
-    /// The time at which it reaches the source.
-    pub(super) at: Time,
-    /// The time at which it left the sink.
-    pub(super) sent: Time,
-    pub(super) next: u64,
-    pub(super) echo: Time,
-}
-
-impl Foreseen {
-    /// Returns the fields of a parcel that matter if it is an acknowledgement.
-    #[inline]
-    pub(super) fn of(parcel: &Parcel) -> Self {
-        Self {
-            at: parcel.due,
-            sent: parcel.sent,
-            next: parcel.number,
-            echo: parcel.echo,
-        }
-    }
-}
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
@@ -58,56 +33,76 @@ impl Ends {
         self.transmit(now, world);
     }
 
-    /// Handles an answer that is at the source ahead of time: now, if the source foresees it.
+    /// Handles an answer that is at its fused source ahead of time: now, if the source foresees it.
     /// Otherwise parks it.
     #[inline(never)]
-    pub(super) fn hear_early<O: Observer>(&mut self, parcel: Parcel, world: &mut World<'_, O>) {
-        let answer = Foreseen::of(&parcel);
-        if parcel.kind == Kind::Ack && self.foresees(&answer) {
-            self.hear_foreseen(&answer, world);
-        } else {
-            world.network.park(parcel);
-        }
+    pub(super) fn hear_early<O: Observer>(&mut self, parcel: &Parcel, world: &mut World<'_, O>) {
+        self.hear_early_here(parcel, world);
     }
 
-    /// Handles an answer that the source foresees, as of the time at which it will come. Such a
-    /// source is never woken late: a TCP that foresees has no pacer, and so no gate.
+    /// Does what [`Self::hear_early`] does, as a part of its caller.
     #[inline(always)]
-    pub(super) fn hear_foreseen<O: Observer>(
+    pub(super) fn hear_early_here<O: Observer>(
         &mut self,
-        answer: &Foreseen,
+        parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
-        if let Source::Tcp(sender) = &mut self.flow.source {
-            let ack = Ack {
-                next: answer.next,
-                echo: answer.echo,
-                sack: SackBlocks::NONE,
-            };
-            sender.on_foreseen_ack(answer.at, &ack, answer.sent);
+        if self.foresees(parcel) {
+            self.hear_foreseen(parcel, world);
+        } else {
+            world.network.park(parcel.copy());
         }
-        self.flow.reacted(answer.at, &mut world.recorder);
-        self.transmit(answer.at, world);
     }
 
-    /// Takes the answers that are parked behind a link, as long as the source foresees them.
-    pub(super) fn hear_parked<O: Observer>(&mut self, link: usize, world: &mut World<'_, O>) {
-        while let Some(parcel) = world.network.first_for_source(link)
-            && parcel.flow == self.flow.index
-            && let answer = Foreseen::of(parcel)
-            && self.foresees(&answer)
+    /// Handles an answer that was parked at the end of a link and is due now, and those after it
+    /// that the source then foresees. Then sets the link's event, which
+    /// [`take_due`](super::network::Network::take_due) left to this function.
+    #[inline(never)]
+    pub(super) fn hear_parked<O: Observer>(
+        &mut self,
+        now: Time,
+        link: usize,
+        parcel: &Parcel,
+        world: &mut World<'_, O>,
+    ) {
+        let others = !world.network.transits[link].is_empty();
+        self.hear(now, parcel, world);
+        if !others {
+            // A packet that was put there since found the ring empty, and has set the event.
+            return;
+        }
+        while let Some(&next) = world.network.transits[link].first()
+            && next.flow == self.flow.index
+            && self.foresees(&next)
         {
             world.network.transits[link].pop();
-            self.hear_foreseen(&answer, world);
+            self.hear_foreseen(&next, world);
+        }
+        if let Some(next) = world.network.transits[link].first() {
+            world.network.events.push(link, next.due);
         }
     }
 
-    /// Returns whether the source foresees its reaction to an acknowledgement.
+    /// Returns whether the source foresees its reaction to an answer. (Only an acknowledgement
+    /// without SACK blocks or damage is an `Ack`.)
     #[inline]
-    pub(super) fn foresees(&self, answer: &Foreseen) -> bool {
+    fn foresees(&self, answer: &Parcel) -> bool {
         match &self.flow.source {
-            Source::Tcp(sender) => sender.foresees(answer.at, answer.next),
+            Source::Tcp(sender) if answer.kind == Kind::Ack => {
+                sender.foresees(answer.due, answer.number)
+            }
             _ => false,
         }
+    }
+
+    /// Handles an acknowledgement that the source foresees, as of the time at which it will come.
+    /// Such a source is never woken late: a TCP that foresees has no pacer, and so no gate.
+    #[inline(always)]
+    fn hear_foreseen<O: Observer>(&mut self, answer: &Parcel, world: &mut World<'_, O>) {
+        if let Source::Tcp(sender) = &mut self.flow.source {
+            sender.on_foreseen_ack(answer.due, &answer.ack(), answer.sent);
+        }
+        self.flow.reacted(answer.due, &mut world.recorder);
+        self.transmit(answer.due, world);
     }
 }

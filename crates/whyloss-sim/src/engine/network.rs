@@ -64,7 +64,6 @@ impl Network {
     pub(crate) fn new(
         scenario: &Scenario,
         streams: Streams,
-        window: Window,
         shortcuts: Shortcuts,
     ) -> (Self, Vec<Route>) {
         let links = &scenario.links;
@@ -85,6 +84,7 @@ impl Network {
                 gate_of[gate.link] = Some(flow as u32);
             }
         }
+        let window = Window::of(scenario);
         let (table, ways) = Table::new(&map, &licences, window);
         let routes = ways.into_iter().zip(licences.gates);
         let routes = routes.map(|((there, back), gate)| Route { there, back, gate });

@@ -22,7 +22,7 @@ use whyloss::{Cause, Time};
 use whyloss_link::{Ecn, Fate, Streams};
 
 use super::ASK_EVERY;
-use super::flow::{Delivered, Flow};
+use super::flow::{Delivered, Flow, measurement};
 use super::recorder::Recorder;
 use super::run_error::RunError;
 use super::wire::{Decision, Wire};
@@ -143,7 +143,7 @@ impl<'a> Plain<'a> {
     fn measured(self) -> Measurement {
         let flows = self.flows.into_iter().map(|ends| ends.flow);
         let links = self.links.into_iter().map(|wire| wire.count).collect();
-        measured(self.recorder.window, flows, links, self.handled)
+        measurement(self.recorder.window, flows, links, self.handled)
     }
 
     fn deadline(&mut self, now: Time, index: usize, end: usize) -> Result<(), RunError> {
@@ -192,7 +192,7 @@ impl<'a> Plain<'a> {
             let Some(payload) = flow.source.poll(now) else {
                 break;
             };
-            let packet = flow.packet(now, flow.wire_size, payload);
+            let packet = flow.packet(now, 0, flow.wire_size, payload);
             flow.count_sent(now, &packet, &mut self.recorder);
             self.enter(now, packet)?;
         }
@@ -215,7 +215,7 @@ impl<'a> Plain<'a> {
             let Some(payload) = answer.take().or_else(|| flow.sink.poll(now)) else {
                 break;
             };
-            let packet = flow.packet(now, ANSWER_SIZE, payload);
+            let packet = flow.packet(now, 0, ANSWER_SIZE, payload);
             self.enter(now, packet)?;
         }
         let deadline = self.flows[index].flow.sink.next_timeout();
@@ -224,7 +224,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Lets a packet enter the next link of its route.
-    fn enter(&mut self, now: Time, mut packet: Packet) -> Result<(), RunError> {
+    fn enter(&mut self, now: Time, packet: Packet) -> Result<(), RunError> {
         let Some(entity) = self.next_link(&packet) else {
             return Ok(());
         };

@@ -178,10 +178,12 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use whyloss::Duration;
+    use whyloss_link::Streams;
 
     use super::super::ends::World;
     use super::super::shortcuts::Shortcuts;
     use super::*;
+    use crate::scenario::Scenario;
 
     /// Two sources share a link to a sink: their packets stop before it, and nowhere else.
     #[test]
@@ -199,7 +201,8 @@ mod tests {
             ]
         "#;
         let observer = &mut ();
-        let (mut world, routes) = World::of(text, Shortcuts::ALL, observer);
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let (mut world, routes) = World::new(&scenario, Streams::new(1), Shortcuts::ALL, observer);
         let World { recorder, network } = &mut world;
         let first = routes[0].there;
         let at = |millis| Time::ZERO + Duration::from_millis(millis);

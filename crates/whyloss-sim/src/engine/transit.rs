@@ -7,7 +7,7 @@ use whyloss::Time;
 
 use super::hops::Hop;
 use super::network::Network;
-use super::parcel::{Kind, Parcel};
+use super::parcel::Parcel;
 use super::prefetch::prefetch;
 
 /// A first-in, first-out ring of parcels.
@@ -41,11 +41,11 @@ impl Transit {
     /// Adds a parcel that is due no sooner than any before it. There must be room for it.
     #[inline(always)]
     pub(crate) fn push(&mut self, parcel: Parcel) {
-        let mut place = self.head as usize + self.len as usize;
-        if place >= self.ring.len() {
-            place -= self.ring.len();
+        let mut end = self.head as usize + self.len as usize;
+        if end >= self.ring.len() {
+            end -= self.ring.len();
         }
-        self.ring[place] = parcel;
+        self.ring[end] = parcel;
         self.len += 1;
     }
 
@@ -62,16 +62,6 @@ impl Transit {
     #[inline]
     pub(crate) fn prefetch(&self) {
         self.first().map(prefetch);
-    }
-
-    /// Removes and returns the first parcel if it is due now, with the time at which the next is
-    /// due.
-    #[inline(always)]
-    pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Parcel, Option<Time>)> {
-        if self.first()?.due != now {
-            return None;
-        }
-        self.pop()
     }
 
     /// Removes and returns the first parcel, with the time at which the next is due.
@@ -151,14 +141,18 @@ impl Network {
         }
     }
 
-    /// Removes and returns the packet at the end of a link, with its hop, if one is due. Sets the
-    /// link's event for the next packet, except at a fused source: it may foresee the next packets,
-    /// too, which removes them. So the caller must [set the event](Self::arm_first) afterwards, if
-    /// packets [were parked there](Self::some_are_parked) before. [`Self::put`] sets one only if it
-    /// finds the ring empty.
+    /// Removes and returns the packet that is due at the end of a link, with its hop.
+    ///
+    /// Sets the link's event for the next packet. At a fused source, `Ends::hear_parked` does so
+    /// instead, because the source may foresee the next packets, and then they leave the ring
+    /// without an event.
     #[inline(always)]
     pub(crate) fn take_due(&mut self, now: Time, link: usize) -> Option<(Parcel, Hop)> {
-        let (parcel, next) = self.transits[link].pop_due(now)?;
+        let transit = &mut self.transits[link];
+        if transit.first()?.due != now {
+            return None;
+        }
+        let (parcel, next) = transit.pop()?;
         let hop = self.table.hops[parcel.hop as usize];
         if hop != Hop::FUSED_SOURCE
             && let Some(due) = next
@@ -166,29 +160,6 @@ impl Network {
             self.events.push_next(link, due);
         }
         Some((parcel, hop))
-    }
-
-    /// Returns whether packets are in transit over a link, or parked at its end.
-    pub(crate) fn some_are_parked(&self, link: usize) -> bool {
-        !self.transits[link].is_empty()
-    }
-
-    /// Returns the first packet in transit over a link, if it is an acknowledgement on its way to a
-    /// fused source.
-    #[inline]
-    pub(crate) fn first_for_source(&self, link: usize) -> Option<&Parcel> {
-        let first = self.transits[link].first()?;
-        let foreseeable =
-            first.kind == Kind::Ack && self.table.hops[first.hop as usize] == Hop::FUSED_SOURCE;
-        foreseeable.then_some(first)
-    }
-
-    /// Sets the event of a link for the first packet in transit over it.
-    #[inline]
-    pub(crate) fn arm_first(&mut self, link: usize) {
-        if let Some(first) = self.transits[link].first() {
-            self.events.push(link, first.due);
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The source of a flow in the fast engine: it wakes, and sends.
 //!
 //! A greedy TCP flow is the hot case. While nothing is lost, it turns one parcel into the next,
-//! without a [`Packet`] unless an observer needs it.
+//! without a [`Packet`](crate::packet::Packet) unless an observer needs it.
 
 use whyloss::Time;
 
@@ -11,7 +11,7 @@ use super::parcel::{Kind, Parcel};
 use super::send::Sent;
 use crate::host::{Source, tfrc};
 use crate::observe::Observer;
-use crate::packet::{Packet, Payload};
+use crate::packet::Payload;
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
@@ -52,7 +52,7 @@ impl Ends {
                 }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
-                    self.lose(now, parcel.copy(), (cause, when), world);
+                    self.lose(now, parcel.copy(), (cause, when), &mut world.network);
                 }
                 Sent::Held => {
                     world.network.hold(&parcel.copy(), O::QUEUE_LENGTH);
@@ -78,7 +78,7 @@ impl Ends {
                 let Some(segment) = sender.poll_transmit(now) else {
                     return false;
                 };
-                *parcel = self.blank(now);
+                *parcel = self.blank(now, self.flow.wire_size, self.there);
                 parcel.number = segment.sequence;
                 if segment.retransmission {
                     parcel.kind = Kind::Retransmission;
@@ -89,72 +89,22 @@ impl Ends {
             }
             Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
             Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
-            _ => return self.poll_packet(now, parcel, world),
+            _ => self.poll_any(now),
         };
         let Some(payload) = payload else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, world);
+        let size = self.flow.wire_size;
+        let packet = self.flow.packet(now, self.there, size, payload);
+        self.flow.count_sent(now, &packet, &mut world.recorder);
+        *parcel = Parcel::pack(&packet, &mut world.network.aside);
         true
     }
 
-    /// Does what [`Self::poll`] does, for all sources.
+    /// Polls the source, of any kind.
     #[cold]
     #[inline(never)]
-    fn poll_packet<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        world: &mut World<'_, O>,
-    ) -> bool {
-        let Some(payload) = self.flow.source.poll(now) else {
-            return false;
-        };
-        *parcel = self.pack_next(now, payload, world);
-        true
-    }
-
-    /// Counts and packs a packet that leaves the source.
-    #[inline(always)]
-    fn pack_next<O: Observer>(
-        &mut self,
-        now: Time,
-        payload: Payload,
-        world: &mut World<'_, O>,
-    ) -> Parcel {
-        let mut packet = self.blank(now).whole(payload);
-        packet.size = payload.size().unwrap_or(packet.size);
-        if self.flow.capable {
-            return self.pack_capable(now, packet, world);
-        }
-        self.flow.count_sent(now, &packet, &mut world.recorder);
-        Parcel::pack(&packet, &mut world.network.aside)
-    }
-
-    /// Counts and packs a packet that leaves an ECN-capable source. It is a function of its own, so
-    /// that other sources pay only for the check.
-    #[cold]
-    #[inline(never)]
-    fn pack_capable<O: Observer>(
-        &mut self,
-        now: Time,
-        mut packet: Packet,
-        world: &mut World<'_, O>,
-    ) -> Parcel {
-        self.flow.dress(&mut packet);
-        self.flow.count_sent(now, &packet, &mut world.recorder);
-        Parcel::pack(&packet, &mut world.network.aside)
-    }
-
-    #[inline]
-    fn blank(&self, now: Time) -> Parcel {
-        Parcel {
-            due: now,
-            sent: now,
-            flow: self.flow.index,
-            size: self.flow.wire_size,
-            hop: self.there,
-            ..Parcel::default()
-        }
+    fn poll_any(&mut self, now: Time) -> Option<Payload> {
+        self.flow.source.poll(now)
     }
 }

@@ -152,11 +152,13 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use whyloss::Duration;
+    use whyloss_link::Streams;
 
     use super::super::ends::World;
     use super::super::send::Sent;
     use super::super::shortcuts::{Shortcut, Shortcuts};
     use super::*;
+    use crate::scenario::Scenario;
 
     /// Returns when the link of the module's documentation passes on or returns a packet, and when
     /// that is due.
@@ -170,7 +172,9 @@ mod tests {
             flow = [{ from = "s", to = "t", transport = { kind = "cbr", rate = "1 Mbit/s" } }]
         "#;
         let observer = &mut ();
-        let World { recorder, network } = &mut World::of(text, shortcuts, observer).0;
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let (mut world, _) = World::new(&scenario, Streams::new(1), shortcuts, observer);
+        let World { recorder, network } = &mut world;
         let mut returned = Vec::new();
         let mut note = |now: Time, due: Time| returned.push((now - Time::ZERO, due - Time::ZERO));
         for _ in ["A", "B"] {
