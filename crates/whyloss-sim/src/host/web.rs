@@ -105,9 +105,7 @@ impl Web {
             let gap = self.gap();
             self.next += gap;
         }
-        let before = self.sender.timeouts();
-        self.sender.on_timeout(now);
-        self.sender.timeouts() > before
+        super::expire(&mut self.sender, now)
     }
 
     /// Handles an acknowledgement that the receiver sent at `stamped`, with ECE or not.
