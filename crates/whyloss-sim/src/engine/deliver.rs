@@ -1,7 +1,7 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and replies.
 //!
 //! ```text
-//! deliver ─ in order ──────────────────────────────→ send_home → hear_early, or park
+//! deliver ─ in order ──────────────────────────────→ send_home → hear_early
 //!         ╰ else → deliver_any → give_to_sink → reply_with → send_home → park
 //! ```
 //!

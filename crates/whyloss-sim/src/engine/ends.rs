@@ -35,8 +35,8 @@ pub(super) struct World<'a, O> {
 }
 
 impl<'a, O: Observer> World<'a, O> {
-    /// Creates the world of a scenario, with the shortcuts that it licenses and the observer allows.
-    /// Returns it with the route of each flow.
+    /// Creates the world of a scenario, with the shortcuts that it licenses and the observer
+    /// allows. Returns it with the route of each flow.
     pub(super) fn new(
         scenario: &Scenario,
         streams: Streams,

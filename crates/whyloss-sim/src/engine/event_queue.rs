@@ -11,8 +11,8 @@
 //! first, which makes the [order of events](super).
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
-//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root's place vacant. Mostly, the next
-//! event to be set belongs to the same entity. It then takes that place with one walk down the
+//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root vacant. Mostly, the next
+//! event to be set belongs to the same entity. It then takes the root with one walk down the
 //! heap, instead of two walks. A second event of one entity at the same time may find nothing to
 //! do, which is harmless.
 
@@ -28,7 +28,7 @@ pub(crate) fn entities(scenario: &Scenario) -> usize {
 /// The number of children per node.
 const WIDTH: usize = 4;
 
-/// The key of an empty place.
+/// The key of an empty slot.
 const NOTHING: u64 = u64::MAX;
 
 /// A queue over entities `0..n`, earliest event first.
@@ -75,7 +75,7 @@ impl EventQueue {
     #[inline]
     pub(crate) fn push_next(&mut self, entity: usize, time: Time) {
         if time <= self.end {
-            debug_assert!(self.vacant, "somebody else's event came first");
+            debug_assert!(self.vacant, "another entity's event came first");
             self.vacant = false;
             self.sift_down(self.key(entity, time));
         }
@@ -145,11 +145,11 @@ impl EventQueue {
             if key <= least {
                 break;
             }
-            *place(&mut self.root, rows, above) = least;
+            *slot(&mut self.root, rows, above) = least;
             above = Some((row, which));
             row = WIDTH * row + 1 + which;
         }
-        *place(&mut self.root, rows, above) = key;
+        *slot(&mut self.root, rows, above) = key;
     }
 
     #[cold]
@@ -182,7 +182,7 @@ impl EventQueue {
     #[inline]
     fn key_at(&mut self, at: usize) -> &mut u64 {
         let below = at.checked_sub(1);
-        place(
+        slot(
             &mut self.root,
             &mut self.rows,
             below.map(|below| (below / WIDTH, below % WIDTH)),
@@ -204,7 +204,7 @@ impl EventQueue {
 /// Returns the slot of the root, or of the key at this row and index below it.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-fn place<'a>(
+fn slot<'a>(
     root: &'a mut u64,
     rows: &'a mut [[u64; WIDTH]],
     below: Option<(usize, usize)>,

@@ -19,22 +19,8 @@
 //! | 6 | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
 //! | 7 | any of rows 3 to 6 | none of these | none: overtaken, or its source caught up | |
 //!
-//! # A packet's way
-//!
-//! | word | what happens | where |
-//! |---|---|---|
-//! | *wake* | an end's deadline has expired: it acts | `flow.rs` |
-//! | *transmit* | a source sends all that it may send now, each packet by *send* | `transmit.rs` |
-//! | *send* | a packet enters a link, and every one fused behind it | `send.rs` |
-//! | *offer* | a link says when a packet arrives, or why it is lost | `whyloss_link` |
-//! | *put* | a packet has a stop ahead: it is in transit, and an event comes | `transit.rs` |
-//! | *take* | the packet in transit that is due leaves for the next place | `transit.rs` |
-//! | *deliver* | a data packet reaches its sink, which may *reply* | `deliver.rs` |
-//! | *reply* | a sink's answer is *sent* on its way home | `deliver.rs` |
-//! | *hear* | an answer reaches its source, which then *transmits* | `hear.rs` |
-//! | *foresee* | a source *hears* an answer ahead of time | `hear.rs` |
-//!
-//! In the order in which they happen to a segment of TCP and its acknowledgement:
+//! A segment of TCP and its acknowledgement, in [words](super#words-of-the-fast-engine) that name
+//! functions:
 //!
 //! ```text
 //! transmit → send (offer, link by link) → put … take → send → deliver → reply
@@ -42,18 +28,18 @@
 //!                                or put … take → hear → transmit
 //! ```
 //!
-//! `docs/evidence/performance.md` has measurements, and `mod.rs` defines more words.
+//! `docs/evidence/performance.md` has measurements.
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::Streams;
+use whyloss_link::{Fate, Streams};
 
 use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
 use super::flow::{Flow, measurement};
 use super::hops::Hop;
+use super::outcome::RunError;
 use super::parcel::Parcel;
 use super::prefetch::MANY;
-use super::run_error::RunError;
 use super::send::Sent;
 use super::shortcuts::Shortcuts;
 use super::truths::Truth;
@@ -101,12 +87,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
         let window = self.world.recorder.window;
         let flows = self.ends.into_iter().map(|ends| ends.flow);
-        let measurement = measurement(
-            window,
-            flows,
-            self.world.network.into_counts(),
-            self.handled,
-        );
+        let links = self.world.network.into_counts();
+        let measurement = measurement(window, flows, links, self.handled);
         Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
@@ -159,7 +141,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         true
     }
 
-    /// Lets every source act as of its deadlines before this time, unless the run has failed.
+    /// Lets every late source act as of its deadlines before this time, unless the run ended at the
+    /// limit on packets.
     fn catch_up(&mut self, before: Time) {
         if self.world.network.overfull(before).is_some() {
             return;
@@ -173,9 +156,16 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival(&mut self, now: Time, link: usize) {
-        let Some((parcel, hop)) = self.world.network.take_due(now, link) else {
-            return self.other_event(now, link);
-        };
+        match self.world.network.take_due(now, link) {
+            Some((parcel, hop)) => self.reach(now, parcel, hop),
+            None => self.other_event(now, link),
+        }
+    }
+
+    /// Handles a packet that reaches a hop now.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn reach(&mut self, now: Time, parcel: Parcel, hop: Hop) {
         let flow = parcel.flow as usize;
         match hop {
             hop if !hop.is_end() => self.forward(now, parcel),
@@ -183,14 +173,21 @@ impl<'a, O: Observer> Engine<'a, O> {
             Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
             _ => {
                 debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
-                self.ends[flow].hear_parked(now, link, &parcel.copy(), &mut self.world);
+                self.ends[flow].hear_parked(now, &parcel.copy(), &mut self.world);
             }
         }
     }
 
+    /// Does what [`Self::reach`] does for a packet that a busy link returns. (A function that is
+    /// inlined everywhere cannot call itself.)
+    #[inline(never)]
+    fn reach_apart(&mut self, now: Time, parcel: Parcel) {
+        let hop = self.world.network.table.hops[parcel.hop as usize];
+        self.reach(now, parcel, hop);
+    }
+
     /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
-    /// link to a gate is never busy. (`cold` only moves the call out of the caller's straight path.
-    /// Paced sources come here once per packet.)
+    /// link to a gate is never busy.
     #[cold]
     #[inline(never)]
     fn other_event(&mut self, now: Time, link: usize) {
@@ -206,8 +203,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Wakes a late source whose packet may be at its gate.
     #[inline(never)]
     fn wake_late(&mut self, now: Time, flow: usize) {
-        let sent = self.ends[flow].wake_late(now, &mut self.world);
-        if let Some(parcel) = sent {
+        if let Some(parcel) = self.ends[flow].wake_late(now, &mut self.world) {
             self.forward(now, parcel);
         }
     }
@@ -238,13 +234,13 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
-                    self.forward_apart(now, onward);
+                    self.reach_apart(now, onward);
                 }
             }
             Sent::Lost(cause, when) => {
                 self.lose(now, parcel.copy(), (cause, when));
             }
-            Sent::AtGate => debug_assert!(false, "at a gate, from behind it"),
+            Sent::AtGate => debug_assert!(false, "at a gate, after it"),
         }
     }
 
@@ -268,28 +264,15 @@ impl<'a, O: Observer> Engine<'a, O> {
             (self.world.network).take_turned(link, now, &mut self.world.recorder)
         {
             let parcel = turned.parcel;
-            let flow = parcel.flow as usize;
             if turned.comes_again {
                 let packet = parcel.open(&self.world.network.aside);
-                self.ends[flow].flow.copied(&packet.payload);
+                self.ends[parcel.flow as usize].flow.copied(&packet.payload);
             }
-            if let Some(lost) = turned.lost {
-                self.lose(now, parcel, lost);
-                continue;
-            }
-            match self.world.network.table.hops[parcel.hop as usize] {
-                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world),
-                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
-                _ => self.forward_apart(now, parcel),
+            match turned.fate {
+                Fate::Lost(cause, when) => self.lose(now, parcel, (cause, when)),
+                _ => self.reach_apart(now, parcel),
             }
         }
         self.world.network.arm_turn(link);
-    }
-
-    /// Does what [`Self::forward`] does for a packet that a busy link returned. (A copy that is not
-    /// inlined, because a function that is inlined everywhere cannot call itself.)
-    #[inline(never)]
-    fn forward_apart(&mut self, now: Time, parcel: Parcel) {
-        self.forward(now, parcel);
     }
 }

@@ -83,8 +83,8 @@ impl Flow {
         (flow, start)
     }
 
-    /// Returns a packet with this payload that leaves one of the ends now, at this hop. It has `size`
-    /// bytes, unless the payload determines the size.
+    /// Returns a packet with this payload that leaves one of the ends now, at this hop. It has
+    /// `size` bytes, unless the payload determines the size.
     #[inline(always)]
     pub(super) fn packet(&mut self, now: Time, hop: u32, size: u32, payload: Payload) -> Packet {
         let packet = Packet {

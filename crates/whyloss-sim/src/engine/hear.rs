@@ -61,10 +61,10 @@ impl Ends {
     pub(super) fn hear_parked<O: Observer>(
         &mut self,
         now: Time,
-        link: usize,
         parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
+        let link = world.network.table.link_before(parcel.hop);
         let others = !world.network.transits[link].is_empty();
         self.hear(now, parcel, world);
         if !others {

@@ -1,5 +1,5 @@
-//! The table of hops: for each place on a flow's way, the link or the end that comes next, and
-//! whether it is handled in the same step as the one before.
+//! The table of hops: the links and ends on each flow's ways, and whether each is handled in the
+//! same step as the one before.
 //!
 //! A way is a run of hops that ends at a sink or a source. A packet carries the index of its hop.
 //! Two TCP flows over links 0 → 2 → 3 and 1 → 2 → 4, with their acknowledgements over 5 → 7 → 8 and
@@ -112,7 +112,8 @@ impl Table {
 /// An entry of the table: a link, a stretch of links, or the end of a way; fused or not.
 ///
 /// ```text
-/// bit 31 fused, bit 30 end, bit 29 stretch; the others are the index of a link or a stretch
+/// bit 31 fused, bit 30 end, bit 29 stretch; the others are an index:
+/// of a link, of a stretch, or of an end (0: source, 1: sink)
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hop(u32);

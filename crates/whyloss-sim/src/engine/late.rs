@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The event at 15 ms was set with the deadline, and finds the parked packet. A packet that waits
-//! behind an earlier one in the queue of the first link is late at its gate: it is parked with an
+//! for an earlier one in the queue of the first link is late at its gate: it is parked with an
 //! event of its own, unless another is parked before it. A test below asserts these rows.
 
 use whyloss::{Duration, Time};
@@ -64,10 +64,10 @@ impl Ends {
         }
     }
 
-    /// Lets a late source act as of its deadline: it sends packets to its gate, where they are parked.
-    /// If the source is `woken` by the event of this deadline, returns the packet that is there at
-    /// the time of the event instead. At most one is, as each leaves the first link later than the
-    /// one before.
+    /// Lets a late source act as of its deadline: it sends packets to its gate, where they are
+    /// parked. If the source is `woken` by the event of this deadline, returns the packet that is
+    /// there at the time of the event instead. At most one is, as each leaves the first link later
+    /// than the one before.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    /// The rows of the module's documentation. The gate is behind the first link; another flow
+    /// The rows of the module's documentation. The gate is beyond the first link; another flow
     /// shares the second.
     #[test]
     fn a_late_source_acts_as_of_its_deadlines() {

@@ -1,8 +1,8 @@
 //! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
 //! per turn. `fast.rs` gives the same results with fewer events: shortcuts change a table of hops,
 //! which says where an event may be left out. Read the head of `fast.rs` next, then
-//! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`, `transmit.rs`
-//! and `deliver.rs`. `turns.rs`, `hear.rs`, `late.rs` and `truths.rs` can wait.
+//! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`,
+//! `transmit.rs`, `deliver.rs` and `hear.rs`. `turns.rs`, `late.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
 //!
@@ -23,22 +23,34 @@
 //! | word | meaning | where |
 //! |---|---|---|
 //! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
-//! | *hop* | a place on a way, as an entry of a table: a link or an end | `hops.rs` |
+//! | *hop* | the next link or end on a way, an entry of a table | `hops.rs` |
+//! | *fused* | a hop handled in the step of the hop before, without an event | `hops.rs` |
 //! | *stop* | a hop that a packet reaches by an event | `hops.rs` |
-//! | *park* | keep a packet that is early (at a gate, a fused source) until it is due | `transit.rs` |
-//! | *fused* | no stop: handled in the step of the hop before, without an event | `hops.rs` |
 //! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
-//! | *busy* | a link that cannot decide at once (CoDel, jitter, a random rate) | `turns.rs` |
-//! | *hold* | a busy link keeps a packet until its fate is known | `turns.rs` |
-//! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
-//! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
 //! | *truth* | the cause of a loss, until a judge may learn it | `truths.rs` |
-//! | *arm* | set the event of a deadline or a turn | `ends.rs`, `turns.rs` |
-//! | *overtake* | set an event before one that is pending | `ends.rs` |
+//! | *room* | the number of packets that may still be added | `network.rs` |
+//! | *busy* | a link that cannot decide at once (CoDel, jitter, a random rate) | `turns.rs` |
+//! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
 //! | *gate* | the first stop of a flow's packets | `shortcuts/gate.rs` |
 //! | *late* | a paced source that is woken when its packet is at its gate | `late.rs` |
+//! | | **what happens to a packet** | |
+//! | *transmit* | a source sends all that it may send now | `transmit.rs` |
+//! | *send* | the packet enters a link, and every one fused beyond it | `send.rs` |
+//! | *offer* | a link decides when the packet arrives, or why it is lost | `whyloss_link` |
+//! | *put* | the packet has a stop ahead: it is in transit, and an event comes | `transit.rs` |
+//! | *park* | the packet is early at a gate or a fused source: it stays until due | `transit.rs` |
+//! | *take* | the packet that is due leaves the link for the next hop | `transit.rs` |
+//! | *hold* | a busy link keeps the packet until its fate is known | `turns.rs` |
+//! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
+//! | *deliver* | data reaches its sink, which may *reply* | `deliver.rs` |
+//! | *reply* | the sink *sends* an answer on its way home | `deliver.rs` |
+//! | *hear* | an answer reaches its source, which then *transmits* | `hear.rs` |
+//! | *foresee* | a source *hears* an answer ahead of time | `hear.rs` |
+//! | | **what happens to an end** | |
+//! | *arm* | its deadline gets an event (or the next turn of a busy link does) | `ends.rs` |
+//! | *overtake* | its new deadline gets an event before the pending one | `ends.rs` |
+//! | *wake* | its deadline has expired: it acts | `flow.rs` |
 //! | *catch up* | a late source acts as of its deadlines so far, before other news | `late.rs` |
-//! | *room* | the number of places for packets that may still be added | `network.rs` |
 
 mod busy;
 mod deliver;
@@ -49,13 +61,12 @@ mod flow;
 mod hear;
 mod hops;
 mod late;
-mod measured;
 mod network;
+mod outcome;
 mod parcel;
 mod plain;
 pub(crate) mod prefetch;
 mod recorder;
-mod run_error;
 mod send;
 mod shortcuts;
 mod tally;
@@ -68,9 +79,8 @@ mod wire;
 use whyloss::Time;
 
 use self::fast::Engine;
-pub use self::measured::{Needs, Run};
+pub use self::outcome::{Needs, Run, RunError};
 use self::plain::Plain;
-pub use self::run_error::RunError;
 pub use self::shortcuts::Shortcut;
 use self::shortcuts::Shortcuts;
 use crate::delay::Delays;

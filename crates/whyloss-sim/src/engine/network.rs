@@ -2,7 +2,7 @@
 //!
 //! | file | what happens to a packet |
 //! |---|---|
-//! | `send.rs` | it enters a link, and all links that are fused behind it |
+//! | `send.rs` | it enters a link, and all links that are fused beyond it |
 //! | `transit.rs` | it is in transit over a link to a stop, or parked there |
 //! | `turns.rs` | a busy link holds it |
 //! | `truths.rs` | it is lost, and the cause waits until it may be reported |
@@ -11,12 +11,12 @@
 //! many packets are in transit over it, it needs one pending event, that of the first.
 
 use whyloss::Time;
-use whyloss_link::Streams;
+use whyloss_link::{Fate, Streams};
 
 use super::event_queue::{EventQueue, entities};
 use super::hops::Table;
+use super::outcome::RunError;
 use super::parcel::{Aside, Parcel};
-use super::run_error::RunError;
 use super::shortcuts::{Gate, Map, Shortcuts};
 use super::transit::Transit;
 use super::truths::Truths;
@@ -109,8 +109,8 @@ impl Network {
         self.wires.len()
     }
 
-    /// Takes room for a packet or a truth at a link. Returns false at the limit on packets, where the
-    /// run ends.
+    /// Takes room for a packet or a truth at a link. Returns false at the limit on packets, where
+    /// the run ends.
     pub(super) fn take_room(&mut self, link: usize) -> bool {
         match self.room.checked_sub(1) {
             Some(left) => self.room = left,
@@ -151,7 +151,11 @@ impl Network {
         let mut at = now;
         for &(link, crossing) in &stretch.links {
             at = at.later(crossing);
-            self.wires[link].record(stretch.size, Decision::delivered(at), self.window);
+            self.wires[link].record(
+                stretch.size,
+                Decision::sent(Fate::Delivered(at)),
+                self.window,
+            );
         }
     }
 

@@ -30,13 +30,13 @@ pub(crate) struct Parcel {
     pub(crate) echo: Time,
     pub(crate) flow: u32,
     pub(crate) size: u32,
-    /// The place that it reaches next, or has reached: an index in the [table of
+    /// The hop that it reaches next, or has reached: an index in the [table of
     /// hops](super::hops), whose link it enters there.
     pub(crate) hop: u32,
     pub(crate) kind: Kind,
 }
 
-/// The kind of the payload. (As wide as the padding behind it, which would otherwise be copied
+/// The kind of the payload. (As wide as the padding after it, which would otherwise be copied
 /// separately.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]

@@ -23,11 +23,11 @@ use whyloss_link::{Ecn, Fate, Streams};
 
 use super::ASK_EVERY;
 use super::flow::{Delivered, Flow, measurement};
+use super::outcome::RunError;
 use super::recorder::Recorder;
-use super::run_error::RunError;
-use super::wire::{Decision, Wire};
+use super::wire::{Decision, Offer, Wire};
 use crate::measure::{Measurement, Window};
-use crate::observe::{Event::Offered, Watch};
+use crate::observe::Watch;
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
 use crate::scenario::{Router, Scenario};
 
@@ -232,10 +232,14 @@ impl<'a> Plain<'a> {
         if wire.busy.is_some() {
             return self.hold(now, entity, packet);
         }
-        let waiting = wire.link.queue_len(now);
+        let offer = Offer {
+            link: entity,
+            at: now,
+            waiting: wire.link.queue_len(now),
+        };
         let fate = wire.link.offer(now, packet.size);
         let decision = wire.decision(now, packet.size, packet.ecn, fate);
-        if let Some(packet) = self.settle((now, entity, waiting), packet, decision) {
+        if let Some(packet) = self.settle(offer, packet, decision) {
             self.add(now, entity)?;
             self.entered += 1;
             let event = (decision.fate.when(), entity, self.entered);
@@ -244,29 +248,15 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Reports and counts the decision of a link about a packet that was offered to it at `at`.
-    /// Returns the packet as it leaves the link, unless it is lost.
-    fn settle(
-        &mut self,
-        (at, entity, waiting): (Time, usize, usize),
-        mut packet: Packet,
-        decision: Decision,
-    ) -> Option<Packet> {
-        let Decision { fate, marked, .. } = decision;
-        let offered = Offered {
-            link: entity,
-            at,
-            packet: &packet,
-            waiting,
-            fate,
-            marked,
-        };
-        self.recorder.on(at, &offered);
-        self.links[entity].record(packet.size, decision, self.recorder.window);
-        if marked {
+    /// Reports and applies the decision of a link about a packet. Returns the packet as it leaves
+    /// the link, unless it is lost.
+    fn settle(&mut self, offer: Offer, mut packet: Packet, decision: Decision) -> Option<Packet> {
+        self.recorder.offered(offer, &packet, decision);
+        self.links[offer.link].record(packet.size, decision, self.recorder.window);
+        if decision.marked {
             packet.ecn = Ecn::Marked;
         }
-        match fate {
+        match decision.fate {
             Fate::Lost(cause, at) => {
                 self.lose(&packet, cause, at);
                 return None;
@@ -314,8 +304,12 @@ impl<'a> Plain<'a> {
             } else {
                 self.remove(entity);
             }
-            let offered = (held.since, entity, held.waiting);
-            if let Some(packet) = self.settle(offered, packet, given.decision) {
+            let offer = Offer {
+                link: entity,
+                at: held.since,
+                waiting: held.waiting,
+            };
+            if let Some(packet) = self.settle(offer, packet, given.decision) {
                 self.arrival(now, packet)?;
             }
         }

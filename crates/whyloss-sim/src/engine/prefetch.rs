@@ -75,7 +75,7 @@ pub(crate) fn prefetch<T>(of: &T) {
         let lines = size_of::<T>() / 64 + 1;
         for line in 0..lines {
             let at = (64 * line).min(size_of::<T>().saturating_sub(1));
-            // SAFETY: the place lies within `of`, and a prefetch changes nothing.
+            // SAFETY: the address lies within `of`, and a prefetch changes nothing.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(at)) };
         }
     }

@@ -2,8 +2,10 @@
 
 use whyloss::Time;
 
+use super::wire::{Decision, Offer};
 use crate::measure::Window;
 use crate::observe::{Event, Observer};
+use crate::packet::Packet;
 
 /// The measurement window and the observer of a run.
 pub(super) struct Recorder<'a, O> {
@@ -26,5 +28,23 @@ impl<O: Observer> Recorder<'_, O> {
         if at <= self.window.end {
             self.observer.on(event);
         }
+    }
+
+    /// Reports the decision of a link about a packet that was offered to it.
+    pub(super) fn offered(
+        &mut self,
+        Offer { link, at, waiting }: Offer,
+        packet: &Packet,
+        Decision { fate, marked, .. }: Decision,
+    ) {
+        let offered = Event::Offered {
+            link,
+            at,
+            packet,
+            waiting,
+            fate,
+            marked,
+        };
+        self.on(at, &offered);
     }
 }

@@ -1,4 +1,4 @@
-//! A packet enters a link, and all links that are fused behind it.
+//! A packet enters a link, and all links that are fused beyond it.
 
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
@@ -7,11 +7,11 @@ use super::hops::Hop;
 use super::network::Network;
 use super::parcel::Parcel;
 use super::recorder::Recorder;
-use super::wire::Decision;
-use crate::observe::{Event, Observer};
+use super::wire::{Decision, Offer};
+use crate::observe::Observer;
 
-/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the hop that the
-/// packet has reached, and `due` the time at which it is there.
+/// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the hop that
+/// the packet has reached, and `due` the time at which it is there.
 ///
 /// | outcome | `hop` | what is left to do |
 /// |---|---|---|
@@ -97,32 +97,32 @@ impl Network {
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
         &mut self,
-        now: Time,
+        at: Time,
         link: usize,
         parcel: &mut Parcel,
         recorder: &mut Recorder<'_, O>,
     ) -> Result<Time, Sent> {
         let (wire, size) = (&mut self.wires[link], parcel.size);
         let waiting = if O::QUEUE_LENGTH {
-            wire.link.queue_len(now)
+            wire.link.queue_len(at)
         } else {
             0
         };
-        let fate = wire.link.offer(now, size);
+        let fate = wire.link.offer(at, size);
         if !O::LINKS
             && let Fate::Delivered(arrival) = fate
         {
-            wire.record(size, Decision::delivered(arrival), self.window);
+            wire.record(size, Decision::sent(fate), self.window);
             return Ok(arrival);
         }
-        self.settle((now, link, waiting), parcel, fate, recorder)
+        self.decide(Offer { link, at, waiting }, parcel, fate, recorder)
     }
 
-    /// Does what [`Self::offer`] does after the link has decided, for all fates.
+    /// Does what [`Self::offer`] does after the link has given a fate, for all fates.
     #[inline(never)]
-    fn settle<O: Observer>(
+    fn decide<O: Observer>(
         &mut self,
-        (now, link, waiting): (Time, usize, usize),
+        offer: Offer,
         parcel: &mut Parcel,
         fate: Fate,
         recorder: &mut Recorder<'_, O>,
@@ -131,35 +131,27 @@ impl Network {
             return Err(Sent::Held);
         }
         let ecn = parcel.ecn(&self.aside);
-        let decision = self.wires[link].decision(now, parcel.size, ecn, fate);
-        self.report((now, link, waiting), parcel, decision, recorder);
-        self.apply(link, parcel, decision);
+        let decision = self.wires[offer.link].decision(offer.at, parcel.size, ecn, fate);
+        self.settle(offer, parcel, decision, recorder);
         match decision.fate {
             Fate::Lost(cause, when) => Err(Sent::Lost(cause, when)),
             fate => Ok(fate.when()),
         }
     }
 
-    /// Reports the decision about a packet that was offered to a link at this time.
+    /// Reports and applies the decision of a link about a packet.
     #[inline]
-    pub(super) fn report<O: Observer>(
-        &self,
-        (at, link, waiting): (Time, usize, usize),
-        parcel: &Parcel,
-        Decision { fate, marked, .. }: Decision,
+    pub(super) fn settle<O: Observer>(
+        &mut self,
+        offer: Offer,
+        parcel: &mut Parcel,
+        decision: Decision,
         recorder: &mut Recorder<'_, O>,
     ) {
         if O::LINKS {
-            let offered = Event::Offered {
-                link,
-                at,
-                packet: &parcel.open(&self.aside),
-                waiting,
-                fate,
-                marked,
-            };
-            recorder.on(at, &offered);
+            recorder.offered(offer, &parcel.open(&self.aside), decision);
         }
+        self.apply(offer.link, parcel, decision);
     }
 
     /// Counts the decision of a link about a packet, and writes mark and damage into it.

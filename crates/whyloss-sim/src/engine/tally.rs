@@ -34,7 +34,7 @@ pub(super) enum Rare {
 }
 
 impl Rare {
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         match self {
             Self::Damaged => 0,
             Self::Marked => 1,
@@ -52,18 +52,18 @@ impl Tally {
     #[cold]
     #[inline(never)]
     pub(super) fn add(&mut self, rare: Rare) {
-        let place = rare.place();
-        self.rare[place] = self.rare[place].wrapping_add(1);
-        if self.rare[place] == 0 {
-            self.overflows.get_or_insert_default()[place] += 1;
+        let index = rare.index();
+        self.rare[index] = self.rare[index].wrapping_add(1);
+        if self.rare[index] == 0 {
+            self.overflows.get_or_insert_default()[index] += 1;
         }
     }
 
     /// Returns the counts as in a result.
     pub(super) fn counts(&self) -> FlowCounts {
         let of = |rare: Rare| {
-            let overflows = self.overflows.as_ref().map_or(0, |all| all[rare.place()]);
-            (overflows << 16) + u64::from(self.rare[rare.place()])
+            let overflows = self.overflows.as_ref().map_or(0, |all| all[rare.index()]);
+            (overflows << 16) + u64::from(self.rare[rare.index()])
         };
         let causes = [Cause::Congestion, Cause::Wireless];
         let by_cause = |rare: fn(Cause) -> Rare| {

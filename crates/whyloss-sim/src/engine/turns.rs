@@ -19,20 +19,20 @@
 //! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. A
 //! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time.
 
-use whyloss::{Cause, Time};
+use whyloss::Time;
 use whyloss_link::Fate;
 
 use super::busy::{Busy, Given};
 use super::network::Network;
 use super::parcel::Parcel;
 use super::recorder::Recorder;
-use super::wire::Decision;
+use super::wire::{Decision, Offer};
 use crate::observe::Observer;
 
-/// A packet that a busy link returns: due at the far end, or lost.
+/// A packet that a busy link returns, due at the time of its fate.
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
-    pub(crate) lost: Option<(Cause, Time)>,
+    pub(crate) fate: Fate,
     /// Whether the other one of packet and copy is still held.
     pub(crate) comes_again: bool,
 }
@@ -70,12 +70,7 @@ impl Network {
             }
             Some(fate) => {
                 let mut onward = parcel.onward();
-                let decision = Decision {
-                    fate,
-                    marked: false,
-                    used_link: true,
-                };
-                self.apply(link, &mut onward, decision);
+                self.apply(link, &mut onward, Decision::sent(fate));
                 onward.due = fate.when();
                 return Some(onward);
             }
@@ -120,19 +115,17 @@ impl Network {
             parcel = parcel.one_of_two(is_copy, comes_again, &mut self.aside);
         }
         self.room += u64::from(!comes_again);
-        let offered = (held.since, link, held.waiting);
-        self.report(offered, &parcel, decision, recorder);
-        self.apply(link, &mut parcel, decision);
-        let lost = match decision.fate {
-            Fate::Lost(cause, when) => Some((cause, when)),
-            _ => None,
+        let offer = Offer {
+            link,
+            at: held.since,
+            waiting: held.waiting,
         };
-        if lost.is_none() {
-            parcel.due = decision.fate.when();
-        }
+        self.settle(offer, &mut parcel, decision, recorder);
+        let fate = decision.fate;
+        parcel.due = fate.when();
         Some(Turned {
             parcel,
-            lost,
+            fate,
             comes_again,
         })
     }

@@ -10,11 +10,20 @@ use crate::scenario::Connection;
 /// A link and its counts. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(super) struct Wire<T> {
-    /// The link. If it is busy, this one answers every offer with [`Fate::Held`].
+    /// The link. If it is busy, this one gives every packet [`Fate::Held`].
     pub(super) link: Link,
     /// The link that replaces it if it cannot decide at once.
     pub(super) busy: Option<Box<Busy<T>>>,
     pub(super) count: LinkResult,
+}
+
+/// The offer of a packet to a link.
+#[derive(Clone, Copy)]
+pub(super) struct Offer {
+    pub(super) link: usize,
+    pub(super) at: Time,
+    /// The number of packets that waited then, if an observer needs it.
+    pub(super) waiting: usize,
 }
 
 /// The decision of a link about a packet.
@@ -28,11 +37,11 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    /// Returns the decision that a packet arrives, without mark or damage, at this time.
+    /// Returns the decision about a packet that is transmitted, without a mark.
     #[inline]
-    pub(super) fn delivered(arrival: Time) -> Self {
+    pub(super) fn sent(fate: Fate) -> Self {
         Self {
-            fate: Fate::Delivered(arrival),
+            fate,
             marked: false,
             used_link: true,
         }
@@ -53,8 +62,8 @@ impl<T: Copy> Wire<T> {
         }
     }
 
-    /// Returns the link's decision about a packet that it has just given this fate. A queue with ECN
-    /// marks an ECN-capable packet instead of dropping it early.
+    /// Returns the link's decision about a packet that it has just given this fate. A queue with
+    /// ECN marks an ECN-capable packet instead of dropping it early.
     pub(super) fn decision(&mut self, now: Time, size: u32, ecn: Ecn, fate: Fate) -> Decision {
         let instead = match fate {
             Fate::Lost(..) if ecn.is_capable() => self.link.mark_instead(now, size),

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | the source is a greedy TCP that never ends and reacts simply | `Source::facts` |
 //! | only the source sends into its first link; neither this nor the last one back is busy | here |
-//! | its data has a stop behind the first link | here |
+//! | its data has a stop beyond the first link | here |
 //! | the acknowledgement only moves the window, and no timer expires before | `Sender::foresees` |
 //! | nothing is parked before it over the link that it comes from | `Network::send` |
 //!
@@ -35,11 +35,11 @@ pub(super) fn sources(map: &Map, licences: &Licences) -> Vec<bool> {
     let uses = map.uses();
     let flows = map.flows.iter().zip(&licences.fused_sinks);
     let fused = flows.map(|(flow, &sink)| {
-        let (Some((&first, behind)), Some(&last)) = (flow.there.split_first(), flow.back.last())
+        let (Some((&first, beyond)), Some(&last)) = (flow.there.split_first(), flow.back.last())
         else {
             return false;
         };
-        let stops = !sink || behind.iter().any(|&link| !licences.fused[link]);
+        let stops = !sink || beyond.iter().any(|&link| !licences.fused[link]);
         let busy = |link: usize| map.links[link].busy;
         flow.may_foresee && stops && uses[first] == 1 && !busy(first) && !busy(last)
     });

@@ -4,8 +4,8 @@
 //! **Idea.** A FIFO link says at once when a packet arrives at its far end. If the packet then
 //! enters a link that nothing else feeds, that link can be asked with the future time as "now".
 //!
-//! **Licence.** All packets of the link come from one other link, which answers at once or is
-//! prompt. The link itself answers at once.
+//! **Licence.** All packets of the link come from one other link, which decides at once or is
+//! prompt. The link itself decides at once.
 //!
 //! **Proof.** The link sees its packets in the order in which they leave its feeder, with or
 //! without an event between. So its queue, its channel and every draw of its random numbers are the

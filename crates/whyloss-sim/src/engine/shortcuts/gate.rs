@@ -12,7 +12,7 @@
 //!
 //! **Licence.** The source sends packets of one size, by timers. (Where it also sends as an answer
 //! comes, as RACK does, those packets take the same links.) Only the flow uses the links to its
-//! gate. They are fused with each other, can answer at once, and have neither a channel nor a
+//! gate. They are fused with each other, can decide at once, and have neither a channel nor a
 //! discipline nor a change of delay. None after the first is slower than it, so packets
 //! never wait on those, and only the first one's queue loses packets.
 //!
@@ -46,9 +46,9 @@ pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
         if !flow.paced {
             return None;
         }
-        let ([size, _], behind) = (flow.sizes?, flow.there.get(1..)?);
+        let ([size, _], beyond) = (flow.sizes?, flow.there.get(1..)?);
         // The packets stop before the first link that is not fused, if there is one.
-        let before = 1 + behind.iter().position(|&link| !licences.fused[link])?;
+        let before = 1 + beyond.iter().position(|&link| !licences.fused[link])?;
         let first = map.links[flow.there[0]].transmission(size);
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {

@@ -26,9 +26,9 @@ pub(in super::super) struct Map {
 pub(in super::super) struct LinkFacts {
     pub(super) rate: Rate,
     pub(super) delay: Duration,
-    /// Whether the link cannot answer at once (`turns.rs`).
+    /// Whether the link cannot decide at once (`turns.rs`).
     pub(super) busy: bool,
-    /// Whether only its queue keeps a busy link from answering at once.
+    /// Whether only its queue keeps a busy link from deciding at once.
     pub(super) may_be_prompt: bool,
     /// Whether a packet may leave the link after one of its flow that came later.
     pub(super) reorders: bool,

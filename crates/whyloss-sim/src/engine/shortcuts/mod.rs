@@ -29,7 +29,7 @@
 //! sink       0  2  +3  +sink  5   7  +8   source    link 5 has answers of this sink alone
 //! merge      0  2  +3  +sink  5  +7  +8   source    answers meet in the order of their data at 2
 //! foresee    0  2  +3  +sink  5  +7  +8  +source    the source only lets the next segment leave
-//! stretch    0  2  +[3] +sink [5 7 8]    +source    behind link 2, packets never wait
+//! stretch    0  2  +[3] +sink [5 7 8]    +source    beyond link 2, packets never wait
 //! ```
 //!
 //! A hop with `+` is handled in the step of the hop before it, and the first hop of a way in the
@@ -47,17 +47,12 @@
 //! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel or FQ-CoDel queue ahead of time |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
-//! # Two words
+//! A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait on
+//! a link follows from the distances between them (`spacing.rs`). A packet may wait on a fused
+//! link, whose queue is worked out ahead of time, and stop before a link on which packets never
+//! wait.
 //!
-//! - A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait
-//!   on a link follows from the distances between them (`spacing.rs`).
-//! - A packet *stops* where it needs an event: at each hop that is not fused, and at a fused source
-//!   that does not foresee it.
-//!
-//! A packet may wait on a fused link, whose queue is worked out ahead of time, and stop before a
-//! link on which packets never wait.
-//!
-//! # Who may be ahead of the events
+//! # Parts that run ahead of the events
 //!
 //! All proofs rest on the [order of events](super) and on this table:
 //!
@@ -66,7 +61,7 @@
 //! fused link     ahead: in the step of the link before it      one link feeds it, or it is a merge
 //! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
 //! fused source   ahead: with an answer that it foresees        others are parked until their time
-//! late source    behind: when its packet is at its gate        it catches up before other news
+//! late source    late: when its packet is at its gate        it catches up before other news
 //! busy link      in time: at its turns                         it is not fused
 //! truth          in time: when its packet is at the loss       ends that are ahead learn it ahead
 //! ```
@@ -94,11 +89,11 @@ use crate::observe::{Observer, Order};
 /// A shortcut of the fast engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortcut {
-    /// Computes the answer of a link in the step of its only feeder.
+    /// Computes the decision of a link in the step of its only feeder.
     Fuse,
     /// Computes a sink's reaction ahead of time.
     Sink,
-    /// Computes ahead of time the answer of a link on which the acknowledgements of several sinks
+    /// Computes ahead of time the decision of a link on which the acknowledgements of several sinks
     /// meet. Needs [`Sink`](Self::Sink).
     Merge,
     /// Computes a source's reaction ahead of time, for acknowledgements that only move its window.
@@ -125,15 +120,9 @@ impl Shortcut {
 
     /// Returns its name, such as `foresee`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Fuse => "fuse",
-            Self::Sink => "sink",
-            Self::Merge => "merge",
-            Self::Foresee => "foresee",
-            Self::Gate => "gate",
-            Self::Stretch => "stretch",
-            Self::Prompt => "prompt",
-        }
+        [
+            "fuse", "sink", "merge", "foresee", "gate", "stretch", "prompt",
+        ][self as usize]
     }
 }
 

@@ -3,13 +3,13 @@
 //!
 //! **Idea.** Where only the queue keeps a link from deciding at once, the arrival of a
 //! packet is known as soon as it leaves the queue. At its turn, it enters the next link and all
-//! links that are fused behind, as from any other link.
+//! links that are fused beyond it, as from any other link.
 //!
 //! **Licence.** Nothing observes links, only the queue makes the link busy, and it feeds only links
 //! that have no other feeder.
 //!
-//! **Proof.** As for fused links: those behind see their packets in the order of the turns. The
-//! link has nothing in transit; its packets are in transit over the links behind it. Packets that
+//! **Proof.** As for fused links: those beyond see their packets in the order of the turns. The
+//! link has nothing in transit; its packets are in transit over the links beyond it. Packets that
 //! the channel loses stay with the link until their time.
 
 use super::map::{Feeder, Map};
@@ -18,7 +18,7 @@ use super::map::{Feeder, Map};
 pub(super) fn links(map: &Map) -> Vec<bool> {
     let candidates = map.links.iter();
     let candidates: Vec<bool> = candidates.map(|link| link.may_be_prompt).collect();
-    // (As if all candidates were prompt, so that the links behind them have feeders.)
+    // (As if all candidates were prompt, so that the links beyond them have feeders.)
     let feeders = map.feeders(&candidates);
     let mut prompt = candidates;
     for (link, next) in map.steps() {
@@ -40,7 +40,7 @@ mod tests {
         assert!(codel(Map::of(3, &[(&[0, 1], &[]), (&[0, 2], &[])])));
         // Link 2 feeds link 1 as well.
         assert!(!codel(Map::of(3, &[(&[0, 1], &[]), (&[2, 1], &[])])));
-        // The packets reach a sink behind it.
+        // The packets reach a sink beyond it.
         assert!(!codel(Map::of(3, &[(&[0], &[])])));
     }
 }

@@ -5,7 +5,7 @@
 //! the answer. Behind a bottleneck, answers of many sinks meet again in the order in which their
 //! data left the bottleneck.
 //!
-//! **Licence of a sink.** The last link to it can answer at once. The first link of its answers
+//! **Licence of a sink.** The last link to it can decide at once. The first link of its answers
 //! gets packets from this sink alone or is a merge, or the sink never answers. If the sink judges
 //! losses (TFRC), no link on the way to it reorders packets.
 //!
@@ -22,6 +22,18 @@
 //! 5. At an arrival, a judge reads only the causes of losses of earlier packets. Without
 //!    reordering, these reached the link that lost them before the arriving packet did. So both
 //!    engines have reported them, and causes that one engine reports earlier change nothing.
+//!
+//! A delivery also touches two things that are kept with the source. Neither shows the source the
+//! future:
+//!
+//! - *The book of transfers* (`host/transfers.rs`, `host/web.rs`). The source adds a transfer
+//!   before its first packet leaves, and a delivery strikes out the oldest one that is complete. So
+//!   a transfer is never struck out before it is added. The source reads how many it has added, not
+//!   which are left. Nothing that arrives after the end of the run is struck out.
+//! - *The bytes of a datagram* (`host/outside/end.rs`). They are written when it leaves, and read
+//!   once, at its arrival; a copy keeps them for the second arrival. Its slot is free earlier than
+//!   in the plain engine, so a later datagram may get another slot. The number of a slot means
+//!   nothing.
 //!
 //! **Licence of a merge.** Only answers reach the link, each at the end of a [`Branch`], and all
 //! branches are equal:
@@ -47,7 +59,7 @@
 //! 2. Packets never wait on a branch, so its answers reach the merge at t + length and u + length,
 //!    in this order too. They are never there at once, so no order of entities decides.
 //! 3. So the merge sees its packets in the order of their times, with or without events between,
-//!    and so do the links fused behind it. Packets that are lost on a branch only leave gaps.
+//!    and so do the links fused beyond it. Packets that are lost on a branch only leave gaps.
 //!
 //! **Lemma.** A root gets its packets in the order of time, although it may get them ahead of it:
 //!
@@ -55,8 +67,8 @@
 //! - A root that is fused with one link gets them in the order in which they leave that link.
 //! - A root that is itself a merge was shown to be one in an earlier round.
 //! - The first link of a source that acts ahead of its time or after it gets packets from this
-//!   source alone, in its order: the licences of *foresee* and *gate* say so. The link behind a
-//!   gate is a stop.
+//!   source alone, in its order: the licences of *foresee* and *gate* say so. The link beyond
+//!   a gate is a stop.
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A
 //! merge may be part of the branches to another one, such as that of several sinks at one host.
@@ -98,7 +110,7 @@ struct Branch {
 ///
 /// Merges and spacing define each other, because a merge may be part of the branches to another
 /// one. This finds their least fixed point. Each round is sound: it takes the merges of earlier
-/// rounds for proved, and so are the distances behind them. It only adds merges, at most one for
+/// rounds for proved, and so are the distances beyond them. It only adds merges, at most one for
 /// each link, so it ends.
 pub(super) fn merges(
     map: &Map,
@@ -124,7 +136,7 @@ pub(super) fn merges(
             return (merges, fused);
         }
         for (link, branches) in reached {
-            merges[link] = spacing.behind(map, branches[0].root, branches[0].size);
+            merges[link] = spacing.at_far_end(map, branches[0].root, branches[0].size);
             fused[link] = true;
         }
     }
@@ -202,7 +214,7 @@ mod tests {
             }
         };
         assert_eq!(found(slow), []);
-        // Larger packets of a third flow, which answers nothing, on one branch: those behind wait.
+        // Larger packets of a third flow, which answers nothing, on one branch: others wait.
         let crossed = |map: &mut Map| {
             let mut flow = map.flows[0].clone();
             (flow.back, flow.sizes) = (vec![], Some([9_000, 40]));

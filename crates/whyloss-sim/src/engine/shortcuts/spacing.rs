@@ -14,11 +14,11 @@
 //! The smallest distance:
 //!
 //! ```text
-//! behind a link       the distance before the link if packets never wait on it, otherwise their
+//! beyond a link       the distance before the link if packets never wait on it, otherwise their
 //!                     transmission time there; unknown if the link is not even
-//! behind a sink       the distance of its data behind the last link, if it answers at once
-//! at a merge          the distance of the data behind the root (`sinks.rs`)
-//! behind a source, or where several links meet    unknown
+//! beyond a sink       the distance of its data beyond the last link, if it answers at once
+//! at a merge          the distance of the data beyond the root (`sinks.rs`)
+//! beyond a source, or where several links meet    unknown
 //! ```
 
 use whyloss::Duration;
@@ -42,7 +42,7 @@ impl Spacing {
                     continue;
                 };
                 let distance = match feeders[link] {
-                    Feeder::Link(before) => spacing.behind(map, before, size),
+                    Feeder::Link(before) => spacing.at_far_end(map, before, size),
                     Feeder::Sink(flow) => spacing.of_answers(map, flow),
                     Feeder::None | Feeder::Unordered => merges[link],
                 };
@@ -63,8 +63,9 @@ impl Spacing {
         self.0[link].is_some()
     }
 
-    /// Returns the smallest distance at which packets of `size` bytes arrive behind a link.
-    pub(super) fn behind(&self, map: &Map, link: usize, size: u32) -> Option<Duration> {
+    /// Returns the smallest distance at which packets of `size` bytes arrive at the far end of a
+    /// link.
+    pub(super) fn at_far_end(&self, map: &Map, link: usize, size: u32) -> Option<Duration> {
         let facts = &map.links[link];
         let kept = self.0[link].unwrap_or_else(|| facts.transmission(size));
         facts.even.then_some(kept)
@@ -74,7 +75,7 @@ impl Spacing {
         let flow = &map.flows[flow];
         let ([data, _], last) = (flow.sizes?, *flow.there.last()?);
         let at_once = flow.answers != Answers::Later;
-        self.behind(map, last, data).filter(|_| at_once)
+        self.at_far_end(map, last, data).filter(|_| at_once)
     }
 }
 
