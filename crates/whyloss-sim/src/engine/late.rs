@@ -85,15 +85,15 @@ impl Ends {
             return None;
         }
         let (mut there, event) = (None, deadline.later(self.late));
+        let gate = self.entities[SOURCE] as usize;
         let mut parcel = Parcel::default();
         while self.poll(deadline, &mut parcel, world) {
             let network = &mut world.network;
             match network.send::<O, true>(&mut parcel, &mut world.recorder) {
                 Sent::AtGate if woken && parcel.due == event => there = Some(parcel),
-                Sent::AtGate => {
-                    let (link, is_awaited) = (self.entities[SOURCE], parcel.due == event);
-                    network.park_at_gate(link as usize, parcel, is_awaited);
-                }
+                // (The link already has an event at the time of `event`.)
+                Sent::AtGate if parcel.due == event => network.put_silently(gate, parcel),
+                Sent::AtGate => network.put(gate, parcel),
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), network);
                 }

@@ -18,7 +18,7 @@ use crate::observe::Observer;
 /// | `InTransit` | its next stop | nothing: an event takes the packet there |
 /// | `AtSink` | its fused sink | deliver it |
 /// | `AtSource` | its fused source | let the source foresee it, or [park](Network::park) it |
-/// | `AtGate` | its [gate](super::shortcuts::Gate) | send it on, or [park](Network::park_at_gate) it |
+/// | `AtGate` | its [gate](super::shortcuts::Gate) | send it on, or [park](Network::put) it |
 /// | `Lost` | the link that loses it | [report](super::ends::Ends::lose) the loss |
 /// | `Held` | a busy link | [give](Network::hold) it to the link |
 pub(crate) enum Sent {

@@ -114,7 +114,7 @@ impl Network {
 
     /// Does what [`Self::put`] does, but sets no event.
     #[inline(always)]
-    fn put_silently(&mut self, link: usize, parcel: Parcel) {
+    pub(super) fn put_silently(&mut self, link: usize, parcel: Parcel) {
         let transit = &mut self.transits[link];
         if transit.is_full() && !transit.grow(&mut self.room) {
             return self.end_at_limit(link);
@@ -128,17 +128,6 @@ impl Network {
     #[inline(never)]
     pub(crate) fn park(&mut self, parcel: Parcel) {
         self.put(self.table.link_before(parcel.hop), parcel);
-    }
-
-    /// Parks a packet that is [at its gate](super::send::Sent::AtGate), the end of a link, until it
-    /// is due. If it `is_awaited`, the link has an event at that time: that of the source's
-    /// deadline.
-    pub(crate) fn park_at_gate(&mut self, link: usize, parcel: Parcel, is_awaited: bool) {
-        if is_awaited {
-            self.put_silently(link, parcel);
-        } else {
-            self.put(link, parcel);
-        }
     }
 
     /// Removes and returns the packet that is due at the end of a link, with its hop.
