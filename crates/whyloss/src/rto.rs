@@ -109,7 +109,8 @@ impl Rto {
     }
 
     /// Adds the round trip of a segment sent at `sent` and acknowledged at `now`. Ends a back-off.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         let sample = if tick <= 1 {

@@ -532,7 +532,8 @@ impl Sender {
     }
 
     /// Allows the segments that the window allows to leave.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn open_window(&mut self) {
         self.open_to(self.window_segments());
     }
