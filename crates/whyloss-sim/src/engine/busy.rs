@@ -121,6 +121,11 @@ impl<T: Copy> Busy<T> {
     }
 
     /// Returns the next packet whose fate is known by `now`.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet need not pass through memory"
+    )]
     pub(super) fn poll(&mut self, now: Time) -> Option<Given<T>> {
         let (ticket, fate) = self.link.poll(now)?;
         let slot = self.held.get_mut(ticket as usize)?;

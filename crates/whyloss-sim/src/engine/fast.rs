@@ -156,16 +156,9 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival(&mut self, now: Time, link: usize) {
-        match self.world.network.take_due(now, link) {
-            Some((parcel, hop)) => self.reach(now, parcel, hop),
-            None => self.other_event(now, link),
-        }
-    }
-
-    /// Handles a packet that reaches a hop now.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn reach(&mut self, now: Time, parcel: Parcel, hop: Hop) {
+        let Some((parcel, hop)) = self.world.network.take_due(now, link) else {
+            return self.other_event(now, link);
+        };
         let flow = parcel.flow as usize;
         match hop {
             hop if !hop.is_end() => self.forward(now, parcel),
@@ -176,14 +169,6 @@ impl<'a, O: Observer> Engine<'a, O> {
                 self.ends[flow].hear_parked(now, &parcel.copy(), &mut self.world);
             }
         }
-    }
-
-    /// Does what [`Self::reach`] does for a packet that a busy link returns. (A function that is
-    /// inlined everywhere cannot call itself.)
-    #[inline(never)]
-    fn reach_apart(&mut self, now: Time, parcel: Parcel) {
-        let hop = self.world.network.table.hops[parcel.hop as usize];
-        self.reach(now, parcel, hop);
     }
 
     /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
@@ -234,7 +219,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
-                    self.reach_apart(now, onward);
+                    self.forward_apart(now, onward);
                 }
             }
             Sent::Lost(cause, when) => {
@@ -264,15 +249,28 @@ impl<'a, O: Observer> Engine<'a, O> {
             (self.world.network).take_turned(link, now, &mut self.world.recorder)
         {
             let parcel = turned.parcel;
+            let flow = parcel.flow as usize;
             if turned.comes_again {
                 let packet = parcel.open(&self.world.network.aside);
-                self.ends[parcel.flow as usize].flow.copied(&packet.payload);
+                self.ends[flow].flow.copied(&packet.payload);
             }
-            match turned.fate {
-                Fate::Lost(cause, when) => self.lose(now, parcel, (cause, when)),
-                _ => self.reach_apart(now, parcel),
+            if let Fate::Lost(cause, when) = turned.fate {
+                self.lose(now, parcel, (cause, when));
+                continue;
+            }
+            match self.world.network.table.hops[parcel.hop as usize] {
+                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world),
+                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
+                _ => self.forward_apart(now, parcel),
             }
         }
         self.world.network.arm_turn(link);
+    }
+
+    /// Does what [`Self::forward`] does for a packet that a busy link returned. (A function that is
+    /// inlined everywhere cannot call itself.)
+    #[inline(never)]
+    fn forward_apart(&mut self, now: Time, parcel: Parcel) {
+        self.forward(now, parcel);
     }
 }

@@ -87,7 +87,7 @@ impl Flow {
     /// `size` bytes, unless the payload determines the size.
     #[inline(always)]
     pub(super) fn packet(&mut self, now: Time, hop: u32, size: u32, payload: Payload) -> Packet {
-        let packet = Packet {
+        let mut packet = Packet {
             hop,
             flow: self.index,
             size: payload.size().unwrap_or(size),
@@ -99,20 +99,19 @@ impl Flow {
             payload,
         };
         if self.capable {
-            return self.dressed(packet);
+            self.dress(&mut packet);
         }
         packet
     }
 
-    /// Returns a packet that leaves one of the ends with its ECN fields.
+    /// Writes the ECN fields of a packet that leaves one of the ends.
     #[cold]
     #[inline(never)]
-    fn dressed(&mut self, mut packet: Packet) -> Packet {
+    fn dress(&mut self, packet: &mut Packet) {
         match (&self.sink, &packet.payload) {
             (Sink::Tcp(receiver), Payload::Ack(_)) => packet.ecn_flag = receiver.echoes(),
-            _ => self.source.dress(&mut packet),
+            _ => self.source.dress(packet),
         }
-        packet
     }
 
     /// Wakes the source at its deadline, or at its start, and lets it act on the deadline. Returns

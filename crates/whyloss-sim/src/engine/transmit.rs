@@ -87,11 +87,32 @@ impl Ends {
                 self.flow.count_sent(now, &packet, &mut world.recorder);
                 return true;
             }
-            Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
-            Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
-            _ => self.poll_any(now),
+            Source::Tfrc(sender) if !self.flow.capable => {
+                tfrc::poll(sender, now).map(Payload::TfrcData)
+            }
+            Source::Iftp(source) if !self.flow.capable => source.poll(now).map(Payload::IftpData),
+            _ => return self.poll_any(now, parcel, world),
         };
         let Some(payload) = payload else {
+            return false;
+        };
+        let blank = self.blank(now, self.flow.wire_size, self.there);
+        let packet = blank.whole(payload);
+        self.flow.count_sent(now, &packet, &mut world.recorder);
+        *parcel = Parcel::pack(&packet, &mut world.network.aside);
+        true
+    }
+
+    /// Does what [`Self::poll`] does, for all sources.
+    #[cold]
+    #[inline(never)]
+    fn poll_any<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        world: &mut World<'_, O>,
+    ) -> bool {
+        let Some(payload) = self.flow.source.poll(now) else {
             return false;
         };
         let size = self.flow.wire_size;
@@ -99,12 +120,5 @@ impl Ends {
         self.flow.count_sent(now, &packet, &mut world.recorder);
         *parcel = Parcel::pack(&packet, &mut world.network.aside);
         true
-    }
-
-    /// Polls the source, of any kind.
-    #[cold]
-    #[inline(never)]
-    fn poll_any(&mut self, now: Time) -> Option<Payload> {
-        self.flow.source.poll(now)
     }
 }

@@ -42,6 +42,11 @@ impl Truths {
         if self.waiting.is_empty() {
             return None;
         }
+        self.search(now, link)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, now: Time, link: usize) -> Option<Truth> {
         let (&key, _) = self.waiting.range((now, link, 0)..).next()?;
         ((key.0, key.1) == (now, link)).then(|| self.waiting.remove(&key))?
     }
