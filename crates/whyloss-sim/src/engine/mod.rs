@@ -81,11 +81,12 @@ use whyloss::Time;
 use self::fast::Engine;
 pub use self::outcome::{Needs, Run, RunError};
 use self::plain::Plain;
+use self::recorder::Recorder;
 pub use self::shortcuts::Shortcut;
 use self::shortcuts::Shortcuts;
 use crate::delay::Delays;
 use crate::host::{quic, rtp};
-use crate::measure::Measurement;
+use crate::measure::{Measurement, Window};
 use crate::media::Media;
 use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{Scenario, Transport};
@@ -244,8 +245,11 @@ impl<'a> Simulation<'a> {
         // (`const`: no fast engine is compiled for an observer that needs the order of runs.)
         if self.plain || const { matches!(O::ORDER, Order::Run) } {
             let mut both = (observer, self.watch);
-            let mut watch: &mut dyn Watch = &mut both;
-            return Plain::new(scenario, seed, &mut watch).run(goes_on);
+            let recorder = Recorder {
+                window: Window::of(scenario),
+                observer: &mut (&mut both as &mut dyn Watch),
+            };
+            return Plain::new(scenario, seed, recorder).run(goes_on);
         }
         match self.watch {
             Some(watch) => {

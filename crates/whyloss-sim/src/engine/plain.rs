@@ -26,7 +26,7 @@ use super::flow::{Delivered, Flow, measurement};
 use super::outcome::RunError;
 use super::recorder::Recorder;
 use super::wire::{Decision, Offer, Wire};
-use crate::measure::{Measurement, Window};
+use crate::measure::Measurement;
 use crate::observe::Watch;
 use crate::packet::{ANSWER_SIZE, Packet, Payload};
 use crate::scenario::{Router, Scenario};
@@ -73,14 +73,15 @@ const SOURCE: usize = 0;
 const SINK: usize = 1;
 
 impl<'a> Plain<'a> {
-    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut &'a mut dyn Watch) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        recorder: Recorder<'a, &'a mut dyn Watch>,
+    ) -> Self {
         let streams = Streams::new(seed);
         let router = Router::new(scenario);
         let mut plain = Self {
-            recorder: Recorder {
-                window: Window::of(scenario),
-                observer,
-            },
+            recorder,
             links: scenario
                 .links
                 .iter()
