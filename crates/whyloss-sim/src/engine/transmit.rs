@@ -87,19 +87,14 @@ impl Ends {
                 self.flow.count_sent(now, &packet, &mut world.recorder);
                 return true;
             }
-            Source::Tfrc(sender) if !self.flow.capable => {
-                tfrc::poll(sender, now).map(Payload::TfrcData)
-            }
-            Source::Iftp(source) if !self.flow.capable => source.poll(now).map(Payload::IftpData),
+            Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
+            Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
             _ => return self.poll_any(now, parcel, world),
         };
         let Some(payload) = payload else {
             return false;
         };
-        let blank = self.blank(now, self.flow.wire_size, self.there);
-        let packet = blank.whole(payload);
-        self.flow.count_sent(now, &packet, &mut world.recorder);
-        *parcel = Parcel::pack(&packet, &mut world.network.aside);
+        *parcel = self.pack_next(now, payload, world);
         true
     }
 
@@ -115,10 +110,41 @@ impl Ends {
         let Some(payload) = self.flow.source.poll(now) else {
             return false;
         };
+        *parcel = self.pack_next(now, payload, world);
+        true
+    }
+
+    /// Counts and packs a packet that leaves the source.
+    #[inline(always)]
+    fn pack_next<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        world: &mut World<'_, O>,
+    ) -> Parcel {
+        if self.flow.capable {
+            return self.pack_capable(now, payload, world);
+        }
+        let blank = self.blank(now, self.flow.wire_size, self.there);
+        let mut packet = blank.whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        self.flow.count_sent(now, &packet, &mut world.recorder);
+        Parcel::pack(&packet, &mut world.network.aside)
+    }
+
+    /// Counts and packs a packet that leaves an ECN-capable source. It is a function of its own, so
+    /// that other sources pay only for the check.
+    #[cold]
+    #[inline(never)]
+    fn pack_capable<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        world: &mut World<'_, O>,
+    ) -> Parcel {
         let size = self.flow.wire_size;
         let packet = self.flow.packet(now, self.there, size, payload);
         self.flow.count_sent(now, &packet, &mut world.recorder);
-        *parcel = Parcel::pack(&packet, &mut world.network.aside);
-        true
+        Parcel::pack(&packet, &mut world.network.aside)
     }
 }
