@@ -156,9 +156,16 @@ impl<'a, O: Observer> Engine<'a, O> {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival(&mut self, now: Time, link: usize) {
-        let Some((parcel, hop)) = self.world.network.take_due(now, link) else {
-            return self.other_event(now, link);
-        };
+        match self.world.network.take_due(now, link) {
+            Some((parcel, hop)) => self.reach(now, parcel, hop),
+            None => self.other_event(now, link),
+        }
+    }
+
+    /// Handles a packet that reaches a hop now.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn reach(&mut self, now: Time, parcel: Parcel, hop: Hop) {
         let flow = parcel.flow as usize;
         match hop {
             hop if !hop.is_end() => self.forward(now, parcel),
@@ -169,6 +176,14 @@ impl<'a, O: Observer> Engine<'a, O> {
                 self.ends[flow].hear_parked(now, &parcel.copy(), &mut self.world);
             }
         }
+    }
+
+    /// Does what [`Self::reach`] does for a packet that a busy link returns. (A function that is
+    /// inlined everywhere cannot call itself.)
+    #[inline(never)]
+    fn reach_apart(&mut self, now: Time, parcel: Parcel) {
+        let hop = self.world.network.table.hops[parcel.hop as usize];
+        self.reach(now, parcel, hop);
     }
 
     /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
@@ -219,7 +234,7 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
-                    self.forward_apart(now, onward);
+                    self.reach_apart(now, onward);
                 }
             }
             Sent::Lost(cause, when) => {
@@ -249,28 +264,15 @@ impl<'a, O: Observer> Engine<'a, O> {
             (self.world.network).take_turned(link, now, &mut self.world.recorder)
         {
             let parcel = turned.parcel;
-            let flow = parcel.flow as usize;
             if turned.comes_again {
                 let packet = parcel.open(&self.world.network.aside);
-                self.ends[flow].flow.copied(&packet.payload);
+                self.ends[parcel.flow as usize].flow.copied(&packet.payload);
             }
-            if let Fate::Lost(cause, when) = turned.fate {
-                self.lose(now, parcel, (cause, when));
-                continue;
-            }
-            match self.world.network.table.hops[parcel.hop as usize] {
-                Hop::SINK => self.ends[flow].deliver(now, &parcel, &mut self.world),
-                Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
-                _ => self.forward_apart(now, parcel),
+            match turned.fate {
+                Fate::Lost(cause, when) => self.lose(now, parcel, (cause, when)),
+                _ => self.reach_apart(now, parcel),
             }
         }
         self.world.network.arm_turn(link);
-    }
-
-    /// Does what [`Self::forward`] does for a packet that a busy link returned. (A function that is
-    /// inlined everywhere cannot call itself.)
-    #[inline(never)]
-    fn forward_apart(&mut self, now: Time, parcel: Parcel) {
-        self.forward(now, parcel);
     }
 }
