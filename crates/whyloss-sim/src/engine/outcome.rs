@@ -1,4 +1,4 @@
-//! What a run returns: its measurements, or the error that ended it.
+//! The result of a run: its measurements, or the error that ended it.
 
 use thiserror::Error;
 use whyloss::Time;
