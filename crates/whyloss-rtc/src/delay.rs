@@ -31,27 +31,27 @@ use whyloss::{Duration, Time};
 const MANY: usize = 32;
 
 /// The length of each of the two buckets that hold the base.
-const BUCKET: Duration = Duration::from_secs(5);
+pub(crate) const BUCKET: Duration = Duration::from_secs(5);
 
 /// The smallest value of the last one to two buckets.
 #[derive(Clone, Copy, Debug)]
-struct Least {
+pub(crate) struct Least {
     now: i64,
     before: i64,
 }
 
 impl Least {
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         now: i64::MAX,
         before: i64::MAX,
     };
 
-    fn add(&mut self, value: i64) -> i64 {
+    pub(crate) fn add(&mut self, value: i64) -> i64 {
         self.now = self.now.min(value);
         self.now.min(self.before)
     }
 
-    fn turn(&mut self) {
+    pub(crate) fn turn(&mut self) {
         (self.before, self.now) = (self.now, i64::MAX);
     }
 }

@@ -39,6 +39,7 @@
 //! | `loss.rs` | the cause of each loss |
 //! | `ecn.rs` | the share of arrived packets that are marked |
 //! | `train.rs` | the capacity that a burst or a probe shows |
+//! | `burst.rs` | whether the bursts of a pacer pass without waiting |
 //! | `rate.rs` | the next target |
 //! | `fates.rs`, `round.rs` | none; they keep reports in order and measure the rates of a round |
 //!
@@ -49,6 +50,7 @@
 //! into `whyloss-sim`. All are off by default.
 
 pub mod bandwidth;
+mod burst;
 mod delay;
 mod ecn;
 mod fates;
@@ -76,6 +78,7 @@ pub mod sim;
 pub mod str0m;
 mod train;
 
+use burst::Bursts;
 use delay::Delay;
 use ecn::Marks;
 use fates::Fates;
@@ -172,6 +175,7 @@ pub struct Estimator {
     delay: Delay,
     marks: Marks,
     trains: Trains,
+    bursts: Bursts,
     round: Round,
     control: Control,
     stats: Stats,
@@ -197,6 +201,7 @@ impl Estimator {
             delay: Delay::new(),
             marks: Marks::default(),
             trains: Trains::default(),
+            bursts: Bursts::new(),
             round: Round::new(),
             control: Control::new(initial, least, most),
             stats: Stats::default(),
@@ -247,6 +252,7 @@ impl Estimator {
         };
         let arrival = Arrival::new(report.id, report.departed, received, report.size);
         let (refused, lost) = self.losses.judge(&arrival, &gap);
+        self.bursts.add(self.now, &arrival, self.control.target);
         if report.departed >= self.changed && report.departed <= self.now {
             self.losses.refused += refused;
             self.losses.lost += lost;
@@ -271,6 +277,7 @@ impl Estimator {
             size: self.round.bytes / arrived,
             marks: self.marks.end(),
             train: self.trains.end(),
+            quiet: self.bursts.end(self.now),
         };
         self.control.on_round(self.now, &seen);
         self.stats = Stats {
@@ -291,6 +298,7 @@ impl Estimator {
         self.delay = Delay::new();
         self.round = Round::new();
         self.trains = Trains::default();
+        self.bursts = Bursts::new();
         self.control.on_clock(now);
         self.changed = now;
         self.heard = self.heard.map(|_| now);

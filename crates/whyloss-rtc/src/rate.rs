@@ -14,6 +14,7 @@
 //! step        target; after a congestion that a queue showed, max(√(target·2.5 Mbit/s²·dt), target/2)
 //! dt          s since the previous round
 //! gain        1 at the start; 1/64 after a congestion; 1.5-fold a round above known·(1 + 1/64)
+//!             with bursts: 1 + dt/200 ms a round, but only while they do not wait (`burst.rs`)
 //! ```
 //!
 //! A round holds only packets that left after the last change, so that each change sees its own
@@ -26,7 +27,8 @@
 //!   2004).
 //! - **Up.** At the start, the target doubles per round like slow start (RFC 5681). Above the known
 //!   capacity, the gain grows like CUBIC's convex part (RFC 9438): a path that widens fivefold is
-//!   full again after about twenty rounds.
+//!   full again after about twenty rounds. Encoders follow a target two rounds late, so a gain that
+//!   grows meanwhile overshoots. Frames that wait for themselves warn earlier than the queue.
 //! - **Fairness.** A shared queue takes the same share from each flow, so flows become equal only
 //!   if the smaller one gains relatively more. Steps with the root of the rate do that (Bansal &
 //!   Balakrishnan, INFOCOM 2001). If rounds differ in length, steps with the root of the time are
@@ -58,6 +60,8 @@ use whyloss::{Duration, Time};
 const LIMIT: f64 = 0.010;
 /// The gain after a congestion.
 const CAUTION: f64 = 1.0 / 64.0;
+/// The time in s in which the gain doubles while bursts do not wait.
+const DOUBLES: f64 = 0.2;
 /// The scale of steps that grow with the root of rate and time, in bit/s².
 const ROOT: f64 = 2.5e6;
 /// The share of the target that remains after a drop alongside a rival: CUBIC's β (RFC 9438,
@@ -90,6 +94,8 @@ pub(crate) struct Seen {
     /// The share of the target that remains after marks.
     pub(crate) marks: Option<f64>,
     pub(crate) train: Option<Shown>,
+    /// Whether bursts do not wait; `None` without bursts.
+    pub(crate) quiet: Option<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -251,9 +257,12 @@ impl Control {
             risen = risen.max(train.rate);
         }
         self.set(risen.max(self.target));
-        if !start && self.target > self.known * (1.0 + CAUTION) {
-            self.gain = (1.5 * self.gain).min(1.0);
-        }
+        let grow = match seen.quiet {
+            Some(true) if !start => 1.0 + self.dt / DOUBLES,
+            None if !start && self.target > self.known * (1.0 + CAUTION) => 1.5,
+            _ => 1.0,
+        };
+        self.gain = (grow * self.gain).min(1.0);
     }
 
     /// Updates the known capacity with that at a congestion, in bit/s.
@@ -315,6 +324,7 @@ mod tests {
             size: 1_200.0,
             marks: None,
             train: None,
+            quiet: None,
         }
     }
 
@@ -335,6 +345,24 @@ mod tests {
         assert_eq!(round(0.0, 2e6), 1.96875e6);
         assert_eq!(round(0.0, 2e6), 1.984_375e6);
         assert_eq!(round(0.0, 2e6), 1.984_375e6 * (1.0 + CAUTION / 2.0));
+    }
+
+    #[test]
+    fn the_gain_follows_bursts_by_hand() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        (control.known, control.gain, control.target) = (1e6, CAUTION, 1.5e6);
+        let mut round = |ms: u64, quiet| {
+            let seen = Seen {
+                quiet,
+                ..seen(0.0, 1e6)
+            };
+            control.on_round(Time::from_nanos(ms * 1_000_000), &seen);
+            control.gain
+        };
+        assert_eq!(round(100, Some(false)), CAUTION);
+        assert_eq!(round(200, Some(true)), 1.5 * CAUTION);
+        assert_eq!(round(400, Some(true)), 3.0 * CAUTION);
+        assert_eq!(round(500, None), 4.5 * CAUTION);
     }
 
     #[test]
