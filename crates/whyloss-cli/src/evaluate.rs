@@ -181,6 +181,7 @@ pub(crate) fn run(
         out.write_all(files::table::render(overview).as_bytes())?;
         writeln!(out)?;
     }
+    let overviews = outcomes.len();
     outcomes.extend(findings.iter().map(report::outcome));
     let (left_out, command) = (study::uncovered(), command(args));
     for outcome in &outcomes {
@@ -188,10 +189,12 @@ pub(crate) fn run(
     }
     let json: String = outcomes.iter().map(files::json::render).collect();
     let page = report::page(&outcomes, &setting, &left_out, &command);
-    let document = report::document(&outcomes, &setting, &left_out, &command);
+    let document = report::document(&outcomes[..overviews], &setting, &command);
+    let each = report::criteria(&outcomes[overviews..], &setting, &left_out);
     for (name, text) in [
         ("evaluation.json", &json),
         ("evaluation.md", &document),
+        ("criteria.md", &each),
         ("index.html", &page),
     ] {
         files::write(&args.out, name, text)?;

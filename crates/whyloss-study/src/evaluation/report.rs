@@ -212,8 +212,7 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         ));
     }
     outcome
-        .note("Received covers the drawn networks of §6.4.")
-        .note("Harm covers all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0, so that it does not offset harm elsewhere.")
+        .note("Received covers the drawn networks of §6.4, harm all cases of §5.2.1 and §7.1 without channel losses. A gain counts as no harm.")
 }
 
 /// Returns the page of all criteria.
@@ -254,8 +253,8 @@ fn terms(setting: &Setting) -> [String; 4] {
     let seeds = setting.seeds;
     [
         format!("Judged flows run over {carrier}. Values are means over seeds 1 to {seeds}."),
-        "In a column with \"told\", the controller has an oracle, which knows the cause of every loss. \"Share of told\" is relative to the packets that it receives.".to_owned(),
-        "Harm is the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows. Negative harm is a gain.".to_owned(),
+        "Told: the controller knows the cause of every loss. Shares of told are relative to the packets that it receives.".to_owned(),
+        "Harm: the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows; negative if it gains.".to_owned(),
         "fqRTT is the classifier of quicly, isolated that of picoquic. A BDP is the product of bandwidth and round trip. Pictures omit CUBIC with fqRTT.".to_owned(),
     ]
 }
@@ -280,29 +279,42 @@ fn results(outcomes: &[Outcome], name: &str) -> String {
         if let (Some(share), Some(cubic), Some(harm), Some(worst)) = (share, cubic, harm, worst) {
             let _ = writeln!(
                 text,
-                "Over {title}, `{name}` receives {share:.2} of the packets of `{name}` with an oracle, and CUBIC {cubic:.2}. `{name}` takes {harm:.1} % from a plain flow on average, and {worst:.1} % at worst.\n"
+                "Over {title}, `{name}` receives {share:.2} of the packets that it receives if it is told every cause (CUBIC: {cubic:.2}). It takes {harm:.1} % from a plain flow on average, and {worst:.1} % at worst.\n"
             );
         }
     }
     text
 }
 
-/// Returns the Markdown page of all criteria, which opens with the results of the scheme.
-pub fn document(
-    outcomes: &[Outcome],
-    setting: &Setting,
-    left_out: &[Uncovered],
-    command: &str,
-) -> String {
+/// Returns the Markdown page with the results over all criteria.
+pub fn document(overviews: &[Outcome], setting: &Setting, command: &str) -> String {
     let name = &setting.scheme.name;
     let mut text = format!(
-        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page:\n\n```sh\n{command}\n```\n\n{}Each section has the tables of one criterion:\n\n",
-        results(outcomes, name)
+        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page and that of [each criterion](criteria.md):\n\n```sh\n{command}\n```\n\n{}",
+        results(overviews, name)
     );
-    for term in terms(setting) {
-        let _ = writeln!(text, "- {term}");
+    push(&mut text, overviews);
+    text.push_str(&list(setting));
+    text
+}
+
+/// Returns the Markdown page with the tables of each criterion.
+pub fn criteria(outcomes: &[Outcome], setting: &Setting, left_out: &[Uncovered]) -> String {
+    let name = &setting.scheme.name;
+    let mut text = format!(
+        "# `{name}` by each criterion of RFC 9743\n\n`whyloss evaluate {name}` writes this page and [its summary](evaluation.md).\n\n{}\n",
+        list(setting)
+    );
+    push(&mut text, outcomes);
+    text.push_str("## Criteria not covered\n\n| section | criterion | reason |\n|---|---|---|\n");
+    for Uncovered { section, what, why } in left_out {
+        let _ = writeln!(text, "| {section} | {what} | {why} |");
     }
-    text.push('\n');
+    text
+}
+
+/// Appends a section with the tables of each outcome.
+fn push(text: &mut String, outcomes: &[Outcome]) {
     for outcome in outcomes {
         let _ = write!(text, "## {}\n\n", outcome.title);
         text.push_str(&markdown::tables(outcome, false));
@@ -310,9 +322,9 @@ pub fn document(
             let _ = writeln!(text, "{note}\n");
         }
     }
-    text.push_str("## Criteria not covered\n\n| section | criterion | reason |\n|---|---|---|\n");
-    for Uncovered { section, what, why } in left_out {
-        let _ = writeln!(text, "| {section} | {what} | {why} |");
-    }
-    text
+}
+
+/// Returns the terms as a list.
+fn list(setting: &Setting) -> String {
+    terms(setting).map(|term| format!("- {term}\n")).concat()
 }

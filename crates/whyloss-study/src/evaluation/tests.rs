@@ -70,7 +70,7 @@ fn who_is_told_receives_its_own_share() {
     );
     let outcome = report::outcome(&finding);
     assert_eq!(outcome.figures[0].panels.len(), 3);
-    let text = report::document(&[outcome], &setting("cubic+trees"), &uncovered(), "x");
+    let text = report::criteria(&[outcome], &setting("cubic+trees"), &uncovered());
     assert!(text.contains("| 0.1 |"), "{text}");
 }
 
@@ -103,9 +103,9 @@ fn the_document_opens_with_the_result() {
         cell("harm, mean", "whyloss", 1.44),
         cell("harm, worst", "whyloss", 8.61),
     ]);
-    let text = report::document(&[overview], &setting("whyloss"), &[], "x");
-    let result = "Over TCP, `whyloss` receives 0.82 of the packets of `whyloss` with an oracle, \
-                  and CUBIC 0.73. `whyloss` takes 1.4 % from a plain flow on average, \
-                  and 8.6 % at worst.\n\nEach section";
+    let text = report::document(&[overview], &setting("whyloss"), "x");
+    let result = "```\n\nOver TCP, `whyloss` receives 0.82 of the packets that it receives if it is told \
+                  every cause (CUBIC: 0.73). It takes 1.4 % from a plain flow on average, \
+                  and 8.6 % at worst.\n\n## ";
     assert!(text.contains(result), "{text}");
 }
