@@ -290,11 +290,10 @@ fn results(outcomes: &[Outcome], name: &str) -> String {
 pub fn document(overviews: &[Outcome], setting: &Setting, command: &str) -> String {
     let name = &setting.scheme.name;
     let mut text = format!(
-        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page and that of [each criterion](criteria.md):\n\n```sh\n{command}\n```\n\n{}",
+        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page and that of [each criterion](criteria.md), which explains the terms:\n\n```sh\n{command}\n```\n\n{}",
         results(overviews, name)
     );
     push(&mut text, overviews);
-    text.push_str(&list(setting));
     text
 }
 
@@ -302,9 +301,12 @@ pub fn document(overviews: &[Outcome], setting: &Setting, command: &str) -> Stri
 pub fn criteria(outcomes: &[Outcome], setting: &Setting, left_out: &[Uncovered]) -> String {
     let name = &setting.scheme.name;
     let mut text = format!(
-        "# `{name}` by each criterion of RFC 9743\n\n`whyloss evaluate {name}` writes this page and [its summary](evaluation.md).\n\n{}\n",
-        list(setting)
+        "# `{name}` by each criterion of RFC 9743\n\n`whyloss evaluate {name}` writes this page and [its summary](evaluation.md).\n\n"
     );
+    for term in terms(setting) {
+        let _ = writeln!(text, "- {term}");
+    }
+    text.push('\n');
     push(&mut text, outcomes);
     text.push_str("## Criteria not covered\n\n| section | criterion | reason |\n|---|---|---|\n");
     for Uncovered { section, what, why } in left_out {
@@ -322,9 +324,4 @@ fn push(text: &mut String, outcomes: &[Outcome]) {
             let _ = writeln!(text, "{note}\n");
         }
     }
-}
-
-/// Returns the terms as a list.
-fn list(setting: &Setting) -> String {
-    terms(setting).map(|term| format!("- {term}\n")).concat()
 }
