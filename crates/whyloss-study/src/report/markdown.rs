@@ -10,8 +10,11 @@ pub fn tables(outcome: &Outcome, intervals: bool) -> String {
     let mut text = String::new();
     for block in grid::blocks(&outcome.cells) {
         let columns: Vec<String> = block.columns.iter().map(|name| escape(name)).collect();
-        let title = escape(block.title.as_deref().unwrap_or_default());
-        let _ = writeln!(text, "| {title} | {} |", columns.join(" | "));
+        let (caption, axis) = caption(block.title.as_deref().unwrap_or_default());
+        if !caption.is_empty() {
+            let _ = writeln!(text, "**{}**\n", escape(&caption));
+        }
+        let _ = writeln!(text, "| {} | {} |", escape(axis), columns.join(" | "));
         let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
         for row in &block.rows {
             let _ = write!(text, "| {} |", escape(&row.label));
@@ -20,7 +23,7 @@ pub fn tables(outcome: &Outcome, intervals: bool) -> String {
                     || "–".to_owned(),
                     |cell| {
                         let half_width = grid::half_width(cell, row.decimals);
-                        let mean = grid::mean(cell, row.decimals);
+                        let mean = grid::mean(cell, row.decimals).replace('-', "−");
                         if intervals && !half_width.is_empty() {
                             format!("{mean} {half_width}")
                         } else {
@@ -35,6 +38,17 @@ pub fn tables(outcome: &Outcome, intervals: bool) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Splits a panel's title, `QUANTITY, by AXIS (UNIT)`, into a caption with the unit and the axis.
+fn caption(title: &str) -> (String, &str) {
+    let Some((quantity, axis)) = title.split_once(", by ") else {
+        return (String::new(), title);
+    };
+    match axis.rsplit_once(" (") {
+        Some((axis, unit)) => (format!("{quantity} ({unit}"), axis),
+        None => (quantity.to_owned(), axis),
+    }
 }
 
 /// Escapes characters that would end a cell.
@@ -57,6 +71,21 @@ mod tests {
         assert_eq!(
             tables(&outcome, true),
             "|  | A\\|B | C |\n|---|---|---|\n| lost (%) | 11.0 ±12.7 | – |\n\n"
+        );
+    }
+
+    #[test]
+    fn a_panel_has_a_caption_with_the_unit_and_a_column_for_its_axis() {
+        let of = |row: &str, unit| Mean::of(&[-1.5]).cell(row, "A", unit);
+        let cells = [of("harm, by loss in %", "%"), of("index, by flows", "")];
+        let cells = cells.map(|cell| crate::Cell {
+            x: Some(3.0),
+            ..cell
+        });
+        assert_eq!(
+            tables(&Outcome::new("x", "X", 1).cells(cells), false),
+            "**harm (%)**\n\n| loss in % | A |\n|---|---|\n| 3 | −1.50 |\n\n\
+             **index**\n\n| flows | A |\n|---|---|\n| 3 | −1.50 |\n\n"
         );
     }
 }
