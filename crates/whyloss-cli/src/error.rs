@@ -101,7 +101,7 @@ pub(crate) enum CliError {
     #[error("--out: `{}` is there and would be removed or overwritten: name another directory", .0.display())]
     InputInOut(PathBuf),
     /// `--replay` needs receiver classifiers.
-    #[error("--replay asks receiver classifiers about arrivals, and needs `--transport tfrc`")]
+    #[error("--replay needs receiver classifiers: use `--transport tfrc`")]
     ReplayOfSenders,
     /// The scenario is invalid.
     #[error(transparent)]

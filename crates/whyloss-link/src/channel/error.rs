@@ -36,7 +36,7 @@ pub enum ChannelError {
     },
     /// The chain never leaves its state, so its loss rate must be 0 or 1.
     #[error(
-        "stay is 1, so that every packet after a lost one is lost too; then loss must be 0 or 1, and it is {loss}"
+        "stay is 1, so every packet after a lost one is lost; loss must then be 0 or 1, not {loss}"
     )]
     NeverLeaves {
         /// The loss rate asked for, as a share of packets.
