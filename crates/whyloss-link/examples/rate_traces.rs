@@ -1,15 +1,16 @@
-//! Makes the packet-delivery traces of `scenarios/traces`: rates that a Markov process draws, in mahimahi's format.
+//! Makes the packet-delivery traces of `scenarios/traces`, in mahimahi's format. A Markov process
+//! draws their rates.
 //!
 //! usage: `cargo run -p whyloss-link --example rate_traces DIR`
 //!
 //! ```text
-//! state k       rate r_k for an exponential time of mean m_k; then any other state, with equal probability
+//! state k       rate r_k for an exponential time of mean m_k; then one of the other states, with equal probability
 //! mean rate     Σ r_k·m_k / Σ m_k, in the long run
 //! each ms       r_k · 1 ms / 12 000 bit more opportunities; the fraction is kept
 //! ```
 //!
 //! The rates and times are this project's own choice, in the range that people report for such
-//! links. They are not recordings. Recordings of a real link, such as mahimahi's own, replace them.
+//! links. Recordings of a real link, such as mahimahi's own, can replace these traces.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,29 +1,28 @@
-//! A link with events of its own: the fate of a packet may depend on packets that arrive later.
+//! A link with its own events: the fate of a packet may depend on packets that arrive later.
 //!
-//! A FIFO link ([`Link`](crate::Link)) answers when a packet is offered. Some links cannot: their
-//! queue decides as packets leave (CoDel, FQ-CoDel), or they send frames again. This link therefore
-//! keeps each offered packet under a *ticket*. Its owner calls:
+//! A FIFO link ([`Link`](crate::Link)) returns a packet's fate when the packet is offered. Some
+//! links cannot: their queue decides as packets leave (CoDel, FQ-CoDel), or they send frames again.
+//! This link therefore keeps each offered packet under a *ticket*. Its owner calls:
 //!
 //! ```text
-//! offer(now, ticket, …)   passes an arriving packet
-//! next_event()            returns the latest time at which to call `poll`
+//! offer(now, ticket, …)   offers an arriving packet
+//! next_event()            returns the latest time to call `poll`
 //! poll(now)               returns the next packet whose fate is due; `None` if there is none
 //! ```
 //!
 //! If a [handover](crate::handover) copied a packet, `poll` returns its ticket twice. After the
 //! first time, [`EventLink::comes_again`] returns the arrival time of the copy at the link.
 //!
-//! Times must not decrease. A fate's time is never later than `now`: `poll` returns a packet when
-//! it arrives or is lost. `next_event` omits the time at which a packet leaves the queue if the
-//! packet ahead arrives early enough, unless the queue may drop a packet before then
-//! ([`EventLink::next_event`]).
+//! Times must not decrease. `poll` returns a packet when it arrives or is lost, unless the owner
+//! calls [`EventLink::tell_at_turns`]. [`EventLink::next_event`] omits departures from the queue if
+//! an earlier packet arrives soon enough, unless the queue may drop a packet before then.
 //!
 //! ```text
-//! queue → one at a time or in bursts: transmission, and again with ARQ → channel → delay, jitter → handed over
+//! queue → transmission (one or a burst, retries with ARQ) → channel → delay, jitter → arrival
 //! ```
 //!
-//! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov), [`jitter`](crate::jitter) and
-//! [`handover`](crate::handover) have the formulas.
+//! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov),
+//! [`jitter`](crate::jitter) and [`handover`](crate::handover) have the formulas.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -55,24 +54,24 @@ pub struct EventLink {
     bursts: Option<BurstSpec>,
     /// Whether the access time of the next burst has passed.
     accessed: bool,
-    /// The handovers still to come, the last one first.
+    /// The pending handovers, in reverse order of time.
     handovers: Vec<Handover>,
-    /// The streams from which the channels of later handovers draw.
+    /// The streams from which the channels of later handovers draw, and the link's index.
     streams: (Streams, u64),
-    /// The time at which the packet in transmission has left and the next one may begin.
+    /// When the packet in transmission has left and the next one may begin.
     busy_until: Time,
-    /// The packets lost without being sent, in the order of their losses, and whether they lacked
-    /// room.
+    /// The packets lost without being sent, in the order of their losses, and whether the queue was
+    /// full.
     lost: VecDeque<(u32, Fate, bool)>,
     /// The packets in flight, ordered by the time of their fate, then by service. New packets
     /// usually come last.
     under_way: VecDeque<Coming>,
-    /// The packet that begins transmission and will arrive, if the owner wants [to know
-    /// then](Self::tell_at_turns): start time, ticket, fate and kind. No other transmission begins
-    /// until `poll` has returned this packet.
+    /// After [`Self::tell_at_turns`]: start time, ticket, fate and kind of a packet that begins
+    /// transmission and will arrive. No other transmission begins until `poll` has returned this
+    /// packet.
     begun: Option<(Time, u32, Fate, u8)>,
     tells_at_turns: bool,
-    /// Whether every packet that is sent arrives, and in the order of sending.
+    /// Whether all packets that are sent arrive, in the order of sending.
     is_orderly: bool,
     served: u64,
     /// The kind of the last packet that `poll` returned, if the link transmitted it.
@@ -82,10 +81,10 @@ pub struct EventLink {
     /// The channel's effect on each held packet, by ticket, if [`Self::keep_what_packets_meet`] was
     /// called.
     met: Option<BTreeMap<u32, Met>>,
-    /// The copied packets whose original and copy are both still to be returned, with the arrival
-    /// time of the copy.
+    /// The copied packets of which neither the original nor the copy has been returned, with the
+    /// copy's arrival time at the link.
     copied: VecDeque<(u32, Time)>,
-    /// The time of the copy of the last packet that `poll` returned.
+    /// The arrival time at the link of the copy of the last packet that `poll` returned.
     again: Option<Time>,
 }
 
@@ -99,8 +98,8 @@ pub struct Met {
     pub bits: Vec<u32>,
 }
 
-/// A packet in flight: the time of its fate, its position in the order of service, its ticket, the
-/// kind of its fate and its first damaged bit.
+/// A packet in flight: time of its fate, position in the order of service, ticket, kind of fate,
+/// first damaged bit.
 type Coming = (Time, u64, u32, u8, u32);
 
 /// The part of a link that sends packets at their turn.
@@ -108,12 +107,12 @@ type Coming = (Time, u64, u32, u8, u32);
 struct Server {
     pace: Pace,
     delay: Duration,
-    /// The changes of the delay still to come, the last one first.
+    /// The pending changes of the delay, in reverse order of time.
     delay_changes: Vec<(Time, Duration)>,
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// The arrival time of the latest packet. If order matters, no later packet arrives before it.
+    /// The latest arrival time. If order matters, no packet sent later arrives before it.
     last_arrival: Time,
 }
 
@@ -192,8 +191,8 @@ impl EventLink {
         !Self::is_needed(&only_its_queue) && !spec.channel_before_queue
     }
 
-    /// Makes [`Self::poll`] return each packet that will arrive as soon as its transmission begins,
-    /// with an arrival time later than `now`. Lost packets still come at the times of their losses.
+    /// Makes [`Self::poll`] report arrivals early: it returns a packet when its transmission
+    /// begins, with an arrival time later than `now`. Losses are still reported when they happen.
     /// Call this only for links for which [`Self::knows_at_turns`] is true.
     pub fn tell_at_turns(&mut self) {
         // A handover or a burst would begin a packet while another is not yet reported.
@@ -223,7 +222,7 @@ impl EventLink {
         let room = idle || self.has_room(size);
         let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            // Retries and accesses add to this; their number is unknown.
+            // Retries and access times are not included, because their number is unknown.
             let free = self.busy_until.later(self.server.pace.span(bytes));
             early.judges(now, free, (packets, bytes), size, room)
         });
@@ -258,7 +257,7 @@ impl EventLink {
         }
     }
 
-    /// Sends a packet at once if the link [tells at turns](Self::tell_at_turns) and is idle.
+    /// Sends a packet immediately if the link is idle and [`Self::tell_at_turns`] was called.
     /// Returns its fate, or [`Fate::Held`] if the channel loses it; [`Self::poll`] then reports the
     /// loss at its time. Returns `None` if the packet must be [offered](Self::offer).
     #[inline]
@@ -280,8 +279,7 @@ impl EventLink {
         Some(self.server.fate(&sent))
     }
 
-    /// Returns the time at which the owner must call [`Self::poll`] at the latest; [`Time::MAX`] if
-    /// the link is empty.
+    /// Returns the latest time to call [`Self::poll`]; [`Time::MAX`] if the link is empty.
     #[inline]
     pub fn next_event(&self) -> Time {
         if let Some((_, fate, _)) = self.lost.front() {
@@ -339,20 +337,20 @@ impl EventLink {
         self.told.is_some_and(|kind| kind & MARKED != 0)
     }
 
-    /// Returns whether the packet that [`Self::poll`] returned last was transmitted, and so took
+    /// Returns whether the packet that [`Self::poll`] returned last was transmitted, and so used
     /// the link's time.
     pub fn sent(&self) -> bool {
         self.told.is_some()
     }
 
-    /// Returns whether the packet that [`Self::poll`] returned last was lost because
-    /// the queue was full.
+    /// Returns whether the packet that [`Self::poll`] returned last was lost because the queue was
+    /// full.
     pub fn overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// Records the channel's effect on each packet from now on, for [`Self::take_met`]. Only for
-    /// links that copy no packet.
+    /// Starts to record the channel's effect on each packet, for [`Self::take_met`]. Call this only
+    /// for links that copy no packets.
     pub fn keep_what_packets_meet(&mut self) {
         self.met = Some(BTreeMap::new());
     }
@@ -364,16 +362,17 @@ impl EventLink {
         met.unwrap_or_default()
     }
 
-    /// Returns the time at which the copy of the packet that [`Self::poll`] returned last reached
-    /// the link, if `poll` will return its ticket once more.
+    /// Returns when the copy of the packet last returned by [`Self::poll`] reached the link; `None`
+    /// unless `poll` will return its ticket again.
     pub fn comes_again(&self) -> Option<Time> {
         self.again
     }
 
-    /// Returns the arrival time of this packet's copy, if neither has been returned.
+    /// Removes and returns the arrival time of this packet's copy; `None` if the packet has no copy
+    /// or was returned before.
     #[cold]
     fn take_copied(&mut self, ticket: u32) -> Option<Time> {
-        // It is usually the first, because fates come in the order of the queue.
+        // The packet is usually the first, because fates come in the order of the queue.
         let of = |&(copied, _): &(u32, Time)| copied == ticket;
         let place = self.copied.iter().position(of)?;
         self.copied.remove(place).map(|(_, since)| since)
@@ -425,7 +424,7 @@ impl EventLink {
         }
     }
 
-    /// Sends the next packet, whose turn is at `turn`, from `free` on. Returns `None` if all
+    /// Sends the next packet, whose turn is at `turn`, starting at `free`. Returns `None` if all
     /// waiting packets are dropped.
     #[inline]
     fn send(&mut self, turn: Time, free: Time) -> Option<(Waiting, Sent)> {
@@ -443,7 +442,7 @@ impl EventLink {
         Some((packet, sent))
     }
 
-    /// Records the channel's effect on this packet, if the owner asked for such records.
+    /// Records the channel's effect on this packet if [`Self::keep_what_packets_meet`] was called.
     #[inline]
     fn note(&mut self, ticket: u32) {
         if let Some(met) = &mut self.met {
@@ -459,7 +458,7 @@ impl EventLink {
         }
     }
 
-    /// Sends a burst from `turn` on. A packet waits, so the link has not been idle since.
+    /// Sends a burst of waiting packets, starting at `turn`.
     fn send_burst(&mut self, turn: Time, bursts: &BurstSpec) {
         let mut burst = Vec::new();
         let mut free = turn;
@@ -526,7 +525,8 @@ impl EventLink {
             self.server.delay = delay.max(Duration::ZERO);
         }
         if let Some(channel) = &handover.channel {
-            // Each later handover has a separate random stream.
+            // The name counts the remaining handovers, so that each handover gets a separate
+            // stream.
             let (streams, index) = &self.streams;
             let name = format!("channel, {} to come", self.handovers.len());
             self.server.channel = channel.build(streams.stream(&name, *index));
@@ -565,7 +565,7 @@ const LOST: u8 = 2;
 /// The flag of an ECN mark, added to one of the kinds above.
 const MARKED: u8 = 4;
 
-/// Returns the fate that comes at `when`.
+/// Returns the fate of this kind at `when`.
 fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
     match kind & !MARKED {
         DELIVERED => Fate::Delivered(when),
@@ -574,8 +574,8 @@ fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
     }
 }
 
-/// A packet that has been sent: the time at which its last bit left, the delay of its last try, and
-/// the channel's effect.
+/// A packet that has been sent: the departure time of its last bit, the extra delay of parallel
+/// retries, and the channel's effect.
 struct Sent {
     departure: Time,
     late: Duration,
@@ -583,7 +583,7 @@ struct Sent {
 }
 
 impl Server {
-    /// Sends a packet of `size` bytes from `start` on, with retries.
+    /// Sends a packet of `size` bytes, starting at `start`, with retries.
     #[inline]
     fn serve(&mut self, start: Time, size: u32) -> Sent {
         let (mut begin, mut late) = (start, Duration::ZERO);
@@ -609,7 +609,7 @@ impl Server {
         }
     }
 
-    /// Returns the fate of a packet that met the channel before the queue.
+    /// Sends a packet that passed the channel before the queue.
     fn pass(&mut self, start: Time, packet: &Waiting) -> Sent {
         Sent {
             departure: self.pace.send(start, packet.size).1,
@@ -624,7 +624,7 @@ impl Server {
         match sent.harm {
             Harm::None => Fate::Delivered(self.arrival(sent)),
             Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
-            // An abandoned packet delays none behind it.
+            // A lost packet does not delay later ones.
             Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
         }
     }

@@ -4,25 +4,25 @@
 //! ```text
 //! at             waiting packets are sent by the new link, are lost in one bunch, or are sent twice
 //! at … + pause   no transmission starts; arriving packets wait
-//! from then on   the new rate, the new delay, the new channel, the new limit of the queue
+//! afterwards     the new rate, the new delay, the new channel, the new limit of the queue
 //! in order       no packet arrives before one that departed ahead of the handover
 //! ```
 //!
 //! The packet in transmission finishes at the old rate. A lost backlog counts as a wireless loss,
 //! because no full queue caused it.
 //!
-//! The backlog is *copied* if the old station forwards packets that the new station has received,
-//! too. The link sends all of them, then all of them again in that order, then later packets. With
-//! n waiting packets of sizes s, the new rate r, and b = max(at + pause, end of the current
-//! transmission):
+//! The backlog is *copied* if the old station forwards packets that the new station has also
+//! received. The link sends the backlog, then the backlog again in the same order, then later
+//! packets. With n waiting packets of sizes s, the new rate r, and b = max(at + pause, end of the
+//! current transmission):
 //!
 //! ```text
 //! departs        packet k at b + 8/r·(s_1 + … + s_k), its copy 8/r·(s_1 + … + s_n) later
 //! ```
 //!
-//! - Copies need no room, because there were two buffers. They enter beyond the limit, and new
-//!   packets find no room until the backlog is within the limit again. FQ-CoDel, which makes room
-//!   for new packets, is cut back to its limit then and keeps the order within each flow.
+//! - Copies need no room, because two stations buffered the packets. New packets find no room until
+//!   the backlog is within the limit again. FQ-CoDel instead drops waiting packets until it is
+//!   within the limit; its order holds within each flow.
 //! - Copies arrive at the link at the handover. A packet that was marked or damaged before it
 //!   entered the queue has a marked or damaged copy.
 //! - A link never copies a packet twice, even if the next handover comes soon. A queue therefore at
@@ -48,7 +48,7 @@ pub struct Handover {
     pub delay: Option<Duration>,
     /// The new channel, which starts in equilibrium; `None` keeps the old one.
     pub channel: Option<ChannelSpec>,
-    /// The new queue limit; packets that already wait stay. `None` keeps the old limit.
+    /// The new queue limit; `None` keeps the old one. Packets that already wait are not dropped.
     pub limit: Option<Limit>,
     /// The fate of the packets that wait.
     pub waiting: Backlog,

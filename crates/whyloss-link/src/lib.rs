@@ -15,7 +15,7 @@
 //!     ..LinkSpec::default()
 //! };
 //! let mut link = Link::new(&spec, Streams::new(1), 0);
-//! // Four packets of 1250 bytes at once: 1 ms each on the link, and two may wait.
+//! // Four packets of 1250 bytes arrive together: each takes 1 ms on the link, and two may wait.
 //! let fates = [(); 4].map(|()| link.offer(Time::ZERO, 1250));
 //! assert_eq!(fates[0], Fate::Delivered(Time::ZERO + Duration::from_millis(21)));
 //! assert!(matches!(fates[3], Fate::Lost(whyloss::Cause::Congestion, _)));

@@ -19,7 +19,7 @@ use crate::traced::Opportunities;
 pub struct LinkSpec {
     /// The rate at which bits leave; for a link with a trace, the mean rate of the trace.
     pub rate: Rate,
-    /// The recorded opportunities at which packets leave, which override the rate; `None` if the
+    /// The recorded opportunities at which packets leave; they override the rate. `None` if the
     /// link has a rate. A link with a trace has no changes of delay, and its queue discipline
     /// decides as packets arrive.
     pub trace: Option<Opportunities>,
@@ -66,8 +66,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns the time at which the packet arrives or is lost; [`Time::MAX`] as long as the time
-    /// is not known.
+    /// Returns when the packet arrives or is lost; [`Time::MAX`] while the time is unknown.
     pub fn when(self) -> Time {
         match self {
             Self::Delivered(when) | Self::Damaged(when, _) | Self::Lost(_, when) => when,
@@ -83,41 +82,40 @@ impl Fate {
     reason = "independent facts, not one state"
 )]
 pub struct Link {
-    /// The time at which the last bit of the last admitted packet leaves.
+    /// When the last bit of the last admitted packet leaves.
     busy_until: Time,
     pace: Pace,
     /// The delay of the last packet; longer than `settled` while a packet would overtake others.
     delay: Duration,
-    /// The delay of a packet that overtakes no other.
+    /// The delay after the last change.
     settled: Duration,
-    /// The changes of the delay still to come, the last one first.
+    /// The pending changes of the delay, in reverse order of time.
     delay_changes: Vec<(Time, Duration)>,
-    /// The time until which `delay` holds for all departures.
+    /// `delay` holds for all departures before this time.
     delay_until: Time,
     /// The packets that wait.
     line: DropTail,
-    /// The discipline, if it is asked about every packet.
+    /// The discipline, if it decides on every arriving packet (RED, PIE).
     early: Option<Box<Early>>,
     channel: Channel,
     channel_before_queue: bool,
     /// Whether packets leave at opportunities.
     traced: bool,
-    /// Whether anything except room decides which packets enter the queue.
+    /// Whether an offer takes [`Self::offer_gated`].
     gated: bool,
-    /// Whether the link cannot answer at once.
+    /// Whether some fates are unknown when packets arrive.
     held: bool,
-    /// Whether a channel decides after the transmission.
+    /// Whether packets meet a channel after their transmission.
     noisy: bool,
-    /// The packet last offered, if the queue dropped it because the link took it for not
-    /// ECN-capable.
+    /// The last offered packet, if [`Self::mark_instead`] can still admit it.
     pardonable: Option<Pardonable>,
 }
 
 /// A packet that a queue dropped, but would have marked if it were ECN-capable.
 #[derive(Clone, Copy, Debug)]
 struct Pardonable {
-    /// The offset of the first bit damaged before the queue, from the packet's start; `None` if
-    /// none is.
+    /// The offset of the first bit damaged before the queue, from the packet's start; `None` for an
+    /// undamaged packet.
     damaged: Option<u32>,
 }
 
@@ -163,9 +161,9 @@ impl Link {
         }
     }
 
-    /// Offers a packet as [`Self::offer`] does, if a channel or a discipline may refuse it before
-    /// the queue. One function does everything up to the arrival, because separate functions cost
-    /// RED more instructions.
+    /// Offers a packet like [`Self::offer`], on a link with a trace, a discipline, a channel before
+    /// the queue or unknown fates. This is one function up to the arrival, because RED is slower
+    /// with several.
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.held {
@@ -177,7 +175,8 @@ impl Link {
         }
     }
 
-    /// Decides the fate of a packet that reached the queue, with this bit damaged before.
+    /// Decides the fate of a packet that reached the queue. `damaged` is its first bit damaged
+    /// before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admit(&mut self, now: Time, size: u32, damaged: Option<u32>) -> Fate {
@@ -193,8 +192,8 @@ impl Link {
     }
 
     /// Reverses the congestion loss of an ECN-capable packet of `size` bytes that was offered at
-    /// `now`. If the queue has `ecn` and dropped the packet early, the link marks it, lets it in
-    /// and returns its new fate. Returns `None` if the packet stays lost.
+    /// `now`. If the queue has `ecn` and dropped the packet early, the link marks and admits it and
+    /// returns its new fate. Returns `None` if the packet stays lost.
     ///
     /// Call this immediately after the offer, and only for an ECN-capable packet.
     #[cold]
@@ -203,7 +202,7 @@ impl Link {
         Some(self.admit(now, size, packet.damaged))
     }
 
-    /// Transmits a packet as [`Self::transmit`] does, at the opportunities of a trace.
+    /// Transmits a packet like [`Self::transmit`], at the opportunities of a trace.
     #[inline(never)]
     fn transmit_traced(&mut self, now: Time, size: u32) -> Fate {
         self.transmit::<true>(now, size)
@@ -247,20 +246,20 @@ impl Link {
         Fate::Delivered(departure.later(self.delay))
     }
 
-    /// Returns the damaged bits of the last packet, as offsets in bits, in ascending order.
-    /// The list is empty if the channel damages no bits or the packet did not reach it.
+    /// Returns the damaged bits of the last packet that reached the channel, as offsets in bits, in
+    /// ascending order. The list is empty if the channel damages no bits.
     pub fn damaged_bits(&self) -> &[u32] {
         self.channel.damaged_bits()
     }
 
-    /// Returns whether the last packet met the bad state of a two-state channel. Returns `None` for
-    /// other channels, and if the packet did not reach the channel.
+    /// Returns whether the last packet that reached the channel met its bad state; `None` for
+    /// channels without two states.
     pub fn channel_is_bad(&self) -> Option<bool> {
         self.channel.is_bad()
     }
 
-    /// Returns whether a packet of `size` bytes finds room at `now`. If such a packet is refused,
-    /// the discipline refused it.
+    /// Returns whether a packet of `size` bytes finds room at `now`. If the link then drops such a
+    /// packet, its discipline decided so.
     #[inline]
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
         self.line.start_due(now);
@@ -274,8 +273,8 @@ impl Link {
         self.line.packets() as usize
     }
 
-    /// Decides whether a packet reaches the queue. Returns its first bit that was damaged before,
-    /// or the cause of its loss.
+    /// Decides whether a packet reaches the queue. Returns its first damaged bit, or the cause of
+    /// its loss.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn admits(&mut self, now: Time, size: u32) -> Result<Option<u32>, Cause> {
@@ -302,7 +301,8 @@ impl Link {
         }
     }
 
-    /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.
+    /// Updates the delay for a packet that departs at `departure`, after one that departed at
+    /// `last`.
     #[cold]
     fn change_delay(&mut self, departure: Time, last: Time) {
         let last_arrival = if last > Time::ZERO {
@@ -367,8 +367,8 @@ mod tests {
     #[test]
     fn a_shorter_path_lets_nobody_overtake() {
         let mut link = link(&[(20, 2), (40, 1)]);
-        // Leaves at 19, arrives at 29; leaves at 20 and 21, would arrive at 22 and 23; leaves at
-        // 31; at 101.
+        // The packets leave at 19, 20, 21, 31 and 101 ms. Without waiting, the second and third
+        // would arrive at 22 and 23 ms.
         let times = arrivals(&mut link, &[18, 19, 20, 30, 100]);
         assert_eq!(times, [29, 29, 29, 33, 102].map(millis));
     }
@@ -380,11 +380,11 @@ mod tests {
         assert_eq!(times, [10, 44].map(millis));
     }
 
-    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue. At a rate, the first
-    /// packet does not wait, and the fifth is the first to find 3 waiting; with a trace, the fourth
-    /// is: p_b = 0.75 and count = 2, so p_a = 1. Marked, it enters, and the next one finds 4: beyond
-    /// max. Not marked, the next one finds 3 again, with p_a = 0.75/0.25. Without `ecn`, RED marks
-    /// nothing.
+    /// RED with thresholds of 1.5 and 3.5 packets and a mean equal to the queue. At a rate, the
+    /// first packet does not wait, and the fifth is the first to find 3 waiting; with a trace, it
+    /// is the fourth. Then p_b = 0.75 and count = 2, so p_a = 1. If marked, this packet enters, and
+    /// the next one finds 4, above max. Otherwise the next one finds 3 again, with p_a = 0.75/0.25.
+    /// Without `ecn`, RED marks nothing.
     #[test]
     fn a_mark_instead_of_a_drop_by_hand() {
         let trace = Opportunities::parse("1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap();
@@ -459,7 +459,7 @@ mod tests {
             }
             hit += i64::from(fate != Fate::Delivered(arrival));
         }
-        // 1 − e^−0.8 = 0.551; σ of a thousand is 16.
+        // 1 − e^−0.8 = 0.551; σ of 1000 packets is 16.
         assert!((hit - 551).abs() < 64, "{hit}");
     }
 

@@ -1,10 +1,10 @@
 //! A link rate that follows a continuous-time Markov chain.
 //!
 //! ```text
-//! state k       rate r_k for an exponential time of mean m_k; then any other state, with equal probability
-//! share         π_k = m_k / Σ m, which is also the law of the first state
+//! state k       rate r_k for an exponential time of mean m_k; then one of the other states, with equal probability
+//! share         π_k = m_k / Σ m, which is also the probability of starting in state k
 //! mean rate     Σ π_k·r_k
-//! departure     the first time at which all bits of the packet have left, at the rates until then
+//! departure     when all bits of the packet have left, at the rates until then
 //! ```
 //!
 //! At a rate of 0, no bit leaves, and a partly sent packet waits.
@@ -16,7 +16,7 @@ use whyloss::{Duration, Rate, Time};
 
 use crate::random::Random;
 
-/// Maximum number of states of a chain.
+/// The maximum number of states of a chain.
 pub const MOST_STATES: usize = 64;
 
 /// The shortest mean time in a state.
@@ -25,7 +25,7 @@ pub const SHORTEST: Duration = Duration::from_micros(100);
 /// The longest mean time in a state.
 pub const LONGEST: Duration = Duration::from_secs(1_000_000);
 
-/// The states of a chain, each with its rate and the mean time that the chain stays there.
+/// The states of a chain, each with its rate and the mean time in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkovRates(Arc<[(Rate, Duration)]>);
 
@@ -48,8 +48,8 @@ impl MarkovRates {
     /// Builds a chain from its states, each with a rate and the mean time in the state.
     ///
     /// # Errors
-    /// Returns an error if there are fewer than two or more than [`MOST_STATES`], if a mean time is
-    /// out of range, or if all rates are 0.
+    /// Returns an error if the number of states or a mean time is out of range, or if all rates are
+    /// 0.
     pub fn new(states: Vec<(Rate, Duration)>) -> Result<Self, MarkovError> {
         if !(2..=MOST_STATES).contains(&states.len()) {
             return Err(MarkovError::States(states.len()));
@@ -72,7 +72,7 @@ impl MarkovRates {
             .map(|(_, mean)| i128::from(mean.as_nanos()))
             .sum();
         let bits = self.0.iter().map(|(rate, mean)| {
-            // No more than 2⁶⁴ · 2⁶⁰, 64 times.
+            // At most 64 terms of 2⁶⁴ · 2⁵⁰, so this never saturates.
             i128::from(rate.as_bps()).saturating_mul(i128::from(mean.as_nanos()))
         });
         let bits = bits.fold(0, i128::saturating_add) / total.max(1);
@@ -91,7 +91,7 @@ impl MarkovRates {
 pub(crate) struct RateProcess {
     rates: MarkovRates,
     state: usize,
-    /// The time at which the chain leaves the state.
+    /// When the chain leaves the state.
     until: Time,
     random: Random,
 }
@@ -114,15 +114,14 @@ impl RateProcess {
         process
     }
 
-    /// Returns when a packet of `size` bytes has left whose first bit leaves at `start` or as soon
-    /// as the rate allows. Starts never decrease.
+    /// Returns when the last bit of a packet of `size` bytes leaves. The first bit leaves at
+    /// `start`, or later if the rate is 0. Starts must not decrease.
     pub(crate) fn departure(&mut self, start: Time, size: u32) -> Time {
         while self.until <= start {
             self.change();
         }
         let mut at = start;
-        // The unit is bits times nanoseconds per second, so that a rate times a span is a whole
-        // number.
+        // In bits times 10⁹, so that a rate times a span in nanoseconds is a whole number.
         let mut left = u128::from(size) * 8 * 1_000_000_000;
         loop {
             let rate = u128::from(self.rates.0[self.state].0.as_bps());
@@ -176,8 +175,8 @@ mod tests {
         assert_eq!(rates.highest(), Rate::from_mbps(8));
     }
 
-    /// A saturated link carries the mean rate. Over a time S the mean of an alternating process with exponential times has
-    /// the variance 2·(r₁ − r₂)²·π₁·π₂·τ/S, τ = 1/(1/m₁ + 1/m₂).
+    /// A saturated link carries the mean rate. The mean over a time S of an alternating process
+    /// with exponential times has the variance 2·(r₁ − r₂)²·π₁·π₂·τ/S, τ = 1/(1/m₁ + 1/m₂).
     #[test]
     fn a_saturated_link_by_the_closed_form() {
         let rates = chain(&[(8_000, 30), (0, 10)]);
@@ -193,7 +192,7 @@ mod tests {
         assert!((found - 6e6).abs() < 4.0 * sigma, "{found} ± {sigma}");
     }
 
-    /// Bits leave at the rate of the moment: two halves of a packet take as long as the whole.
+    /// Bits leave at the current rate: two halves of a packet take as long as the whole.
     #[test]
     fn halves_take_as_long_as_the_whole() {
         let rates = chain(&[(8_000, 3), (1_000, 2), (0, 1)]);
@@ -204,7 +203,8 @@ mod tests {
             half = halves.departure(half, 500);
             half = halves.departure(half, 500);
         }
-        // Each departure is rounded to a nanosecond; at a rate of an eighth that is eight, and more after a pause.
+        // A departure is rounded to 1 ns at 8 Mbit/s; the same bits take 8 ns at 1 Mbit/s, and more
+        // across a pause.
         let apart = (at - half).as_nanos().abs();
         assert!(apart < 1_000_000, "{apart}");
     }

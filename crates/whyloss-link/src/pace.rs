@@ -25,7 +25,7 @@ enum Varying {
 }
 
 impl Pace {
-    /// Returns the pace of link number `index`; a Markov chain draws from a stream of its own.
+    /// Returns the pace of link number `index`; a Markov chain draws from a separate stream.
     pub(crate) fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         if let Some(trace) = &spec.trace {
             return Self {
@@ -79,8 +79,8 @@ impl Pace {
         matches!(self.varies.as_deref(), Some(Varying::Traced(_)))
     }
 
-    /// Sends a packet of `size` bytes that may begin at `free`. Returns the times at which its
-    /// first bit leaves and its last bit has left. Times must not decrease.
+    /// Sends a packet of `size` bytes that may begin at `free`. Returns the departure times of its
+    /// first and last bit. Times must not decrease.
     #[inline]
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         match self.varies.as_deref_mut() {

@@ -21,7 +21,7 @@ impl Streams {
 
     /// Returns the stream of component number `index` of kind `name`.
     pub fn stream(&self, name: &str, index: u64) -> Random {
-        // FNV-1a over everything that names the stream; the generator's own seeding mixes the bits further.
+        // FNV-1a over name, index and seed. The generator's seeding mixes the bits more.
         let bytes = name
             .bytes()
             .chain(index.to_le_bytes())
@@ -45,8 +45,8 @@ impl Random {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Draws as [`Self::uniform`] does and returns whether the number is below `p`, in integer
-    /// arithmetic. `threshold` is [`Self::threshold`] of `p`.
+    /// Draws like [`Self::uniform`], in integer arithmetic, and returns whether the number is below
+    /// `p`. `threshold` is [`Self::threshold`] of `p`.
     #[inline]
     pub fn below_threshold(&mut self, threshold: u64) -> bool {
         self.0.next_u64() >> 11 < threshold
@@ -116,7 +116,7 @@ mod tests {
                 assert_eq!(reals.chance(p), integers.below_threshold(threshold), "{p}");
             }
         }
-        // On the edge: k/2^53 is not below itself, and below the next double.
+        // At the edge: k/2^53 is not below itself but is below the next double.
         for k in [1u64, 2, 3, 1 << 40, (1 << 53) - 1] {
             let p = k as f64 / (1u64 << 53) as f64;
             assert_eq!(Random::threshold(p), k);
@@ -129,7 +129,8 @@ mod tests {
     fn pareto_has_its_mean_and_its_tail() {
         const DRAWS: usize = 1_000_000;
         let mut random = Streams::new(1).stream("test", 0);
-        // Shape 3: the variance is finite. Least 2/3 of the mean, and an eighth beyond twice that.
+        // With shape 3, the variance is finite, the minimum is 2/3 of the mean, and an eighth of
+        // the draws exceed twice the minimum.
         let draws: Vec<f64> = (0..DRAWS).map(|_| random.pareto(6.0, 3.0)).collect();
         let mean = draws.iter().sum::<f64>() / DRAWS as f64;
         let beyond = draws.iter().filter(|&&x| x > 8.0).count() as f64 / DRAWS as f64;

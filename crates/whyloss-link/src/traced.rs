@@ -6,7 +6,7 @@
 //! opportunity, and a large packet spans several. Unused bytes of an opportunity are lost. The last
 //! time is the length of the trace, which then starts again (Netravali et al., "Mahimahi", USENIX
 //! ATC 2015, section 2.2.2). mahimahi counts the 4 bytes that its device adds to each packet; here
-//! packets are IP packets.
+//! sizes are those of IP packets.
 //!
 //! ```text
 //! opportunity i    at ⌊i/n⌋·T + t_(i mod n);  T = t_(n−1)
@@ -21,7 +21,7 @@ use whyloss::{Rate, Time};
 /// The number of bytes that one opportunity can send.
 pub const OPPORTUNITY: u32 = 1_500;
 
-/// Maximum number of opportunities in a trace.
+/// The maximum number of opportunities in a trace.
 pub const MOST_OPPORTUNITIES: usize = 10_000_000;
 
 /// The opportunities of a trace, shared by all links that replay it.
@@ -95,7 +95,7 @@ impl Opportunities {
         Time::from_nanos(millis.saturating_mul(1_000_000))
     }
 
-    /// Returns the first opportunity at `now` or later.
+    /// Returns the index of the first opportunity at `now` or later.
     fn first_from(&self, now: Time) -> u64 {
         let millis = now.as_nanos().div_ceil(1_000_000);
         let n = self.0.len() as u64;
@@ -125,8 +125,8 @@ impl Replay {
         }
     }
 
-    /// Uses opportunities from `free` on for a packet. Returns the times at which its first and its
-    /// last byte leave.
+    /// Uses the opportunities not before `free` for a packet. Returns the departure times of its
+    /// first and last byte.
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
         if self.left == 0 || self.opportunities.at(self.current) < free {
             let next = self.current + u64::from(self.left == 0);
@@ -179,13 +179,13 @@ mod tests {
             // Two packets use the two opportunities at 5 ms.
             (1, 1_500, Some(5)),
             (1, 1_500, Some(5)),
-            // No other packet may wait.
+            // Two packets already wait.
             (2, 40, None),
-            // Two halves share one opportunity, a byte more needs the next: the round begins at 20
-            // ms again.
+            // The second packet needs a byte of the next opportunity, which is also at 20 ms: a
+            // round starts as the last one ends.
             (6, 750, Some(20)),
             (6, 751, Some(20)),
-            // The rest of the opportunity is lost to later packets.
+            // Later packets cannot use the rest of an opportunity.
             (21, 1_499, Some(25)),
             (26, 3_001, Some(45)),
         ];

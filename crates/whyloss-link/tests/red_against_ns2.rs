@@ -1,9 +1,10 @@
 //! Compares RED under a Poisson load with measurements of ns-2.35.
 //!
-//! A link of 10 Mbit/s and 10 ms with room for 100 packets is offered packets of 1000 bytes, as a Poisson process of
-//! 0.95, 1.05 or 1.2 times its rate. The drop rate and the mean number of packets that wait (without the one in
-//! transmission) are taken between 20 s and 220 s. ns-2's figures are means over ten seeds of `Queue/RED` with
-//! `mean_pktsize_` 1000 and thresholds of 5 and 15 packets (the values that adaptive RED sets itself there).
+//! A link of 10 Mbit/s and 10 ms with room for 100 packets is offered packets of 1000 bytes, as a
+//! Poisson process of 0.95, 1.05 or 1.2 times its rate. The drop rate and the mean number of
+//! waiting packets (without the one in transmission) are measured between 20 s and 220 s. ns-2's
+//! figures are means over ten seeds of `Queue/RED` with `mean_pktsize_` 1000 and thresholds of 5
+//! and 15 packets. Adaptive RED chooses the same thresholds.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
@@ -45,7 +46,7 @@ fn measure(red: RedSpec, load: f64, seed: u64) -> (f64, f64) {
     )
 }
 
-/// The mean over the seeds is ns-2's mean, within four standard errors of the difference.
+/// The mean over the seeds equals ns-2's within four standard errors of the difference.
 fn agrees(name: &str, red: RedSpec, load: f64, ns2: [(f64, f64); 2]) {
     let runs: Vec<(f64, f64)> = (1..=SEEDS).map(|seed| measure(red, load, seed)).collect();
     let n = SEEDS as f64;
@@ -67,7 +68,7 @@ fn agrees(name: &str, red: RedSpec, load: f64, ns2: [(f64, f64); 2]) {
     }
 }
 
-/// Fixed thresholds, gain and max_p.
+/// Returns RED with fixed thresholds, gain and max_p.
 fn fixed(gentle: bool, wait: bool, bytes: bool) -> RedSpec {
     RedSpec {
         min: Some(5.0),
@@ -166,8 +167,8 @@ fn adaptive() {
         1.2,
         [(0.174_943, 0.000_918), (11.0541, 0.0377)],
     );
-    // ns-2 keeps the slope of the gentle branch that max_p had at first, so let it start where it settles. From 0.1 it
-    // has a mean queue of 11.34 at 1.05, 1.4 % above ours.
+    // ns-2 keeps the slope that the gentle branch has for the first max_p, so this starts near the
+    // settled max_p. From 0.1, ns-2 has a mean queue of 11.34 at 1.05, 1.4 % above ours.
     let gentle = RedSpec {
         gentle: true,
         max_p: 0.2,

@@ -1,7 +1,8 @@
 //! Compares TFRC alone on the two paths of Cen et al. (CEN-16, CEN-17) with ns-2.35.
 //!
-//! The figures are ns-2.35's own on the same path, channel and duration: `Agent/TFRC` with its defaults, the mean of 40
-//! seeds (without loss every seed gives the same). Each packet carries 32 bytes of header there: 794 on the wire.
+//! The figures are ns-2.35's on the same path, channel and duration: `Agent/TFRC` with its
+//! defaults, the mean of 40 seeds (without loss, every seed gives the same). Each packet there
+//! carries 32 bytes of header: 794 bytes on the wire.
 
 use std::collections::VecDeque;
 
@@ -10,19 +11,19 @@ use whyloss::{Cause, Duration, Rate, Time};
 use whyloss_link::queue::{Limit, QueueSpec};
 use whyloss_link::{Fate, Link, LinkSpec, Random, Streams};
 
-/// Payload in bytes (CEN-20), bytes of a report, and seconds that are run and counted (CEN-23).
+/// The payload and the size of a report in bytes (CEN-20), and the measured seconds (CEN-23).
 const SIZE: u32 = 762;
 const REPORT: u32 = 40;
 const SECONDS: i64 = 200;
 
-/// Links in a row. There is one flow, so a packet can be sent through all of them at once.
+/// Links in a row. There is one flow, so a packet can cross all of them in one call.
 struct Path(Vec<Link>);
 
 impl Path {
-    /// Each hop is its rate in bit/s and its delay in milliseconds.
+    /// Returns the path over these hops: rates in bit/s and delays in milliseconds.
     fn new(hops: &[(u64, i64)]) -> Self {
         let link = |&(bps, millis): &(u64, i64)| {
-            // CEN-21; ns-2's DropTail of limit n lets n − 1 wait.
+            // CEN-21; ns-2's DropTail with a limit of n lets n − 1 packets wait.
             let limit = (bps / 60_000).max(6) as u32 - 1;
             let spec = LinkSpec {
                 rate: Rate::from_bps(bps),
@@ -46,7 +47,8 @@ impl Path {
     }
 }
 
-/// A two-state chain over packets: `enter` and `stay` are the probabilities of loss after a good and a lost packet.
+/// A two-state chain over packets: `enter` and `stay` are the probabilities of loss after a good
+/// and a lost packet.
 struct Chain {
     random: Random,
     lost: bool,
@@ -72,7 +74,7 @@ impl Chain {
     }
 }
 
-/// One flow over `hops`: the share of `bottleneck` bit/s it delivers.
+/// Returns the share of `bottleneck` bit/s that one flow over `hops` delivers.
 fn throughput(options: &Options, hops: &[(u64, i64)], bottleneck: f64, mut chain: Chain) -> f64 {
     let mut forth = Path::new(hops);
     let mut back = Path::new(&hops.iter().rev().copied().collect::<Vec<_>>());
@@ -117,8 +119,8 @@ fn throughput(options: &Options, hops: &[(u64, i64)], bottleneck: f64, mut chain
     }
 }
 
-/// Means of 40 seeds have a standard error of 0.3 points at 7.8 % loss and 0.07 at 1 %, ours and ns-2's alike: one point
-/// is over two of the difference's.
+/// Means of 40 seeds have a standard error of 0.3 points at 7.8 % loss and 0.07 at 1 %, both ours
+/// and ns-2's. One point is more than two standard errors of the difference.
 #[test]
 fn throughput_is_that_of_ns2() {
     let last_hop: &[_] = &[(10_000_000, 1), (260_000, 20), (150_000, 10)];

@@ -1,4 +1,5 @@
-//! Bit errors with exponential gaps between them (ElAarag, Moedinger & Hogg 2008, section 5.2; ELA-12).
+//! Bit errors with exponential gaps between them (ElAarag, Moedinger & Hogg 2008, section 5.2;
+//! ELA-12).
 //!
 //! ```text
 //! P(no error in k bits) = e^(−rate·k)          rate   bit errors per bit carried (BER)
@@ -61,7 +62,7 @@ impl BitErrors {
         if self.rate <= 0.0 {
             return u64::MAX;
         }
-        // Saturates where the draw is beyond a u64.
+        // The conversion saturates at the highest u64.
         self.random.exponential(1.0 / self.rate) as u64
     }
 }
@@ -76,8 +77,7 @@ mod tests {
         BitErrors::new(rate, Streams::new(seed).stream("channel", 0))
     }
 
-    /// Returns the offsets of all bits damaged while packets of these sizes pass, in the stream of
-    /// bits.
+    /// Returns the positions, in the stream of bits, of all damaged bits of packets of these sizes.
     fn positions(rate: f64, seed: u64, sizes: impl IntoIterator<Item = u32>) -> Vec<u64> {
         let mut errors = errors(rate, seed);
         let mut offset = 0;
@@ -103,7 +103,8 @@ mod tests {
         }
     }
 
-    /// P(damage in the first c bytes) = 1 − e^(−8·rate·c), whatever follows them: within 4 σ at every rate of the paper.
+    /// P(damage in the first c bytes) = 1 − e^(−8·rate·c), whatever follows them: within 4 σ at
+    /// every rate of the paper.
     #[test]
     fn the_closed_form_of_drops() {
         for rate in [1e-3, 1e-4, 1e-5, 1e-6, 1e-7] {
@@ -128,7 +129,7 @@ mod tests {
         }
     }
 
-    /// Kolmogorov–Smirnov: gaps are geometric, 1 − e^(−rate·(k + 1)), and so exponential on the scale of many bits.
+    /// Kolmogorov–Smirnov test that gaps are geometric, with P(gap ≤ k) = 1 − e^(−rate·(k + 1)).
     #[test]
     fn gaps_are_exponential() {
         let rate = 1e-4;
@@ -138,17 +139,19 @@ mod tests {
         let count = gaps.len() as f64;
         assert!(count > 100_000.0);
         let distance = gaps.iter().enumerate().map(|(below, &gap)| {
-            // Just before and at this gap.
+            // The distances just before this gap and at it.
             let before = -libm::expm1(-rate * gap as f64) - below as f64 / count;
             let at = -libm::expm1(-rate * (gap + 1) as f64) - (below + 1) as f64 / count;
             before.abs().max(at.abs())
         });
         let distance = distance.fold(0.0, f64::max);
-        // One in ten thousand exceeds 2.23/√n; equal gaps count twice, which can only enlarge `before` by rate.
+        // The distance exceeds 2.23/√n with probability 10⁻⁴. Equal gaps enlarge `before` by at
+        // most `rate`.
         assert!(distance < 2.23 / count.sqrt() + rate, "{distance}");
     }
 
-    /// Which byte of a packet is hit does not depend on where it is: χ² of 30 cells of 50 bytes, one in a thousand above 59.
+    /// Damage is equally likely in every byte of a packet: χ² of 30 cells of 50 bytes exceeds 59
+    /// with probability 0.001.
     #[test]
     fn positions_are_uniform() {
         let mut errors = errors(1e-4, 9);
@@ -175,7 +178,7 @@ mod tests {
         let mut all = errors(1.0, 1);
         all.damages(65_535);
         assert!((all.damaged().len() as f64 - 331_405.0).abs() < 1_400.0);
-        // A rate so small that the gap is beyond any count.
+        // At so low a rate, the gap exceeds any count.
         assert_eq!(errors(1e-300, 1).clean, u64::MAX);
         assert_eq!(errors(1e-3, 1).damages(0), None);
     }

@@ -1,4 +1,5 @@
-//! Burst renewal: an alternating semi-Markov channel with a stated burst-length distribution (CEN-27).
+//! Burst renewal: an alternating semi-Markov channel with a stated burst-length distribution
+//! (CEN-27).
 //!
 //! ```text
 //! bursts of lost packets:  P(length = k) = lengths[k−1],  mean B = Σ k·lengths[k−1]
@@ -48,7 +49,7 @@ impl BurstRenewal {
     /// Checks that the values describe a possible channel.
     ///
     /// # Errors
-    /// Returns an error if a probability lies outside [0, 1] or the probabilities of the lengths do
+    /// Returns an error if a probability is outside [0, 1] or the probabilities of the lengths do
     /// not sum to 1 (within 1e-9). Also fails if the loss leaves no good packet between two bursts,
     /// or no mixture reaches `good_run_cv`.
     pub fn check(&self) -> Result<(), ChannelError> {
@@ -98,8 +99,8 @@ impl BurstRenewal {
         self.mean_burst() * (1.0 - self.loss) / self.loss
     }
 
-    /// Returns the probability that `n` packets in a row are good: the first packet is good, then n
-    /// − 1 times no burst starts. Each of the two distributions of good runs has half of the good
+    /// Returns the probability that `n` packets in a row are good: the first is good, and no burst
+    /// starts in n − 1 steps. Each of the two distributions of good runs has half of the good
     /// packets.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let clear = |start| libm::pow(1.0 - start, f64::from(n) - 1.0);
@@ -124,8 +125,8 @@ impl BurstRenewal {
         cumulate(self.lengths.iter().copied())
     }
 
-    /// Returns the same for the packets of a burst that are left at a packet of it, this one
-    /// included: there are k with probability P(length ≥ k)/B.
+    /// Returns P(remaining ≤ k) for k = 1, 2, …, where `remaining` counts the packets of a burst
+    /// from a random one of its packets to its end: P(remaining = k) = P(length ≥ k)/B.
     pub(super) fn residual(&self) -> Vec<f64> {
         let mean = self.mean_burst();
         let mut at_least = 1.0;
@@ -147,7 +148,8 @@ fn cumulate(weights: impl Iterator<Item = f64>) -> Vec<f64> {
 
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
-    /// Probabilities that a burst starts after a good packet of a shorter run, and of a longer one.
+    /// The probabilities that a burst starts after a good packet of a shorter run and of a longer
+    /// one.
     starts: [f64; 2],
     /// The weight of the shorter runs; `None` if all runs follow one distribution.
     mixture: Option<f64>,
@@ -208,7 +210,7 @@ impl Bursts {
     }
 }
 
-/// Draws an index from 1 on with these cumulative probabilities.
+/// Draws an index, counted from 1, with these cumulative probabilities.
 pub(super) fn draw(cumulative: &[f64], random: &mut Random) -> u32 {
     let u = random.uniform();
     let beyond = cumulative.iter().position(|&c| u < c);
@@ -240,9 +242,10 @@ mod tests {
             good_run_cv: None,
         });
         let lost = losses(&spec, 1, 400_000);
-        // Renewal: variance of the count per packet is (Var(B)·G² + Var(G)·B²)/(B + G)³ = 0.103: σ = 0.00051; 4 σ.
+        // Renewal: variance of the count per packet is (Var(B)·G² + Var(G)·B²)/(B + G)³ = 0.103: σ
+        // = 0.00051; 4 σ.
         assert!((rate(&lost) - 0.078).abs() < 0.0021);
-        // Of about 23 000 bursts; 4 σ.
+        // There are about 23 000 bursts; 4 σ.
         let counts: [f64; 5] = bursts(&lost);
         let all: f64 = counts.iter().sum();
         for (count, expected) in counts.into_iter().zip([0.70, 0.25, 0.04, 0.01, 0.0]) {
@@ -276,7 +279,7 @@ mod tests {
         let variance = runs.iter().map(|run| (run - mean).powi(2)).sum::<f64>() / n;
         assert!((mean / spec.mean_good_run() - 1.0).abs() < 0.03, "{mean}");
         assert!((variance.sqrt() / mean / cv - 1.0).abs() < 0.05);
-        // How often three packets in a row are good.
+        // The share of three packets in a row that are good.
         let clear = lost.windows(3).filter(|w| !w.contains(&true)).count() as f64;
         let share = clear / (lost.len() - 2) as f64;
         assert!((share / spec.clear_run(3) - 1.0).abs() < 0.01, "{share}");

@@ -8,12 +8,12 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ChannelError {
-    /// A value lies outside its permitted range.
+    /// A value is outside its permitted range.
     #[error("{name} is {value}; it must be {expected}")]
     OutOfRange {
         /// The name of the parameter.
         name: &'static str,
-        /// The value that was given.
+        /// The given value.
         value: f64,
         /// The permitted range, in words.
         expected: &'static str,
@@ -29,7 +29,7 @@ pub enum ChannelError {
         "loss is {loss}; with this mean burst it must be at most {limit}, since a good packet parts two bursts"
     )]
     TooMuchLoss {
-        /// The loss rate asked for, as a share of packets.
+        /// The requested loss rate, as a share of packets.
         loss: f64,
         /// The highest loss rate that these bursts reach, as a share of packets.
         limit: f64,
@@ -39,7 +39,7 @@ pub enum ChannelError {
         "stay is 1, so every packet after a lost one is lost; loss must then be 0 or 1, not {loss}"
     )]
     NeverLeaves {
-        /// The loss rate asked for, as a share of packets.
+        /// The requested loss rate, as a share of packets.
         loss: f64,
     },
     /// Slots were requested for a channel that damages bits.
@@ -58,7 +58,7 @@ pub enum ChannelError {
         /// The trial's number, counted from 1.
         trial: usize,
     },
-    /// The packets of a trial lack times, or their times decrease.
+    /// A packet of a trial has no time, or the times decrease.
     #[error(
         "trial {trial} of the error pattern (counted from 1) needs a time for each packet, and times that never decrease"
     )]
@@ -68,7 +68,7 @@ pub enum ChannelError {
     },
 }
 
-/// Refuses a `value` that is NaN or outside `range`.
+/// Rejects a `value` that is NaN or outside `range`.
 pub(super) fn in_range(
     name: &'static str,
     value: f64,
@@ -85,7 +85,7 @@ pub(super) fn in_range(
     })
 }
 
-/// Refuses a `value` that is not a probability.
+/// Rejects a `value` that is not a probability.
 pub(super) fn probability(name: &'static str, value: f64) -> Result<(), ChannelError> {
     in_range(name, value, 0.0..=1.0, "a probability, in [0, 1]")
 }

@@ -1,6 +1,7 @@
 //! The Gilbert–Elliott channel, indexed by packet (E. N. Gilbert 1960, E. O. Elliott 1963).
 //!
-//! A two-state chain steps once per packet, and the packet is lost with the probability of the state it *arrives in*:
+//! A two-state chain steps once per packet. The packet is lost with the probability of the state
+//! *after* the step:
 //!
 //! ```text
 //! per packet:  good → bad with p_good_to_bad,  bad → good with p_bad_to_good      (first)
@@ -10,8 +11,7 @@
 //! ```
 //!
 //! The order of events and the start in the good state follow ns-2.35's `ErrorModel/MultiState`
-//! with packet transitions, so that its numbers can be compared with ours. Each packet takes
-//! exactly two draws.
+//! with packet transitions, which makes results comparable. Each packet takes exactly two draws.
 
 use super::ChannelError;
 use super::error::probability;
@@ -33,12 +33,12 @@ pub struct GilbertElliott {
 impl GilbertElliott {
     /// Returns the chain that loses every packet in the bad state and none in the good state.
     /// `loss` is its stationary loss rate, and `stay` the probability that the packet after a lost
-    /// one is lost too: `p_good_to_bad = loss·(1−stay)/(1−loss)`. With `stay = loss`, losses are
+    /// one is also lost: `p_good_to_bad = loss·(1−stay)/(1−loss)`. With `stay = loss`, losses are
     /// independent.
     ///
     /// # Errors
-    /// Returns an error if either value lies outside [0, 1], if this loss rate needs a larger
-    /// `stay`, or if `stay` is 1 and `loss` is neither 0 nor 1.
+    /// Returns an error if either value is outside [0, 1], or if this loss rate needs a larger
+    /// `stay`. If `stay` is 1, `loss` must be 0 or 1.
     pub fn from_loss_and_stay(loss: f64, stay: f64) -> Result<Self, ChannelError> {
         probability("stay", stay)?;
         // p_good_to_bad ≤ 1 bounds the loss by 1/(2 − stay).
@@ -51,7 +51,7 @@ impl GilbertElliott {
         if stay >= 1.0 && loss > 0.0 && loss < 1.0 {
             return Err(ChannelError::NeverLeaves { loss });
         }
-        // Certain loss has to stay; min also turns its 0/0 into 1.
+        // If `loss` is 1, so is `stay`; `min` turns the quotient 0/0 into 1.
         let enter = loss * (1.0 - stay) / (1.0 - loss);
         Ok(Self {
             p_good_to_bad: enter.min(1.0),
@@ -78,8 +78,8 @@ impl GilbertElliott {
         1.0 - self.clear_run(1)
     }
 
-    /// Returns the stationary probability of `n` good packets in a row: `π·(D·P)ⁿ⁻¹·D·1` with D the
-    /// diagonal of survival.
+    /// Returns the stationary probability of `n` good packets in a row, `π·(D·P)ⁿ⁻¹·D·1`: P has the
+    /// transition probabilities, and D, a diagonal matrix, those of survival.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let (enter, leave) = (self.p_good_to_bad, self.p_bad_to_good);
         let bad = if enter > 0.0 {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn loss_follows_the_new_state() {
-        // Alternates good, bad, good, ... and starts good: the first packet already finds it bad.
+        // The chain alternates and starts good, so the first packet already finds it bad.
         let flip = GilbertElliott {
             p_good_to_bad: 1.0,
             p_bad_to_good: 1.0,

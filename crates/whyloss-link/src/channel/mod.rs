@@ -1,8 +1,8 @@
 //! Channels: the error model of a link.
 //!
-//! A channel decides about each packet at the time when the packet's last bit leaves, in the order
-//! of departure. A corrupted packet has therefore used the link's time. The decision depends only
-//! on that time, the packet's size and the channel's own random stream. [`ChannelSpec`] describes a
+//! A channel decides the fate of each packet when the packet's last bit leaves, in the order of
+//! departure. A corrupted packet has therefore used the link's time. The decision depends only on
+//! that time, the packet's size and the channel's own random stream. [`ChannelSpec`] describes a
 //! channel, and [`Channel`] is its state machine. To choose a channel:
 //!
 //! | channel | indexed by | losses |
@@ -83,7 +83,7 @@ pub enum ChannelSpec {
         /// The point at which the replay continues after the end of a trial.
         next: NextTrial,
     },
-    /// Sends each packet in several slots of another channel, and loses it if any slot is lost. In
+    /// Sends each packet in several slots of another channel and loses it if any slot is lost. In
     /// CEN-27 (5), a 762-byte packet travels as two coded 381-byte packets.
     Slots {
         /// The channel of the slots.
@@ -100,7 +100,7 @@ impl ChannelSpec {
     /// Returns a [`ChannelError`] that names the invalid value and its permitted range.
     pub fn check(&self) -> Result<(), ChannelError> {
         match self {
-            // A pattern checks itself when it is made.
+            // A pattern is checked when it is built.
             Self::None | Self::Pattern { .. } | Self::TimedPattern { .. } => Ok(()),
             Self::Bernoulli { loss } => error::probability("loss", *loss),
             Self::BitErrors { rate } => {
@@ -160,8 +160,8 @@ impl ChannelSpec {
         }
     }
 
-    /// Returns a source of runs in place of packets; `None` for channels that depend on time or
-    /// replay a recording. The source begins in equilibrium.
+    /// Returns a source that draws runs instead of packets; `None` for channels that depend on time
+    /// or replay a recording. The source begins in equilibrium.
     pub fn runs(&self, random: Random) -> Option<Runs> {
         match self {
             Self::Bernoulli { loss } => {
@@ -237,7 +237,7 @@ impl Channel {
     /// decrease.
     #[inline]
     pub fn harms(&mut self, at: Time, size: u32) -> Harm {
-        // Most links have no channel, and most others have this one, so both avoid a call.
+        // Most links have no channel, and most others a Bernoulli channel, so both avoid a call.
         match &mut self.0 {
             Machine::None => Harm::None,
             Machine::Bernoulli(bernoulli) => {
@@ -283,8 +283,8 @@ impl Channel {
             Machine::Bursts(bursts) => bursts.corrupts(),
             Machine::Replay(replay) => replay.corrupts(),
             Machine::TimedReplay(replay) => replay.corrupts(at),
-            // Every slot is drawn, each with its share of the packet, so that the slots' sequence does not depend on
-            // how packets are cut.
+            // All slots are drawn, even after a lost one, so that every packet uses the same number
+            // of slots.
             Machine::Slots(channel, per_packet) => {
                 let share = size / (*per_packet).max(1);
                 (0..*per_packet).fold(false, |lost, _| {
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
     use crate::random::Streams;
 
-    /// Losses of `n` packets that leave 1 ms apart.
+    /// Returns the losses of `n` packets that leave 1 ms apart.
     pub(super) fn losses(spec: &ChannelSpec, seed: u64, n: u64) -> Vec<bool> {
         spec.check().unwrap();
         let mut channel = spec.build(Streams::new(seed).stream("channel", 0));
@@ -312,12 +312,12 @@ mod tests {
             .collect()
     }
 
-    /// Share of `true`.
+    /// Returns the share of `true`.
     pub(super) fn rate(lost: &[bool]) -> f64 {
         lost.iter().filter(|&&lost| lost).count() as f64 / lost.len() as f64
     }
 
-    /// Counts of bursts of length 1, 2, ... (the last entry holds all longer ones).
+    /// Counts bursts of length 1, 2, …; the last count includes all longer ones.
     pub(super) fn bursts<const N: usize>(lost: &[bool]) -> [f64; N] {
         let mut counts = [0.0; N];
         for run in lost.chunk_by(|a, b| a == b).filter(|run| run[0]) {
@@ -367,8 +367,8 @@ mod tests {
 
     #[test]
     fn the_stationary_rate_holds_from_the_first_packet() {
-        // 40 000 channels each asked once: σ of the rate is below 0.0025; 4 σ. Gilbert–Elliott starts in the good
-        // state, as ns-2 does, and is excepted.
+        // One packet on each of 40 000 channels: σ of the rate is below 0.0025; 4 σ.
+        // Gilbert–Elliott is excepted, because it starts in the good state, as in ns-2.
         for spec in zoo() {
             if matches!(spec, ChannelSpec::GilbertElliott(_)) {
                 continue;
@@ -429,8 +429,8 @@ mod tests {
             (chain(0.5, 1.0), "stay is 1, so that every packet"),
             (timed(0), "mean_bad is 0"),
             (timed(-1), "mean_bad is -0.001"),
-            // A coefficient of variation below that of a geometric distribution, and runs too short
-            // for a mixture.
+            // The coefficient of variation is below that of a geometric distribution, or the runs
+            // are too short for a mixture.
             (varied(0.078, 0.9), "good_run_cv is 0.9"),
             (varied(0.078, nan), "good_run_cv is NaN"),
             (varied(0.4, 2.0), "good_run_cv is 2"),
@@ -454,8 +454,8 @@ mod tests {
 
     #[test]
     fn two_slots_are_lost_more_often_than_one() {
-        // 1 − 0.96² for independent slots; p + (1−p)·enter for the chain; p + (share of packets that end a good run)
-        // for bursts.
+        // 1 − 0.96² for independent slots; p + (1−p)·enter for the chain; p + (share of packets
+        // that end a good run) for bursts.
         let two = |channel| ChannelSpec::Slots {
             channel: Box::new(channel),
             per_packet: 2,
@@ -475,7 +475,7 @@ mod tests {
         for (spec, expected) in specs {
             let stated = spec.loss_rate().unwrap();
             assert!((stated - expected).abs() < 1e-12);
-            // 200 000 correlated packets: σ below 0.001 with bursts counted.
+            // The 200 000 packets are correlated: σ is below 0.001, bursts included.
             assert!((rate(&losses(&spec, 3, 200_000)) - expected).abs() < 0.004);
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::ChannelError;
 use crate::random::Random;
 
-/// A recorded pattern of lost and good packets, in one or more trials. Cheap to clone.
+/// A recorded pattern of lost and good packets, in one or more trials. Clones share the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPattern {
     /// One bit per packet, set if the packet was lost. Trials follow each other without a gap.
@@ -82,7 +82,7 @@ impl ErrorPattern {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Returns the first packet of a trial and the one after its last.
+    /// Returns the index of a trial's first packet and the index after its last.
     fn bounds(&self, trial: usize) -> (u64, u64) {
         let start = trial.checked_sub(1).map_or(0, |before| self.ends[before]);
         (start, self.ends[trial])
@@ -94,12 +94,12 @@ impl ErrorPattern {
     }
 
     /// Returns the share of positions from which `n` packets in a row are good; each trial wraps
-    /// round.
+    /// around.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
         let mut clear = 0_u64;
         for (start, end) in (0..self.ends.len()).map(|trial| self.bounds(trial)) {
             let len = end - start;
-            // Going round the trial twice covers every run across its end.
+            // Two passes over the trial cover every run across its end.
             let mut run = 0_u64;
             for i in 0..2 * len {
                 run = if self.lost(start + i % len) {
@@ -197,7 +197,8 @@ mod tests {
             }
         }
         assert_eq!(seen, [true; 2]);
-        // Pairs: no two good packets touch in the first trial; all 70 in the second; none in the third.
+        // Pairs of good packets: none in the first trial, even across its end; 70 in the second;
+        // none in the third.
         assert!((pattern().clear_run(2) - 70.0 / 74.0).abs() < 1e-15);
     }
 

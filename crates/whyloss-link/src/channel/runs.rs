@@ -6,15 +6,14 @@
 //! renewal   bursts of drawn lengths, good runs of 1 + ⌊ln U / ln(1 − start)⌋ packets
 //! ```
 //!
-//! The law is that of [`super::Channel`] in equilibrium, which is the plain twin: a test compares
-//! the two. The numbers differ, because a run takes two draws, however long it is.
+//! The distribution is that of [`super::Channel`] in equilibrium; a test compares the two. The
+//! random numbers differ, because a run of any length takes two draws.
 
 use super::burst_renewal::{BurstRenewal, draw};
 use super::gilbert_elliott::GilbertElliott;
 use crate::random::Random;
 
-/// Draws runs of packets from a channel that counts packets; made by
-/// [`super::ChannelSpec::runs`].
+/// Draws runs of packets from a channel indexed by packet; made by [`super::ChannelSpec::runs`].
 #[derive(Clone, Debug)]
 pub struct Runs {
     law: Law,
@@ -38,7 +37,7 @@ impl Runs {
         Self { law, random }
     }
 
-    /// Begins anew, in equilibrium.
+    /// Restarts in equilibrium.
     pub fn restart(&mut self) {
         match &mut self.law {
             Law::Chain(chain) => chain.next = chain.start,
@@ -46,8 +45,8 @@ impl Runs {
         }
     }
 
-    /// Draws the fate of the next packets: whether they are lost, and how many are alike. The
-    /// packets after these may be alike, too.
+    /// Draws whether the next packets are lost, and how many have this fate. The packets after them
+    /// may have the same fate.
     #[inline]
     pub fn draw(&mut self) -> (bool, u64) {
         match &mut self.law {
@@ -57,7 +56,7 @@ impl Runs {
     }
 }
 
-/// Draws the length of a run that goes on with probability `stay` after each packet. `scale` is 1
+/// Draws the length of a run that continues with probability `stay` after each packet. `scale` is 1
 /// over the logarithm of that probability.
 #[inline]
 fn geometric((stay, scale): (f64, f64), random: &mut Random) -> u64 {
@@ -70,7 +69,7 @@ fn geometric((stay, scale): (f64, f64), random: &mut Random) -> u64 {
 }
 
 fn scale(stay: f64) -> (f64, f64) {
-    // Certain to stay: below 0, too, so that the run is endless.
+    // If `stay` is 1, its logarithm is made negative, so that the run is endless.
     (stay, 1.0 / libm::log(stay).min(-f64::MIN_POSITIVE))
 }
 
@@ -79,7 +78,7 @@ fn scale(stay: f64) -> (f64, f64) {
 struct Chain {
     /// The cumulative probabilities of the first packet's value.
     start: [f64; 4],
-    /// The cumulative probabilities of another value, by the value that ends.
+    /// For each value, the cumulative probabilities of the other value that follows.
     others: [[f64; 4]; 4],
     /// The probabilities of keeping each value, and their scales.
     scales: [(f64, f64); 4],
@@ -140,9 +139,10 @@ impl Chain {
 struct Bursts {
     loss: f64,
     weight: f64,
-    /// The probabilities that shorter and longer good runs go on, and their scales.
+    /// The probabilities that shorter and longer good runs continue, and their scales.
     scales: [(f64, f64); 2],
-    /// P(length ≤ k) of the bursts, and of what is left of the one that the first packet meets.
+    /// P(length ≤ k) of the bursts, and P(remaining ≤ k) of the burst that the first packet may be
+    /// in.
     lengths: [Vec<f64>; 2],
     /// Whether the last packets were lost; `None` before the first.
     last: Option<bool>,
@@ -189,7 +189,7 @@ mod tests {
     const PACKETS: usize = 40;
     const DRAWS: u64 = 60_000;
 
-    /// The packets of a stretch, by runs.
+    /// Returns the packets of a stretch, drawn by runs.
     fn by_runs(runs: &mut Runs) -> Vec<bool> {
         runs.restart();
         let mut packets = Vec::new();
@@ -248,7 +248,7 @@ mod tests {
                 let mut channel = spec.build(streams.stream("packets", index));
                 let mut packets = (0..PACKETS + 30)
                     .map(|at| channel.harms(Time::from_nanos(at as u64), 1_000) == Harm::Lost);
-                // A chain begins in its good state.
+                // A chain starts in its good state, so its first packets are skipped.
                 packets.by_ref().take(30).for_each(drop);
                 count(&packets.collect::<Vec<_>>(), &mut counts[1]);
             }

@@ -7,9 +7,9 @@
 //! loss rate = (1 − π_bad)·loss_good + π_bad·loss_bad
 //! ```
 //!
-//! The channel draws the sojourns from a stream of their own, not the state at each packet's time.
-//! Fades are then a function of time alone, and all schemes compared under one seed meet the same
-//! fades. The channel starts in equilibrium at time 0.
+//! The channel draws the sojourns from a separate stream, not the state at each packet's time.
+//! Fades therefore depend only on time: schemes compared under one seed meet the same fades. The
+//! channel starts in equilibrium at time 0.
 
 use whyloss::{Duration, Time};
 
@@ -17,8 +17,8 @@ use super::ChannelError;
 use super::error::{in_range, probability};
 use crate::random::{Random, Streams};
 
-/// The number of mean cycles without a packet after which the state is drawn afresh. The old state
-/// has no influence by then, and a sparse flow over a fast channel costs no time.
+/// The state is drawn anew after this many mean cycles without a packet. The old state has no
+/// influence by then, and a sparse flow over a fast channel costs no time.
 const FORGOTTEN: f64 = 10_000.0;
 
 /// Describes a two-state Markov process in continuous time.
@@ -72,7 +72,7 @@ impl TimedGilbertElliott {
 pub(super) struct Process {
     spec: TimedGilbertElliott,
     bad: bool,
-    /// The time at which the current state ends.
+    /// When the current state ends.
     until: Time,
     sojourns: Random,
     losses: Random,
@@ -133,7 +133,7 @@ impl Process {
         } else {
             self.spec.mean_good
         };
-        // At least a nanosecond, the clock's resolution, so that time moves on.
+        // At least a nanosecond, the clock's resolution, so that time advances.
         Duration::from_secs_f64(self.sojourns.exponential(mean.as_secs_f64()))
             .max(Duration::from_nanos(1))
     }
@@ -150,7 +150,7 @@ mod tests {
         loss_bad: 1.0,
     };
 
-    /// Whether packets at multiples of `gap` ms are lost.
+    /// Returns whether each packet at a multiple of `gap` ms is lost.
     fn lost_every(gap: u64, n: u64, seed: u64) -> Vec<bool> {
         let mut process = Process::new(SPEC, Streams::new(seed).stream("channel", 0));
         (0..n)
@@ -163,7 +163,8 @@ mod tests {
         let lost = lost_every(5, 1_000_000, 1);
         let share = lost.iter().filter(|&&lost| lost).count() as f64 / lost.len() as f64;
         assert!((SPEC.loss_rate() - 0.1).abs() < 1e-15);
-        // Correlation exp(−5/9) = 0.574 per packet inflates the variance 3.69 times: σ = 0.00058; 4 σ.
+        // Correlation exp(−5/9) = 0.574 per packet inflates the variance 3.69 times: σ = 0.00058; 4
+        // σ.
         assert!((share - 0.1).abs() < 0.0023);
 
         let pairs = lost.windows(2).filter(|pair| pair[0]);

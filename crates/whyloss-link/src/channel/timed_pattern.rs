@@ -4,9 +4,9 @@
 //! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T
 //! ```
 //!
-//! The channel starts at a moment drawn uniformly from all trials, and continues as [`NextTrial`]
-//! says. Packets closer together than those recorded share one outcome; packets further apart skip
-//! some.
+//! The channel starts at a moment drawn uniformly from all trials; [`NextTrial`] says how it
+//! continues. Packets closer together than the recorded ones share an outcome; packets farther
+//! apart skip outcomes.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl TimedPattern {
     /// Joins the packets of `pattern` with their times in nanoseconds, one sequence per trial.
     ///
     /// # Errors
-    /// Returns [`ChannelError::Times`] if a packet lacks a time, or the times of a trial decrease.
+    /// Returns [`ChannelError::Times`] if a packet has no time or the times of a trial decrease.
     pub fn new<'t>(
         pattern: &ErrorPattern,
         times: impl IntoIterator<Item = &'t [i64]>,
@@ -85,8 +85,8 @@ pub(super) struct TimedReplay {
     pattern: TimedPattern,
     next: NextTrial,
     trial: usize,
-    /// The start of the trial in nanoseconds of the channel's time; at first, this lies before the
-    /// first packet.
+    /// The start of the trial on the channel's clock, in nanoseconds. The first trial starts at or
+    /// before 0.
     since: i128,
     random: Random,
 }
@@ -155,7 +155,7 @@ mod tests {
                 pattern: pattern(),
                 next,
             };
-            // 1 ms apart: losses come in runs of 100 packets, every 400.
+            // Packets are 1 ms apart, so 100 of every 400 are lost, in one run.
             let lost = losses(&spec, 3, 4_000);
             assert!((rate(&lost) - 0.25).abs() < 0.03);
             let runs = lost.chunk_by(|a, b| a == b).filter(|run| run[0]);

@@ -8,8 +8,8 @@
 //! 0000000000000000    # the second trial, after a blank line
 //! ```
 //!
-//! Lines end in `\n` or `\r\n`. A blank line (nothing, or only spaces and tabs) ends a trial; a line with nothing but a
-//! comment does not. Several blank lines count as one.
+//! Lines end in `\n` or `\r\n`. A blank line (nothing, or only spaces and tabs) ends a trial; a
+//! line with nothing but a comment does not. Several blank lines count as one.
 
 use core::fmt::{self, Write as _};
 
@@ -17,8 +17,8 @@ use thiserror::Error;
 
 use super::{ChannelError, ErrorPattern};
 
-/// The largest text that [`parse`] reads, in bytes. It has room for over a hundred times the
-/// paper's recordings: three levels of 100 trials of 590 packets.
+/// The largest text that [`parse`] reads, in bytes: over a hundred times the size of the paper's
+/// recordings, three levels of 100 trials of 590 packets.
 pub const MAX_BYTES: usize = 1 << 26;
 
 /// Explains why a text is not an error pattern.
@@ -34,7 +34,7 @@ pub enum TraceFileError {
         line: usize,
         /// The byte in the line, counted from 1.
         column: usize,
-        /// The character found there.
+        /// The unexpected character.
         found: Found,
     },
     /// The text contains no packet.
@@ -64,8 +64,8 @@ impl fmt::Display for Found {
 /// Reads an error pattern from text.
 ///
 /// # Errors
-/// Returns a [`TraceFileError`] with the position of the fault and the text that was expected
-/// there.
+/// Returns a [`TraceFileError`] for an unexpected character, with its position. Texts without a
+/// packet, or longer than [`MAX_BYTES`], are also errors.
 pub fn parse(text: &[u8]) -> Result<ErrorPattern, TraceFileError> {
     if text.len() > MAX_BYTES {
         return Err(TraceFileError::TooLong { bytes: text.len() });

@@ -12,11 +12,11 @@ fn micros(micros: u64) -> Time {
     Time::from_nanos(micros * 1_000)
 }
 
-/// A packet offered: its time in microseconds, flow, size and ECN field.
+/// An offered packet: time in microseconds, flow, size and ECN field.
 type Offer = (u64, u32, u32, Ecn);
 
-/// Offers packets whose tickets are their indices. Passes each one that the link returns to `told`,
-/// with the time of its event.
+/// Offers packets whose tickets are their indices. Passes each packet that the link returns to
+/// `told`, with the time of its event.
 fn drive(
     link: &mut EventLink,
     offers: impl IntoIterator<Item = Offer>,
@@ -37,12 +37,12 @@ fn drive(
     drain(link, Time::from_nanos(u64::MAX - 1));
 }
 
-/// A packet of flow 0 that is not ECN-capable.
+/// Returns an offer of a packet of flow 0 that is not ECN-capable.
 fn offer(&(at, size): &(u64, u32)) -> Offer {
     (at, 0, size, Ecn::NotCapable)
 }
 
-/// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
+/// Returns the fate of each packet, by ticket. Packets have these times in microseconds and sizes.
 fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     let mut fates = vec![Fate::Held; offers.len()];
     drive(link, offers.iter().map(offer), |_, now, ticket, fate| {
@@ -52,7 +52,7 @@ fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     fates
 }
 
-/// Packets of 1000 bytes take 1 ms, the way 10 ms.
+/// Returns a link on which packets of 1000 bytes take 1 ms, with a delay of 10 ms.
 fn plain() -> LinkSpec {
     LinkSpec {
         rate: Rate::from_mbps(8),
@@ -61,7 +61,7 @@ fn plain() -> LinkSpec {
     }
 }
 
-/// A way of 30 ms behind a queue of 200 packets with this discipline.
+/// Returns a link with a delay of 30 ms behind a queue of 200 packets with this discipline.
 fn managed(discipline: Discipline) -> LinkSpec {
     LinkSpec {
         delay: Duration::from_millis(30),
@@ -73,7 +73,7 @@ fn managed(discipline: Discipline) -> LinkSpec {
     }
 }
 
-/// PIE counts the whole backlog, and refuses the same packets as on a link without events.
+/// PIE counts the whole backlog and drops the same packets as on a link without events.
 #[test]
 fn pie_sees_the_whole_backlog() {
     let spec = managed(Discipline::Pie(PieSpec::default()));
@@ -90,7 +90,8 @@ fn pie_sees_the_whole_backlog() {
     assert!((500..1_500).contains(&refused.count()));
 }
 
-/// Reporting packets as their transmission begins, or as their fates are due, gives the same fates.
+/// Packets have the same fates whether they are reported as transmission begins or as the fates are
+/// due.
 #[test]
 fn what_is_told_at_turns_is_what_is_told_later() {
     let spec = LinkSpec {
@@ -129,7 +130,7 @@ fn what_is_told_at_turns_is_what_is_told_later() {
     assert!(lost(Cause::Congestion) > 10 && lost(Cause::Wireless) > 100);
 }
 
-/// An owner that polls late gets each packet, with the time of its own turn.
+/// An owner that polls late gets each packet, with the time of the packet's turn.
 #[test]
 fn who_asks_late_is_told_of_everybody() {
     let spec = managed(Discipline::Codel(CodelSpec::default()));
@@ -173,8 +174,8 @@ proptest! {
     }
 }
 
-/// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have
-/// dropped and loses only the other half, and a full queue drops both.
+/// For two seconds, packets arrive at twice the link's rate. CoDel with `ecn` marks the ECN-capable
+/// half of what it would drop, and drops the other half. A full queue drops both.
 #[test]
 fn capable_packets_are_marked_not_dropped() {
     let link = |limit, ecn| {
@@ -213,7 +214,7 @@ fn capable_packets_are_marked_not_dropped() {
     assert!(lost[1] > 500, "{lost:?}");
 }
 
-/// A link with ARQ over independent losses of 10 %.
+/// Returns a link with ARQ over independent losses of 10 %.
 fn retransmitting(arq: ArqSpec) -> EventLink {
     let spec = LinkSpec {
         channel: ChannelSpec::Bernoulli { loss: 0.1 },
@@ -253,7 +254,7 @@ fn arq_by_the_closed_form() {
         let expected = libm::pow(0.1, f64::from(tries));
         let sigma = libm::sqrt(expected / packets as f64);
         assert!((loss - expected).abs() < 4.0 * sigma, "{loss} {expected}");
-        // Each further try takes a transmission of 1 ms, too.
+        // Each retry also takes a transmission of 1 ms.
         let per_try = (turnaround + 1) as f64 / 1_000.0;
         let sum = |power: f64| -> f64 {
             let term = |again| libm::pow(0.1, again) * libm::pow(again * per_try, power);
@@ -289,8 +290,7 @@ fn a_saturated_arq_link_by_the_closed_form() {
         let wait = if parallel { 0.0 } else { (tries - 1.0) * 4.0 };
         let expected = 40.0 * (tries + wait);
         let found = last.as_secs_f64();
-        // Geometric: the further tries of all have the variance n·p/(1 − p)², and each costs 5 ms
-        // or 1 ms.
+        // Geometric: all retries together have the variance n·p/(1 − p)². Each costs 5 ms or 1 ms.
         let sigma = libm::sqrt(40_000.0 * 0.1) / 0.9 * if parallel { 0.001 } else { 0.005 };
         assert!(
             (found - expected - 0.01).abs() < 4.0 * sigma,
@@ -323,8 +323,8 @@ fn without_order_nobody_waits() {
     assert!((140..220).contains(&overtaken), "{overtaken}");
 }
 
-/// Bursts of 30 packets of 1 ms each come every 40 ms, after 200 packets at once. In the end, CoDel
-/// has dropped what stood: a packet waits only for its own burst, not for earlier ones.
+/// After an initial queue of 200 packets, 30 packets of 1 ms each arrive every 40 ms. CoDel drops
+/// the standing queue: in the end, a packet waits only for its own burst.
 #[test]
 fn a_standing_queue_goes() {
     let spec = LinkSpec {
@@ -341,7 +341,7 @@ fn a_standing_queue_goes() {
     assert_eq!(waits.max(), Some(30));
 }
 
-/// A handover that changes nothing.
+/// Returns a handover that changes nothing.
 fn handover(at: Time, waiting: Backlog) -> Handover {
     Handover {
         at,
@@ -369,7 +369,8 @@ fn times(spec: &LinkSpec, offers: &[u64]) -> Vec<(bool, u64)> {
 
 #[test]
 fn bursts_by_the_closed_form() {
-    // Up to 4 packets, or 3 where 2.5 ms are over after the third: 2 + 4 ms and 2 + 3 ms a burst.
+    // A burst has 4 packets, or 3 if 2.5 ms have passed after the third. It takes 2 + 4 ms or 2 + 3
+    // ms.
     for (airtime, k, period) in [(10_000, 4, 6_000), (2_500, 3, 5_000), (0, 1, 3_000)] {
         let bursts = BurstSpec {
             packets: 4,
@@ -388,8 +389,8 @@ fn bursts_by_the_closed_form() {
     }
 }
 
-/// A lone packet waits for access alone. Packets that arrive meanwhile join it, and later ones wait
-/// for access again.
+/// A lone packet waits only for access. Packets that arrive during access join its burst; later
+/// ones wait for another access.
 #[test]
 fn access_by_hand() {
     let spec = LinkSpec {
@@ -405,8 +406,8 @@ fn access_by_hand() {
     assert_eq!(found, expected);
 }
 
-/// Pairs of packets that depart T apart: the share in which the second arrives first, by the closed
-/// form.
+/// Packets depart in pairs, T apart. The share of pairs in which the second arrives first has the
+/// closed form.
 #[test]
 fn jitter_lets_packets_overtake() {
     let mean = Duration::from_millis(10);
@@ -470,8 +471,8 @@ fn a_handover_by_hand() {
     assert_eq!(found, expected);
 }
 
-/// From 20 ms on the channel loses everything and one packet may wait; at 30 ms both end. Packets
-/// of 1000 bytes take 1 ms, and 10 ms more to arrive.
+/// From 20 to 30 ms, the channel loses every packet and the queue holds one. A packet of 1000 bytes
+/// takes 1 ms to send and 10 ms to propagate.
 #[test]
 fn a_channel_and_a_limit_change_by_hand() {
     let change = |at, loss, limit| Handover {
@@ -483,7 +484,7 @@ fn a_channel_and_a_limit_change_by_hand() {
         handovers: vec![change(20_000, 1.0, 1), change(30_000, 0.0, 9)],
         ..plain()
     };
-    // The second packet is in transmission at 20 ms; of the three at 25 ms, the queue refuses the
+    // The second packet is in transmission at 20 ms. Of the three at 25 ms, the queue drops the
     // last.
     let offers = [0, 19_500, 25_000, 25_000, 25_000, 40_000, 40_000, 40_000];
     let expected = [
@@ -499,8 +500,8 @@ fn a_channel_and_a_limit_change_by_hand() {
     assert_eq!(times(&spec, &offers), expected);
 }
 
-/// Returns all packets that `link` reports for these offers, in order, with the time of each copy
-/// still to come.
+/// Offers the packets to `link`. Returns the ticket and fate of each reported packet, in order, and
+/// the arrival time of its copy at the link if one follows.
 fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
     let mut given = Vec::new();
     let offers = offers.iter();
@@ -528,7 +529,7 @@ fn a_bunch_is_copied_by_hand() {
     };
     let sizes = [1_000, 1_000, 1_000, 500, 250];
     let mut offers: Vec<_> = sizes.map(|size| (18_700, 0, size)).into();
-    // These find six, four and three waiting.
+    // These packets find six, four and three waiting.
     offers.extend([(49_000, 0, 1_000), (52_500, 0, 1_000), (53_100, 0, 1_000)]);
     let found = given(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
     let departs = |ticket, at: u64, again: bool| {
@@ -540,7 +541,7 @@ fn a_bunch_is_copied_by_hand() {
         )
     };
     let full = |ticket, at| (ticket, Fate::Lost(Cause::Congestion, micros(at)), None);
-    // From 50 ms on, 1000 bytes take 2 ms.
+    // From 50 ms, 1000 bytes take 2 ms.
     let mut expected = vec![
         departs(0, 19_700, false),
         departs(1, 20_700, false),
@@ -629,7 +630,7 @@ fn a_shorter_way_overtakes_if_it_may() {
     }
 }
 
-/// A drawn rate on a link: packets wait until the chain allows them, and the mean rate is the
+/// On a link with a random rate, packets wait while the rate is 0, and the mean rate is the
 /// chain's.
 #[test]
 fn a_drawn_rate_carries_its_mean() {

@@ -1,20 +1,19 @@
 //! CoDel: controlled delay (Nichols and Jacobson 2012; RFC 8289, section 5).
 //!
-//! CoDel decides when a packet leaves its queue, by the time that it has waited there (its
-//! *sojourn*):
+//! CoDel decides as a packet leaves the queue, by how long the packet has waited (its *sojourn*):
 //!
 //! ```text
 //! above        sojourn ≥ target, and more bytes stay behind than the largest packet has
 //! excused      until `above` has held for an interval without a break
-//! dropping     from then on, until a packet leaves that is not above; the next drop comes interval/√count after the
+//! dropping     afterwards, until a packet leaves that is not above; the next drop comes interval/√count after the
 //!              last one, where count is the number of drops so far
 //! again        a new spell of drops within 16 intervals after the last one starts with the count that the last one
 //!              added, if that is more than 1; otherwise with 1
 //! ```
 //!
 //! By default, target is 5 ms and interval 100 ms (sections 4.3 and 4.4). Times are in whole
-//! nanoseconds, and the root is `libm`'s. The largest size is that of the packets seen so far, as
-//! in the RFC's pseudocode.
+//! nanoseconds; the root is `libm`'s. The largest size is that of the packets seen so far, as in
+//! the RFC's pseudocode.
 
 use std::collections::VecDeque;
 
@@ -23,7 +22,7 @@ use whyloss::{Duration, Time};
 /// Describes a CoDel queue (RFC 8289).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodelSpec {
-    /// The sojourn time that is acceptable for any length of time.
+    /// The sojourn time that is always acceptable.
     pub target: Duration,
     /// The time for which a longer sojourn is excused. Choose about the longest round-trip time.
     pub interval: Duration,
@@ -41,16 +40,16 @@ impl Default for CodelSpec {
     }
 }
 
-/// A packet that waits.
+/// A packet in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// The number by which the owner of the link knows the packet.
+    /// The number that identifies the packet to the owner of the link.
     pub ticket: u32,
     /// The size on the wire, in bytes.
     pub size: u32,
     /// The flow of the packet.
     pub flow: u32,
-    /// The time at which the packet arrived.
+    /// When the packet arrived.
     pub since: Time,
     /// The offset of the first bit that a channel before the queue damaged.
     pub damaged: Option<u32>,
@@ -112,7 +111,7 @@ impl Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Codel {
     spec: CodelSpec,
-    /// The time at which the excuse ends, while the sojourn is above the target.
+    /// When the excuse ends; `None` unless the last packet was above.
     excused_until: Option<Time>,
     dropping: bool,
     next_drop: Time,
@@ -140,8 +139,7 @@ impl Codel {
         self.largest = self.largest.max(size);
     }
 
-    /// Returns the earliest time at which a packet may be dropped, if the next one leaves at
-    /// `turn`.
+    /// Returns the earliest time of a drop, if the next packet leaves at `turn`.
     pub(crate) fn drops_from(&self, turn: Time) -> Time {
         let earliest = if self.dropping {
             self.next_drop
@@ -151,7 +149,7 @@ impl Codel {
         turn.max(earliest)
     }
 
-    /// Records a packet of this size that finds an empty queue and leaves at once.
+    /// Records a packet of `size` bytes that finds an empty queue and leaves immediately.
     #[inline]
     pub(crate) fn pass(&mut self, size: u32) {
         self.saw(size);
@@ -159,7 +157,7 @@ impl Codel {
         self.dropping = false;
     }
 
-    /// Returns the packet that leaves the line at `now`, and passes dropped packets to `dropped`.
+    /// Returns the packet that leaves the line at `now`. Passes dropped packets to `dropped`.
     pub(crate) fn leave(
         &mut self,
         now: Time,
@@ -198,8 +196,8 @@ impl Codel {
         packet
     }
 
-    /// Marks the packet that would be dropped, if queue and packet allow it. The packet then
-    /// leaves, and the spell continues as after a drop.
+    /// Marks the packet that would be dropped, if the queue has `ecn` and the packet is
+    /// ECN-capable. The packet then leaves, and the spell continues as after a drop.
     fn marks(&self, packet: &mut Option<Waiting>) -> bool {
         match packet {
             Some(packet) if self.spec.ecn && packet.capable => {
@@ -210,7 +208,7 @@ impl Codel {
         }
     }
 
-    /// Removes and returns the first packet of the line, and whether it may be dropped.
+    /// Removes the first packet of the line. Returns it and whether it may be dropped.
     fn first(&mut self, now: Time, line: &mut Line) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.excused_until = None;
@@ -232,7 +230,7 @@ impl Codel {
         (Some(packet), may_drop)
     }
 
-    /// Returns when the drop after that of `last` is due: the RFC's control law.
+    /// Returns when the drop after the one at `last` is due, by the RFC's control law.
     fn after(&self, last: Time) -> Time {
         let interval = self.spec.interval.as_nanos() as f64;
         let nanos = libm::round(interval / libm::sqrt(f64::from(self.count.max(1))));
@@ -248,7 +246,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// Returns packets of 1000 bytes that have waited since this time.
+    /// Returns a line of packets of 1000 bytes that arrived at this time.
     fn standing(packets: u32, since: Time, capable: bool) -> Line {
         let mut line = Line::default();
         for ticket in 0..packets {
@@ -272,7 +270,7 @@ mod tests {
         hits(codel, from, to, sojourn, false).0
     }
 
-    /// Returns the times of drops and of marks, as `drops` does.
+    /// Returns the times of drops and of marks, like `drops`.
     fn hits(
         codel: &mut Codel,
         from: u64,
@@ -292,17 +290,19 @@ mod tests {
         (found, marks)
     }
 
-    /// The first drop 100 ms after the queue began to stand, then 100, 100/√2, 100/√3, … ms apart.
+    /// The first drop comes 100 ms after the queue began to stand; the next ones follow 100,
+    /// 100/√2, 100/√3, … ms apart.
     #[test]
     fn the_control_law_by_hand() {
         let mut codel = Codel::new(CodelSpec::default());
         let found = drops(&mut codel, 1_000, 1_500, 20);
-        // 1100 + 100 + 70.71 + 57.74 + 50 + 44.72 + 40.82, each at the first departure that is not before it.
+        // 1100 + 100 + 70.71 + 57.74 + 50 + 44.72 + 40.82, each at the first departure that is not
+        // earlier.
         assert_eq!(found, [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464]);
     }
 
-    /// ECN-capable packets are marked at the times of drops and never dropped. Others are dropped,
-    /// and without `ecn` all are.
+    /// ECN-capable packets are marked at the times of drops and never dropped. Other packets are
+    /// dropped. Without `ecn`, all are dropped.
     #[test]
     fn marks_by_hand() {
         let spec = CodelSpec {
@@ -327,7 +327,8 @@ mod tests {
         assert_eq!(drops(&mut codel, 2_300, 2_510, 5), [2_400, 2_500]);
     }
 
-    /// Seven drops counted 7; a spell soon after begins with 7 − 1 = 6: 100/√6 = 40.8 ms to the next.
+    /// After seven drops, count is 7. A spell soon after starts with 7 − 1 = 6, so its next drop
+    /// comes after 100/√6 = 40.8 ms.
     #[test]
     fn a_spell_soon_after_begins_where_the_last_ended() {
         let mut codel = Codel::new(CodelSpec::default());
@@ -345,7 +346,7 @@ mod tests {
         codel.saw(1_000);
         for now in 0..500 {
             let mut line = standing(2, Time::ZERO, false);
-            // One packet is left behind: no more than the largest.
+            // One packet stays behind, with no more bytes than the largest.
             let left = codel.leave(millis(now), &mut line, |_| panic!("dropped"));
             assert_eq!(left.map(|packet| packet.ticket), Some(0));
         }

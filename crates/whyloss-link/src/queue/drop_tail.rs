@@ -1,7 +1,7 @@
-//! DropTail: a FIFO queue that refuses packets for which it has no room.
+//! DropTail: a FIFO queue that drops packets that do not fit.
 //!
 //! At a fixed rate, packets follow each other without a gap ([`DropTail::enter`]). At the
-//! opportunities of a trace, each packet starts at a time of its own ([`DropTail::enter_at`]).
+//! opportunities of a trace, each packet has an explicit start time ([`DropTail::enter_at`]).
 
 use std::collections::VecDeque;
 
@@ -10,15 +10,15 @@ use whyloss::{Duration, Time};
 use super::Limit;
 
 /// The packets that wait for transmission. Only the start of the first one and the time from each
-/// start to the next are stored. Most packets have one size, so they are counted in runs.
+/// start to the next are stored. Most packets have the same size, so the queue counts them in runs.
 #[derive(Clone, Debug)]
 pub(crate) struct DropTail {
     limit: Limit,
-    /// The time at which the first packet starts transmission.
+    /// When the first packet starts transmission.
     start: Time,
     /// The packets at the front.
     front: Run,
-    /// Packets behind the front, if they are of other sizes.
+    /// The runs behind the front.
     behind: VecDeque<Run>,
     packets: u32,
     bytes: u64,
@@ -50,12 +50,12 @@ impl DropTail {
         }
     }
 
-    /// Returns the number of packets that wait, as of the last time asked about.
+    /// Returns the number of waiting packets at the time of the last query.
     pub(crate) fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Returns the number of bytes that wait, as of the last time asked about.
+    /// Returns the number of waiting bytes at the time of the last query.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -94,8 +94,8 @@ impl DropTail {
         Some(free)
     }
 
-    /// Adds a packet of `size` bytes, for which there is room. It starts transmission at `start`,
-    /// no sooner than any before it.
+    /// Adds a packet of `size` bytes that fits. Its transmission begins at `start`, which must not
+    /// decrease.
     pub(crate) fn enter_at(&mut self, start: Time, size: u32) {
         let alone = Run {
             count: 1,
@@ -114,7 +114,7 @@ impl DropTail {
         self.bytes += u64::from(size);
     }
 
-    /// Counts a packet that is not of the size of those at the front.
+    /// Counts a packet behind those at the front.
     #[inline(never)]
     fn enter_behind(&mut self, size: u32, transmission: Duration) {
         match self.behind.back_mut() {
@@ -127,7 +127,7 @@ impl DropTail {
         }
     }
 
-    /// Returns whether a packet of `size` bytes would find room, as of the last time asked about.
+    /// Returns whether a packet of `size` bytes would have fitted at the time of the last query.
     #[inline]
     pub(crate) fn has_room(&self, size: u32) -> bool {
         match self.limit {
@@ -174,7 +174,7 @@ mod tests {
         Time::from_nanos(micros * 1_000)
     }
 
-    /// A queue and when its link is free.
+    /// A queue, and the time when its link becomes free.
     struct Line {
         queue: DropTail,
         free: Time,
@@ -188,13 +188,13 @@ mod tests {
             }
         }
 
-        /// Packets that wait at `now`.
+        /// Returns the number of packets that wait at `now`.
         fn len(&mut self, now: Time) -> usize {
             self.queue.start_due(now);
             self.queue.packets() as usize
         }
 
-        /// Offers a packet; returns whether it finds room.
+        /// Offers a packet and returns whether it finds room.
         fn offer(&mut self, now: Time, size: u32) -> bool {
             let transmission = RATE.transmission_time(size);
             let start = self.queue.enter(now, self.free, size, transmission);
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(line.len(micros(102_400_000 - 1_024)), 0);
     }
 
-    /// ELA-11: 50 000 bytes are 48 packets of 1024 (49 152 bytes), in addition to the one in
-    /// transmission, and 848 bytes more.
+    /// ELA-11: besides the packet in transmission, 50 000 bytes hold 48 packets of 1024 bytes, and
+    /// 848 bytes more.
     #[test]
     fn fifty_thousand_bytes_by_hand() {
         let mut line = Line::new(Limit::Bytes(50_000));
@@ -227,7 +227,7 @@ mod tests {
         assert!(line.offer(Time::ZERO, 40));
         assert!(line.offer(Time::ZERO, 808));
         assert!(!line.offer(Time::ZERO, 1));
-        // The first of those that wait starts at 1024 µs, and leaves room for one like it.
+        // The first waiting packet starts at 1024 µs and leaves room for one of its size.
         assert!(!line.offer(micros(1_023), 1_024));
         assert!(line.offer(micros(1_024), 1_024));
         assert!(!line.offer(micros(1_024), 1));

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! By default, a quantum is 1514 bytes and the limit 10240 packets (sections 4.1, 5.2). A flow's
-//! queue is its number modulo 1024, so that up to 1024 flows have one each; hashes would sometimes
-//! collide.
+//! queue is its number modulo 1024, so up to 1024 flows have separate queues; hashes would
+//! sometimes collide.
 
 use std::collections::VecDeque;
 
@@ -102,8 +102,8 @@ impl FqCodel {
         }
     }
 
-    /// Removes and returns the first packet of the flow that holds the most bytes; on a tie, of the
-    /// first such flow.
+    /// Removes and returns the first packet of the flow that holds the most bytes. A tie goes to
+    /// the lowest queue.
     pub(crate) fn pop_from_fattest(&mut self) -> Option<Waiting> {
         let fattest = self.queues.iter().enumerate().rev();
         let (at, _) = fattest.max_by_key(|(_, queue)| queue.line.bytes())?;
@@ -174,8 +174,8 @@ mod tests {
         left.map(|packet| (packet.flow, packet.ticket))
     }
 
-    /// Two flows of full packets take turns, whatever the order in which they came; a third that comes with one small packet
-    /// goes first.
+    /// Two flows of full packets take turns, in any order of arrival. A third flow with one small
+    /// packet goes first.
     #[test]
     fn turns_by_hand() {
         let mut queue = FqCodel::new(FqCodelSpec::default());
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(leave(&mut queue), Some((1, 3)));
         queue.push(packet(2, 6, 100));
         assert_eq!(leave(&mut queue), Some((2, 6)));
-        // The queue of this flow is empty now, and becomes old once before it is forgotten.
+        // This flow's queue is now empty. It becomes old once before it is forgotten.
         assert_eq!(leave(&mut queue), Some((0, 1)));
         assert_eq!(leave(&mut queue), Some((1, 4)));
         assert_eq!(leave(&mut queue), Some((0, 2)));
@@ -225,7 +225,7 @@ mod tests {
         queue.push(packet(1, 3, 1_500));
         let paid = queue.pop_from_fattest().expect("somebody");
         assert_eq!((paid.flow, paid.ticket), (5, 0));
-        // 2000 of 5, 1500 of 1; then 1000 and 1500.
+        // Flow 5 has 2000 bytes and flow 1 has 1500; then 1000 and 1500.
         assert_eq!(queue.pop_from_fattest().expect("somebody").flow, 5);
         assert_eq!(queue.pop_from_fattest().expect("somebody").flow, 1);
         assert_eq!((queue.len(), queue.bytes()), (1, 1_000));

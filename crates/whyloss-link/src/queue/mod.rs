@@ -1,11 +1,11 @@
 //! The queue of a link: first in, first out, with a limit and a discipline that decides which
-//! packets are refused.
+//! packets are dropped.
 //!
-//! A FIFO link serves packets in their order at a known rate. The start of a packet's transmission
-//! is therefore known when the packet is admitted. No event is needed to remove the packet from the
-//! queue. [DropTail](Discipline::DropTail) refuses packets that find no room; [RED](RedSpec) and
-//! [PIE](PieSpec) refuse some packets earlier. [CoDel](CodelSpec) and [FQ-CoDel](FqCodelSpec)
-//! decide as packets leave, so they need an [`EventLink`](crate::EventLink).
+//! A FIFO link serves packets in order at a known rate. The start of a packet's transmission is
+//! therefore known when the packet is admitted. No event is needed to remove the packet from the
+//! queue. [DropTail](Discipline::DropTail) drops packets that find no room; [RED](RedSpec) and
+//! [PIE](PieSpec) drop some packets earlier. [CoDel](CodelSpec) and [FQ-CoDel](FqCodelSpec) decide
+//! as packets leave, so they need an [`EventLink`](crate::EventLink).
 
 mod codel;
 mod drop_tail;
@@ -31,9 +31,8 @@ use crate::random::Random;
 
 /// Limits the packets that may wait, *not* counting the packet in transmission.
 ///
-/// ns-2's DropTail refuses the packet that would bring its queue *to* `limit_`, so its
-/// `queue-limit` of n is `Packets(n - 1)` here. Its RED admits that packet: there n is
-/// `Packets(n)`.
+/// ns-2's DropTail drops the packet that would bring its queue *to* `limit_`, so its `queue-limit`
+/// of n is `Packets(n - 1)` here. Its RED admits that packet: there n is `Packets(n)`.
 ///
 /// A packet that finds the link idle does not wait, so no limit applies to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,15 +43,15 @@ pub enum Limit {
     /// At most this many packets may wait.
     Packets(u32),
     /// At most this many bytes on the wire may wait, headers included. A packet enters if the
-    /// waiting bytes and its own do not exceed the limit. A small packet may therefore find room
-    /// where a larger one was refused.
+    /// waiting bytes and its own do not exceed the limit. A small packet may therefore fit where a
+    /// larger one does not.
     Bytes(u64),
 }
 
-/// Names the rule by which a queue refuses packets.
+/// Names the rule by which a queue drops packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Discipline {
-    /// Refuses a packet that finds no room.
+    /// Drops a packet that finds no room.
     #[default]
     DropTail,
     /// Also drops packets at random, with a probability that grows with the mean queue.
@@ -95,7 +94,7 @@ pub(crate) enum Verdict {
 pub struct QueueSpec {
     /// The limit on waiting packets, in packets or bytes.
     pub limit: Limit,
-    /// The rule by which the queue refuses packets.
+    /// The rule by which the queue drops packets.
     pub discipline: Discipline,
 }
 
@@ -133,8 +132,8 @@ impl Early {
     }
 
     /// Returns the verdict on a packet of `size` bytes that arrives at `now`. The link will have
-    /// sent all earlier packets by `free`. So many packets and bytes wait, and there is `room` or
-    /// not.
+    /// sent all earlier packets by `free`. `packets` and `bytes` are the current backlog; `room`
+    /// tells whether the packet fits.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
@@ -190,13 +189,13 @@ impl Turns {
         }
     }
 
-    /// Returns the earliest time at which a packet may be dropped, if the next one leaves at
-    /// `turn`.
+    /// Returns the earliest time of a drop, if the next packet leaves at `turn`.
     pub(crate) fn drops_from(&self, turn: Time) -> Time {
         match self {
             Self::Fifo(_) => Time::MAX,
             Self::Codel(_, codel) => codel.drops_from(turn),
-            // The packet may be in any of many lines, so this does not look for it.
+            // The next packet may be in any of many lines, so this returns the earliest possible
+            // time.
             Self::FqCodel(_) => turn,
         }
     }
@@ -213,8 +212,8 @@ impl Turns {
         }
     }
 
-    /// Lets a packet of this size that finds an empty queue leave at once, if the discipline allows
-    /// it. Returns whether it left.
+    /// Lets a packet of `size` bytes that finds an empty queue leave immediately, if the discipline
+    /// allows it. Returns whether it left.
     #[inline]
     pub(crate) fn pass(&mut self, size: u32) -> bool {
         match self {
@@ -240,7 +239,7 @@ impl Turns {
         }
     }
 
-    /// Removes and returns a waiting packet, in an order that suits the queue.
+    /// Removes and returns a waiting packet; the order depends on the discipline.
     pub(crate) fn give_up(&mut self) -> Option<Waiting> {
         match self {
             Self::Fifo(line) | Self::Codel(line, _) => line.pop(),
@@ -257,8 +256,8 @@ impl Turns {
         }
     }
 
-    /// Returns the packet that is sent from `now` on, and passes packets that the discipline drops
-    /// to `dropped`.
+    /// Returns the packet whose transmission starts at `now`. Passes packets that the discipline
+    /// drops to `dropped`.
     pub(crate) fn leave(&mut self, now: Time, dropped: impl FnMut(Waiting)) -> Option<Waiting> {
         match self {
             Self::Fifo(line) => line.pop(),

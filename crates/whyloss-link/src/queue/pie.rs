@@ -8,13 +8,13 @@
 //!                no step above 0.02 while p ≥ 0.1; p ← 0.98·p while d and d_old are 0; 0 ≤ p ≤ 1
 //! admits all     for the first 150 ms, and for 150 ms again once p = 0 and d, d_old < target/2; while
 //!                d_old < target/2 and p < 0.2; and while at most two mean packets wait
-//! spreads        a = Σ p since the last drop: no drop while a < 0.85, a certain one from a = 8.5 on,
+//! spreads        a = Σ p since the last drop: no drop while a < 0.85, a certain one if a ≥ 8.5,
 //!                otherwise a drop with probability p
 //! ```
 //!
 //! target is 15 ms by default. The RFC estimates the delay by timestamps or the rate of departures.
 //! Here the delay is the time until all waiting packets have been sent at the fixed or mean rate of
-//! the link, without retries. p changes at multiples of 15 ms from the start on.
+//! the link, without retries. p changes at multiples of 15 ms.
 
 use whyloss::{Duration, Time};
 
@@ -29,7 +29,7 @@ const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 /// The mean size of a packet, in bytes.
 const MEAN_PACKET: u64 = 1_500;
-/// The probability above which ECN-capable packets are dropped, too (`mark_ecnth`, section 5.1).
+/// The probability above which ECN-capable packets are also dropped (`mark_ecnth`, section 5.1).
 const MARKS_BELOW: f64 = 0.1;
 
 /// Describes a PIE queue (RFC 8033).
@@ -155,7 +155,8 @@ mod tests {
         Pie::new(PieSpec::default(), Streams::new(1).stream("queue", 0))
     }
 
-    /// d = 115 ms after 0: (0.125·0.1 + 1.25·0.115)/2048 = 0.000 076 294; then 0.0125/128 more.
+    /// The delay rises from 0 to 115 ms: (0.125·0.1 + 1.25·0.115)/2048 = 0.000 076 294; then
+    /// 0.0125/128 more.
     #[test]
     fn updates_by_hand() {
         let mut pie = pie();
@@ -164,7 +165,7 @@ mod tests {
         pie.update(0.115);
         let expected = 0.156_25 / 2048.0 + 0.0125 / 128.0;
         assert!((pie.probability - expected).abs() < 1e-15);
-        // No step above 0.02 once p is 0.1; the decay of an empty queue.
+        // No step exceeds 0.02 once p is 0.1. p decays while the queue is empty.
         pie.probability = 0.1;
         pie.update(1.0);
         assert!((pie.probability - 0.12).abs() < 1e-15);
@@ -189,9 +190,9 @@ mod tests {
         assert_eq!(last, Verdict::Drop);
     }
 
-    /// At a fixed p a drop comes after N packets, N ≥ ⌈0.85/p⌉ and geometric from there on: on
-    /// average ⌈0.85/p⌉ − 1 + 1/p, but for the bound at 8.5/p, which (1 − p)^(7.65/p) = 0.05 %
-    /// reach.
+    /// At a fixed p, a drop comes after N packets. N is geometric from ⌈0.85/p⌉, with mean ⌈0.85/p⌉
+    /// − 1 + 1/p. The bound at 8.5/p hardly matters: (1 − p)^(7.65/p) = 0.05 % of the gaps reach
+    /// it.
     #[test]
     fn drops_are_spread_by_the_closed_form() {
         let mut pie = pie();
@@ -209,8 +210,8 @@ mod tests {
         assert!((gap / expected - 1.0).abs() < 0.02, "{gap}");
     }
 
-    /// With `ecn` the same draws mark below p = 0.1 and drop from there on; a full queue drops at
-    /// any p.
+    /// With `ecn`, the same draws mark while p < 0.1 and drop otherwise. A full queue drops at any
+    /// p.
     #[test]
     fn marks_while_the_probability_is_below_a_tenth() {
         let spec = PieSpec {

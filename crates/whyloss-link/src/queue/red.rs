@@ -1,5 +1,5 @@
-//! RED: random early detection (Floyd and Jacobson 1993), gentle (Floyd 2000) and adaptive (Floyd, Gummadi and Shenker
-//! 2001), in the details and with the automatic values of ns-2.35 (`queue/red.cc`).
+//! RED: random early detection (Floyd and Jacobson 1993), gentle (Floyd 2000) and adaptive (Floyd,
+//! Gummadi and Shenker 2001). Details and automatic values follow ns-2.35 (`queue/red.cc`).
 //!
 //! ```text
 //! each arrival   avg ← (1 − w)^(m+1)·avg + w·q        q: the queue; m = ⌊C·idle⌋ packets that an idle link could have
@@ -15,11 +15,11 @@
 //! ```
 //!
 //! The packet is dropped with probability p_a if avg ≥ min, and for certain if it finds no room.
-//! Two exceptions are ns-2's. The first arrival after avg has passed min is let in and sets count
-//! to 1. No packet is refused while at most one packet waits (byte mode: none). In byte mode, queue
-//! and thresholds are in bytes; a threshold of one packet is one mean packet. count is then ⌊bytes
-//! since the last drop/mean packet⌋, and p_a is scaled by size/mean packet unless it is 1. A
-//! threshold, w and bottom that are not given are
+//! Two exceptions follow ns-2. The first arrival after avg has passed min is admitted and sets
+//! count to 1. No packet is dropped early while at most one packet waits (byte mode: none). In byte
+//! mode, queue and thresholds are in bytes; a threshold of one packet is one mean packet. count is
+//! then ⌊bytes since the last drop/mean packet⌋, and p_a is scaled by size/mean packet unless it is
+//! 1. The automatic values are
 //!
 //! ```text
 //! min            max(5, C·target delay/2) packets     max = 3·min
@@ -29,16 +29,17 @@
 //!
 //! # Where it departs
 //!
-//! From the papers: count starts at 1, not 0, after a drop, so gaps without `wait` are uniform over 1 … 1/p_b − 1 (the
-//! paper's: 1/p_b); ns-2's exceptions above; `wait` is ns-2's alone, and its default. From ns-2: the gentle branch
-//! starts at the current max_p, where ns-2 keeps the slope of the first one.
+//! From the papers: count starts at 1, not 0, after a drop, so gaps without `wait` are uniform over
+//! 1 … 1/p_b − 1 (the paper's: 1/p_b). ns-2's exceptions above and `wait`, its default, are not in
+//! the papers. From ns-2: the gentle branch starts at the current max_p, where ns-2 keeps the slope
+//! of the first one.
 //!
 //! # Marks
 //!
 //! With `ecn`, an ECN-capable packet that would have been dropped by chance is marked instead while
 //! avg < max (RFC 3168 §7: beyond, packets should be dropped). Therefore the gentle branch drops,
-//! as that of adaptive RED does. ns-2 with `setbit_` marks while p_b < `mark_p_` = 0.1, which is
-//! equal if max_p is 0.1. ns-3 also marks in its gentle branch.
+//! also in adaptive RED. ns-2 with `setbit_` marks while p_b < `mark_p_` = 0.1, which is the same
+//! if max_p is 0.1. ns-3 also marks in its gentle branch.
 
 use whyloss::{Duration, Rate, Time};
 
@@ -52,7 +53,7 @@ const INCREASE: f64 = 0.01;
 const DECREASE: f64 = 0.9;
 /// The highest max_p that adaptive RED still increases (ns-2's `top_`).
 const TOP: f64 = 0.5;
-/// The share of max − min by which the target range stays away from both.
+/// The distance of the target range from min and from max, as a share of max − min.
 const MARGIN: f64 = 0.4;
 /// The shortest time between two changes of max_p (ns-2's `interval_`).
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -69,15 +70,16 @@ pub struct RedSpec {
     /// (ns-2's `thresh_`). `None` means automatic.
     pub min: Option<f64>,
     /// The mean queue from which RED drops every packet, in packets of `mean_packet` bytes (ns-2's
-    /// `maxthresh_`). With `gentle`, RED drops every packet from twice this value on. `None` means
-    /// 3 × `min`.
+    /// `maxthresh_`). With `gentle`, RED drops every packet from twice this value. `None` means 3 ×
+    /// `min`.
     pub max: Option<f64>,
     /// The drop probability just below `max` (ns-2: 1/`linterm_`). Adaptive RED starts with it.
     pub max_p: f64,
     /// The gain w of the moving average of the queue, in (0, 1] (ns-2's `q_weight_`). `None` means
     /// automatic.
     pub weight: Option<f64>,
-    /// Whether the drop probability grows to 1 from `max` to twice `max` instead of jumping there.
+    /// Whether the drop probability grows to 1 between `max` and twice `max` instead of jumping to
+    /// 1 at `max`.
     pub gentle: bool,
     /// Whether at least 1/p packets pass between two random drops, where p is the drop probability
     /// (ns-2's `wait_`).
@@ -187,8 +189,8 @@ impl Red {
     }
 
     /// Returns the verdict on a packet of `size` bytes that arrives at `now`. The link will have
-    /// sent all earlier packets by `free`, `length` waits, and there is `room` or not. A mark
-    /// counts as a drop.
+    /// sent all earlier packets by `free`. `length` is the current backlog; `room` tells whether
+    /// the packet fits. A mark counts as a drop.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
@@ -228,8 +230,8 @@ impl Red {
         }
     }
 
-    /// Updates the mean queue with the current length, as if m more packets had found it empty
-    /// while the link was idle.
+    /// Updates the mean queue with the current length, as if m more packets had found the queue
+    /// empty while the link was idle.
     fn average(&mut self, now: Time, free: Time, length: u64) {
         let mut keep = 1.0 - self.weight;
         if now > free {
@@ -296,7 +298,7 @@ mod tests {
         Red::new(spec, rate, delay, random)
     }
 
-    /// Thresholds of 5 and 15 packets, max_p 0.1, a mean queue that follows at once.
+    /// Returns RED with thresholds of 5 and 15 packets, max_p 0.1, and a mean equal to the queue.
     fn fast() -> RedSpec {
         RedSpec {
             min: Some(5.0),
@@ -322,7 +324,8 @@ mod tests {
         near(thin.max, 15.0);
         near(thin.weight, 0.000_799_680_085_316);
         assert_eq!(thin.bottom, Some(0.008));
-        // C = 12 500/s: half of 5 ms is 31.25 packets; rtt = 3·(50 + 0.08) ms: w = 1 − exp(−1/18 780).
+        // C = 12 500/s: half of 5 ms is 31.25 packets; rtt = 3·(50 + 0.08) ms: w = 1 − exp(−1/18
+        // 780).
         let thick = red(&adaptive, 100, 50);
         near(thick.min, 31.25);
         near(thick.max, 93.75);
@@ -438,7 +441,7 @@ mod tests {
         assert!((0.5..0.51).contains(&last.unwrap()), "{last:?}");
     }
 
-    /// The share of packets dropped while the queue stands at `length`.
+    /// Returns the share of packets dropped while the queue stands at `length`.
     fn drop_rate(spec: &RedSpec, length: u64) -> f64 {
         const ARRIVALS: u64 = 1_000_000;
         let mut red = red(spec, 10, 10);
@@ -469,9 +472,9 @@ mod tests {
         }
     }
 
-    /// At a standing queue the share of marks is the share of drops of the same RED, packet for
-    /// packet, and so its closed form: gaps uniform over 1 … 1/p_b − 1. From max on, and at a full
-    /// queue, no packet is marked.
+    /// At a standing queue, RED with `ecn` marks exactly the packets that it drops without `ecn`,
+    /// so the same closed form holds: gaps are uniform over 1 … 1/p_b − 1. At max and above, and at
+    /// a full queue, no packet is marked.
     #[test]
     fn marks_take_the_place_of_drops_below_max() {
         let spec = RedSpec {
